@@ -1,0 +1,51 @@
+# Everything starts here: `make play`, `make test`. Nothing is needed but Python 3.11+, gcc and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+export UV_NO_PROGRESS ?= 1
+export UV_LINK_MODE ?= hardlink
+
+.DEFAULT_GOAL := help
+.PHONY: help setup play test lint types check lock clean soak bench-memory bench-games bench-llm bench-ui bench-web
+
+help:  ## Show what make can do
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## Make .venv with everything, from the hashed lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jitrl needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 3; }
+	@command -v gcc >/dev/null || { echo "jitrl builds Jericho's game interpreter and needs gcc; try: apt install gcc make" >&2; exit 3; }
+	@if [ ! -x $(BIN)/python ]; then \
+	  if command -v uv >/dev/null; then uv venv --quiet --python $(PYTHON) $(VENV); \
+	  else $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 cannot make a virtual environment; try: apt install python3-venv" >&2; exit 3; }; fi; fi
+	@command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv
+	@echo "Installing into $(VENV) (a minute or two the first time: the game interpreter is compiled) ..." >&2
+	@UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; { \
+	  $$UV pip install --python $(BIN)/python --no-deps --require-hashes -r requirements.lock && \
+	  $$UV pip install --python $(BIN)/python --no-deps --no-build-isolation -e . ; } >$$LOG 2>&1 || \
+	  { tail -n 30 $$LOG >&2; echo "Installing failed; the whole log is $$LOG. Is the package index reachable?" >&2; exit 3; }
+	@touch $@
+
+play: setup  ## Open the app and watch the agent play
+	@$(BIN)/jitrl
+
+test: setup  ## Lint, types, import contracts and every test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -m "not soak"
+
+soak: setup  ## Long fault trials
+	$(BIN)/python -m tests.bench.soak
+
+bench-memory bench-games bench-llm bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
+	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
+
+lock:  ## Resolve requirements.lock anew (hashes, no index addresses)
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip compile pyproject.toml --group dev --universal --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
+
+clean:  ## Remove the environment and caches (never saves/)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

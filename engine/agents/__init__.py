@@ -1,0 +1,1 @@
+"""One file a method; each turns an observation into a decision."""

@@ -1,0 +1,1 @@
+"""Protocol, suites, reports and published numbers."""

@@ -1,0 +1,64 @@
+"""The one protocol behind which games and web pages stand; agents do not know which they are in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from engine.records import EnvironmentInfo, Observation, State
+
+
+class Abstractor(Protocol):
+    """Turns observations into abstracted states and keeps the episode's history for them."""
+
+    def begin(self, observation: Observation) -> State:
+        """Forget the last episode and return the state of the first observation."""
+        ...
+
+    def advance(self, action: str, observation: Observation) -> State:
+        """Return the state after `action` led to `observation`."""
+        ...
+
+    def recent(self, steps: int) -> str:
+        """Return the last `steps` steps as text for a prompt, oldest first."""
+        ...
+
+
+class Environment(Protocol):
+    """A world to act in. Not thread-safe: one thread at a time. Calls may block for seconds."""
+
+    @property
+    def info(self) -> EnvironmentInfo:
+        """What stays the same while the environment is open."""
+        ...
+
+    def reset(self, seed: int) -> Observation:
+        """Begin an episode; the same seed and actions give the same observations."""
+        ...
+
+    def step(self, action: str) -> Observation:
+        """Take one action.
+
+        Raises:
+            GameError: The environment crashed or hung and could not be brought back.
+        """
+        ...
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Return the actions that would change the world now, in a fixed order; () when done."""
+        ...
+
+    def save(self) -> bytes:
+        """Return the whole situation, for `restore`."""
+        ...
+
+    def restore(self, saved: bytes) -> Observation:
+        """Go back to a saved situation."""
+        ...
+
+    def abstractor(self) -> Abstractor:
+        """Return a new abstractor for this kind of environment."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        ...

@@ -1,0 +1,1 @@
+"""Text adventures: stories, the worker that holds the interpreter, valid actions, states."""

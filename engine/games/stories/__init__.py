@@ -1,0 +1,1 @@
+"""Stories made for this project, with the recipes that make them again."""

@@ -1,0 +1,1 @@
+"""What the agent has learnt: journal on disk, index in memory."""

@@ -1,0 +1,51 @@
+"""Where things persist. `--saves DIR` beats `JITRL_SAVES`, which beats the checkout's `saves/`, which
+beats the platform's user data folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from engine.errors import StorageError, UsageError
+
+
+def saves_folder(given: str | Path | None = None) -> Path:
+    """Return the folder for all that persists, made (mode 0700) if it was not there."""
+    chosen = given or os.environ.get("JITRL_SAVES")
+    if chosen:
+        folder = Path(chosen).expanduser()
+    else:
+        checkout = Path(__file__).resolve().parent.parent
+        if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
+            folder = checkout / "saves"
+        else:
+            from platformdirs import user_data_path
+
+            folder = user_data_path("jitrl")
+    return ensure_folder(folder)
+
+
+def ensure_folder(folder: Path) -> Path:
+    """Make `folder` with mode 0700 if it is missing and return it.
+
+    Raises:
+        StorageError: It cannot be made, or is no folder.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"cannot use {folder} to save in ({error.strerror}); choose another folder with --saves DIR"
+        ) from None
+    return folder
+
+
+def slug(name: str) -> str:
+    """Return a file name for `name`: readable, distinct for distinct names, never leaving its folder."""
+    if not name or name in {".", ".."} or "\0" in name:
+        raise UsageError(f"{name!r} cannot name anything in the saves folder")
+    readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
+    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

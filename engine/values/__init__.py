@@ -1,0 +1,1 @@
+"""Where V and Q come from."""

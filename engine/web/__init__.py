@@ -1,0 +1,1 @@
+"""Web pages as an environment."""

@@ -1,0 +1,1 @@
+"""The front ends: command line, Textual cockpit and plain terminal."""
