@@ -14,8 +14,13 @@ from typing import Any
 from engine.errors import UsageError
 
 
-def setting(default: Any, meaning: str, low: float | None = None, high: float | None = None,
-            choices: tuple[str, ...] = ()) -> Any:
+def setting(
+    default: Any,
+    meaning: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
     """Declare one setting: its default, what it means, and what it may be (both ends included)."""
     return field(default=default, metadata={"meaning": meaning, "low": low, "high": high, "choices": choices})
 
@@ -27,19 +32,29 @@ class Settings:
     k: int = setting(10, "neighbours retrieved for a state (Table: retrieval neighbours)", 1, 1000)
     r: float = setting(0.95, "least Jaccard similarity of a neighbour (similarity threshold)", 0.0, 1.0)
     history_weight: float = setting(
-        0.0, "share of the history's similarity in the whole; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0)
+        0.0, "share of the history's similarity in the whole; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0
+    )
     gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
-    lam: float = setting(0.65, "probability of optimism for an action never tried here (exploration rate)", 0.0, 1.0)
-    alpha: float = setting(5.0, "optimism bonus, shared by the neighbours: alpha / |N(s)| (UCB bonus)", 0.0, 1e6)
+    lam: float = setting(
+        0.65, "probability of optimism for an action never tried here (exploration rate)", 0.0, 1.0
+    )
+    alpha: float = setting(
+        5.0, "optimism bonus, shared by the neighbours: alpha / |N(s)| (UCB bonus)", 0.0, 1e6
+    )
     beta: float = setting(
-        1.0, "strength of the memory: z' = z + beta * A; the paper gives no value", 0.0, 1e3)
+        1.0, "strength of the memory: z' = z + beta * A; the paper gives no value", 0.0, 1e3
+    )
     epsilon: float = setting(1e-8, "keeps the normalisation of advantages from dividing by zero", 1e-12, 1e-2)
     candidates: int = setting(3, "actions the model proposes, |C|", 1, 50)
     temperature: float = setting(0.8, "sampling temperature of the model", 0.01, 10.0)
     logits: str = setting(
-        "auto", "how the model's opinion is read", choices=("auto", "token", "string", "verbalized"))
+        "auto", "how the model's opinion is read", choices=("auto", "token", "string", "verbalized")
+    )
     transform: str = setting(
-        "log", "verbalized confidence c of k options to logit: log(c k / 100), or c / 100", choices=("log", "linear"))
+        "log",
+        "verbalized confidence c of k options to logit: log(c k / 100), or c / 100",
+        choices=("log", "linear"),
+    )
     estimator: str = setting("knn", "where V and Q come from", choices=("knn",))
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
     death_penalty: float = setting(-10.0, "reward added to the step that ended the game badly", -1e6, 0.0)
@@ -52,11 +67,15 @@ class Settings:
             value, meta = getattr(self, spec.name), spec.metadata
             if meta["choices"]:
                 if value not in meta["choices"]:
-                    raise UsageError(f"{spec.name} cannot be {value!r}; choose one of: {', '.join(meta['choices'])}")
+                    raise UsageError(
+                        f"{spec.name} cannot be {value!r}; choose one of: {', '.join(meta['choices'])}"
+                    )
             elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise UsageError(f"{spec.name} must be a number, not {value!r}")
             elif not meta["low"] <= value <= meta["high"]:
-                raise UsageError(f"{spec.name} must lie between {meta['low']} and {meta['high']}, not {value}")
+                raise UsageError(
+                    f"{spec.name} must lie between {meta['low']} and {meta['high']}, not {value}"
+                )
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {

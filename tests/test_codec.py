@@ -10,7 +10,9 @@ from engine.records import Observation, State, Step, Stepped
 
 
 def test_a_nested_record_comes_back_equal():
-    step = Step(State("[State: lamp]", ("lamp", "see"), "h", ("h",)), "take lamp", 1.5, valid_actions=("a", "b"))
+    step = Step(
+        State("[State: lamp]", ("lamp", "see"), "h", ("h",)), "take lamp", 1.5, valid_actions=("a", "b")
+    )
     assert from_plain(Step, to_plain(step)) == step
 
 
@@ -25,7 +27,9 @@ def test_unknown_fields_and_kinds_of_a_newer_version_are_passed_over():
     assert event_from_line('{"event":"Dreamt","at":1}') == (1.0, None)
 
 
-@pytest.mark.parametrize("bad", [{}, {"text": 3}, {"text": "x", "moves": "y"}, {"text": "x", "score": True}, []])
+@pytest.mark.parametrize(
+    "bad", [{}, {"text": 3}, {"text": "x", "moves": "y"}, {"text": "x", "score": True}, []]
+)
 def test_wrong_types_are_refused(bad):
     with pytest.raises(BadFile):
         from_plain(Observation, bad)
