@@ -136,6 +136,24 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionRequest:
+    """What a prior is asked: the blanks of the paper's action prompt (App. F).
+
+    Attributes:
+        summary: Hierarchical summary of the episode so far.
+        memory_text: Text from earlier episodes, for agents that put memory into the prompt.
+        candidates: How many actions to propose.
+    """
+
+    summary: str
+    memory_text: str
+    recent_history: str
+    current_state: str
+    valid_actions: tuple[str, ...]
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a prior offers for one state: C_LLM with logits, and how it came about.
 

@@ -1,1 +1,36 @@
-"""One file a method; each turns an observation into a decision."""
+"""One file a method; each turns a turn into a decision."""
+
+from __future__ import annotations
+
+from engine.agents.base import Agent, Prior
+from engine.errors import UsageError
+from engine.settings import Settings
+from engine.values.knn import Retriever
+
+AGENTS = {
+    "jitrl": "the frozen model with its logits adjusted by memory (Algorithm 1)",
+    "static": "the frozen model alone; remembers nothing",
+    "random": "any valid action; the floor of every comparison",
+}
+
+
+def make_agent(name: str, prior: Prior, memory: Retriever, settings: Settings) -> Agent:
+    """Return the agent called `name`.
+
+    Raises:
+        UsageError: There is no such agent.
+    """
+    from engine.agents.jitrl import JitrlAgent
+    from engine.agents.random import UniformPrior
+
+    if name == "jitrl":
+        from engine.values import make_estimator
+
+        return JitrlAgent(prior, make_estimator(memory, settings), settings)
+    if name == "static":
+        return JitrlAgent(prior, None, settings)
+    if name == "random":
+        agent = JitrlAgent(UniformPrior(), None, settings)
+        agent.name = "random"
+        return agent
+    raise UsageError(f"there is no agent {name!r}; choose one of: {', '.join(AGENTS)}")

@@ -1,0 +1,57 @@
+"""What an agent is: something that decides, one step at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from engine.records import ActionRequest, Decision, Episode, Observation, Proposal, State
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What an agent sees when it is to choose.
+
+    Attributes:
+        step: Step within the episode, from 0.
+        steps_left: Steps until the limit, this one included.
+        valid_actions: The actions possible now, never empty.
+        recent: The last steps as text for a prompt, oldest first.
+    """
+
+    step: int
+    steps_left: int
+    observation: Observation
+    state: State
+    valid_actions: tuple[str, ...]
+    recent: str = ""
+
+
+class Prior(Protocol):
+    """A frozen policy: a language model, or a stand-in that needs none."""
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Return candidates with logits.
+
+        Raises:
+            ModelError: No usable answer.
+        """
+        ...
+
+
+class Agent(Protocol):
+    """One method. Agents never touch the environment; the session does."""
+
+    name: str
+    learns: bool
+    """Whether finished episodes go to memory."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
+        """Return the choice for this turn with everything that led to it."""
+        ...
+
+    def end_episode(self, episode: Episode) -> None:
+        """Learn from a finished episode beyond what memory keeps."""
+        ...

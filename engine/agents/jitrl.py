@@ -1,0 +1,164 @@
+"""The JitRL agent: a frozen prior whose logits the memory adjusts. Without memory it is `static`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine import explain, jitrl
+from engine.agents.base import Prior, Turn
+from engine.errors import ModelError
+from engine.records import ActionRequest, Candidate, Decision, Episode, Neighbour, Proposal, Valuation
+from engine.settings import Settings
+from engine.values.base import Estimator, Query
+
+
+class JitrlAgent:
+    """Algorithm 1, steps 1 to 6, around any prior and any estimator.
+
+    Args:
+        estimator: Where V and Q come from; None makes the agent static (nothing is remembered).
+    """
+
+    def __init__(self, prior: Prior, estimator: Estimator | None, settings: Settings) -> None:
+        self.name = "static" if estimator is None else "jitrl"
+        self.learns = estimator is not None
+        self._prior = prior
+        self._estimator = estimator
+        self._settings = settings
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
+        """Return the choice for this turn.
+
+        Three independent streams are split off `rng`, for proposing, for optimism and for sampling, so
+        that the choice without memory is made with the very same sampling draw.
+        """
+        proposing, optimism, sampling = rng.spawn(3)
+        neighbours = self._estimator.neighbours(turn.state) if self._estimator else ()
+        proposal = self._propose(turn, proposing, neighbours)
+        candidates = self._augment(proposal.candidates, neighbours, turn.valid_actions)
+        valuation = self._value(turn, neighbours, candidates, optimism)
+        return self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
+
+    def end_episode(self, episode: Episode) -> None:
+        """Nothing beyond what memory keeps."""
+
+    def _propose(self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...]) -> Proposal:
+        request = ActionRequest(
+            summary=turn.state.history,
+            memory_text="",
+            recent_history=turn.recent,
+            current_state=_situation(turn),
+            valid_actions=turn.valid_actions,
+            candidates=self._settings.candidates,
+        )
+        try:
+            proposal = self._prior.propose(request, rng)
+        except ModelError as error:
+            if error.fatal:
+                raise
+            proposal = Proposal((), note=str(error))
+        if proposal.candidates:
+            return proposal
+        reason = proposal.note or "the model gave no usable option"
+        if any(n.action in turn.valid_actions for n in neighbours):
+            return Proposal((), proposal.calls, f"{reason}: memory decided")
+        # Neither model nor memory knows anything here, so every valid action is as good as any other.
+        drawn = rng.permutation(len(turn.valid_actions))[: self._settings.candidates]
+        return Proposal(
+            tuple(Candidate(turn.valid_actions[i], 0.0, "random") for i in drawn),
+            proposal.calls,
+            f"{reason} and memory is empty here: drew from the valid actions",
+        )
+
+    @staticmethod
+    def _augment(
+        proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...], valid: tuple[str, ...]
+    ) -> tuple[Candidate, ...]:
+        remembered = {n.action for n in neighbours}
+        by_action = {c.action: c for c in proposed}
+        union = jitrl.candidate_set(list(by_action), [n.action for n in neighbours], valid)
+        return tuple(
+            _both(by_action[a], a in remembered) if a in by_action else Candidate(a, 0.0, "memory")
+            for a in union
+        )
+
+    def _value(
+        self,
+        turn: Turn,
+        neighbours: tuple[Neighbour, ...],
+        candidates: tuple[Candidate, ...],
+        rng: np.random.Generator,
+    ) -> Valuation:
+        if self._estimator is None:
+            c = len(candidates)
+            return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
+        query = Query(turn.state, neighbours, candidates, turn.valid_actions, turn.steps_left)
+        return self._estimator.value(query, rng)
+
+    def _choose(
+        self,
+        turn: Turn,
+        neighbours: tuple[Neighbour, ...],
+        candidates: tuple[Candidate, ...],
+        valuation: Valuation,
+        proposal: Proposal,
+        draw: float,
+    ) -> Decision:
+        settings = self._settings
+        z = [c.z for c in candidates]
+        values = jitrl.Values(
+            valuation.v, np.asarray(valuation.q), np.asarray(valuation.n, dtype=np.int64), valuation.how
+        )
+        update = jitrl.policy_update(z, values, beta=settings.beta, epsilon=settings.epsilon)
+        chosen = jitrl.sample(update.posterior, draw)
+        # What the same draw picks when only the model speaks: memory-only actions are no candidates then.
+        own = [i for i, c in enumerate(candidates) if c.source != "memory"]
+        without = (
+            candidates[own[jitrl.sample(jitrl.softmax([z[i] for i in own]), draw)]].action if own else ""
+        )
+        sentence = explain.why(
+            chosen, candidates, valuation, neighbours, tuple(map(float, update.advantage)), without
+        )
+        return Decision(
+            step=turn.step,
+            state=turn.state,
+            valid_actions=turn.valid_actions,
+            neighbours=neighbours,
+            candidates=candidates,
+            valuation=valuation,
+            advantage=tuple(map(float, update.advantage)),
+            advantage_normalised=tuple(map(float, update.advantage_normalised)),
+            z_prime=tuple(map(float, update.z_prime)),
+            prior=tuple(map(float, update.prior)),
+            posterior=tuple(map(float, update.posterior)),
+            chosen=chosen,
+            action=candidates[chosen].action,
+            beta=settings.beta,
+            without_memory=without,
+            why=sentence,
+            equation=explain.equation(
+                z[chosen],
+                settings.beta,
+                float(update.advantage_normalised[chosen]),
+                float(update.z_prime[chosen]),
+                float(update.prior[chosen]),
+                float(update.posterior[chosen]),
+            ),
+            calls=proposal.calls,
+            note=proposal.note,
+        )
+
+
+def _situation(turn: Turn) -> str:
+    """Return what the prompt calls the current state: where one is, what one carries."""
+    seen = turn.observation
+    parts = [seen.description or seen.text, seen.inventory]
+    return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def _both(candidate: Candidate, remembered: bool) -> Candidate:
+    if not remembered:
+        return candidate
+    return Candidate(
+        candidate.action, candidate.z, "both", candidate.confidence, candidate.logprob, candidate.reason
+    )

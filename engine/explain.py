@@ -1,0 +1,55 @@
+"""A decision in one sentence, and its equation with the numbers in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine import jitrl
+from engine.records import Candidate, Neighbour, Valuation
+
+
+def number(x: float) -> str:
+    """Return x with a sign and two decimals; a minus sign, not a hyphen, so that columns line up."""
+    return f"{x:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def why(
+    chosen: int,
+    candidates: Sequence[Candidate],
+    valuation: Valuation,
+    neighbours: Sequence[Neighbour],
+    advantage: Sequence[float],
+    without_memory: str,
+) -> str:
+    """Return why `candidates[chosen]` was chosen, as one sentence for people."""
+    action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
+    q, v = number(valuation.q[chosen]), number(valuation.v)
+    if how == jitrl.PRIOR:
+        return f"Nothing like this state is remembered, so the model's opinion alone chose '{action}'."
+    visits = f"{n} similar visit{'s' if n != 1 else ''}"
+    if how == jitrl.KNOWN:
+        took = valuation.n[chosen]
+        sentence = (
+            f"'{action}' was tried in {took} of {visits} and returned G = {q} on average, against V = {v}: "
+            f"{number(advantage[chosen])}"
+        )
+    elif how == jitrl.OPTIMISTIC:
+        sentence = f"'{action}' was never tried in {visits}: benefit of the doubt, Q = {q} against V = {v}"
+    else:
+        sentence = (
+            f"'{action}' was never tried in {visits} and the draw gave it no bonus (Q = 0 against V = {v})"
+        )
+    if without_memory and without_memory != action:
+        return f"{sentence}; without memory it would have been '{without_memory}'."
+    return f"{sentence}; without memory the choice would have been the same."
+
+
+def equation(
+    z: float, beta: float, advantage_normalised: float, z_prime: float, before: float, after: float
+) -> str:
+    """Return z' = z + beta * A with its numbers, and what it does to the probability."""
+    sign = "+" if z_prime >= z else "\N{MINUS SIGN}"
+    return (
+        f"z' = z + β·Ã = {number(z)} {sign} {beta:g}·{abs(advantage_normalised):.2f} = {number(z_prime)}"
+        f"   π {before:.0%} → {after:.0%}"
+    )

@@ -1,0 +1,158 @@
+"""Algorithm 1: Just-In-Time Reinforcement Learning as pure functions over numpy arrays.
+
+Read this file first. Symbols and equation numbers follow the paper: a state s has neighbours N(s),
+remembered steps (s_i, a_i, G_i). They give a baseline V(s) and action values Q(s, a); the advantage
+A = Q - V, normalised, is added to the frozen model's logits: z' = z + beta * A. No weight changes.
+
+Arrays are one-dimensional float64 and run parallel to the candidates C unless said otherwise.
+Everything random is passed in as numbers already drawn from [0, 1), so the same draws give the same
+choice, with memory or without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+KNOWN, OPTIMISTIC, NEUTRAL, PRIOR = "known", "optimistic", "neutral", "prior"
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """V(s) and, parallel to C: Q(s, a), |N(s, a)| and how each Q came about."""
+
+    v: float
+    q: Array
+    n: NDArray[np.int64]
+    how: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Steps 5 and 6: A, its normalised form, z' and the policies before and after."""
+
+    advantage: Array
+    advantage_normalised: Array
+    z_prime: Array
+    prior: Array
+    posterior: Array
+
+
+def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
+    """Return G_t = sum over u >= t of gamma^(u-t) r_u for every step t (Eq. 3; step 7)."""
+    r = _finite(rewards, "rewards")
+    g = np.empty_like(r)
+    following = 0.0
+    for t in range(len(r) - 1, -1, -1):
+        following = r[t] + gamma * following
+        g[t] = following
+    return g
+
+
+def candidate_set(proposed: Sequence[str], remembered: Sequence[str], valid: Sequence[str]) -> list[str]:
+    """Return C: the model's candidates, then the neighbours' actions that are valid now (step 3).
+
+    Order is kept, doubles are dropped. An empty `valid` stands for an unknown one: nothing is barred.
+    """
+    allowed = set(valid) if valid else None
+    union = dict.fromkeys(proposed)
+    union.update(dict.fromkeys(a for a in remembered if allowed is None or a in allowed))
+    return list(union)
+
+
+def estimate_values(
+    candidates: Sequence[str],
+    neighbour_actions: Sequence[str],
+    neighbour_returns: ArrayLike,
+    draws: ArrayLike,
+    *,
+    lam: float,
+    alpha: float,
+) -> Values:
+    """Return V and Q from the neighbourhood N(s) (steps 2 and 4; Eqs. 4 to 6).
+
+    Args:
+        candidates: C, shape (c,).
+        neighbour_actions: a_i, shape (n,).
+        neighbour_returns: G_i, shape (n,).
+        draws: rand() for each candidate, in [0, 1), shape (c,); only those of unseen actions are used.
+        lam: Probability of optimism for an unseen action.
+        alpha: Bonus that the neighbours share.
+
+    An empty neighbourhood says nothing: V and Q are 0, and the prior alone will decide.
+    """
+    g = _finite(neighbour_returns, "returns")
+    rand = _finite(draws, "draws")
+    q = np.zeros(len(candidates))
+    n = np.zeros(len(candidates), dtype=np.int64)
+    if len(g) == 0:
+        return Values(0.0, q, n, (PRIOR,) * len(candidates))
+    v = float(g.mean())
+    how = []
+    for i, action in enumerate(candidates):
+        subset = g[[a == action for a in neighbour_actions]]
+        n[i] = len(subset)
+        if len(subset) > 0:
+            q[i] = subset.mean()
+            how.append(KNOWN)
+        elif rand[i] < lam:
+            q[i] = v + alpha / len(g)
+            how.append(OPTIMISTIC)
+        else:
+            q[i] = 0.0
+            how.append(NEUTRAL)
+    return Values(v, q, n, tuple(how))
+
+
+def advantages(values: Values) -> Array:
+    """Return A(s, a) = Q(s, a) - V(s) (step 5; Eq. 7); 0 everywhere if nothing is remembered."""
+    if all(how == PRIOR for how in values.how):
+        return np.zeros(len(values.q))
+    return values.q - values.v
+
+
+def normalise(advantage: ArrayLike, epsilon: float) -> Array:
+    """Return A / (max |A| + epsilon), which lies within (-1, 1) (App. E, advantage normalisation)."""
+    a = _finite(advantage, "advantages")
+    scale = float(np.abs(a).max(initial=0.0)) + epsilon
+    return a / scale if scale > 0 else a
+
+
+def update_logits(z: ArrayLike, advantage: ArrayLike, beta: float) -> Array:
+    """Return z' = z + beta * A (step 6; Eq. 11): the maximiser of E[A] - KL(pi' || pi) / beta."""
+    return _finite(z, "logits") + beta * _finite(advantage, "advantages")
+
+
+def softmax(z: ArrayLike) -> Array:
+    """Return the policy of logits z; adding a constant to all of them changes nothing."""
+    logits = _finite(z, "logits")
+    weights = np.exp(logits - logits.max(initial=-np.inf)) if len(logits) else logits
+    return weights / weights.sum() if len(logits) else weights
+
+
+def policy_update(z: ArrayLike, values: Values, *, beta: float, epsilon: float) -> Update:
+    """Do steps 5 and 6 at once."""
+    a = advantages(values)
+    a_normalised = normalise(a, epsilon)
+    z_prime = update_logits(z, a_normalised, beta)
+    return Update(a, a_normalised, z_prime, softmax(z), softmax(z_prime))
+
+
+def sample(policy: ArrayLike, draw: float) -> int:
+    """Return the index that `draw`, in [0, 1), falls on: a ~ policy when the draw is uniform."""
+    cumulative = np.cumsum(_finite(policy, "policy"))
+    if len(cumulative) == 0:
+        raise ValueError("there is nothing to choose from")
+    return int(min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(cumulative) - 1))
+
+
+def _finite(values: ArrayLike, name: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers")
+    return array

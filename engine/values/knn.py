@@ -1,0 +1,47 @@
+"""The paper's estimator: means of Monte-Carlo returns over the nearest remembered steps."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from engine import jitrl
+from engine.records import Neighbour, State, Valuation
+from engine.settings import Settings
+from engine.values.base import Query
+
+
+class Retriever(Protocol):
+    """The read side of a memory scope."""
+
+    def neighbours(
+        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0
+    ) -> tuple[Neighbour, ...]:
+        """Return at most k remembered steps with similarity r or more, best first, newest first among equals."""
+        ...
+
+
+class KnnEstimator:
+    """N(s) by Jaccard similarity, then Eqs. 4 to 6."""
+
+    def __init__(self, memory: Retriever, settings: Settings) -> None:
+        self._memory = memory
+        self._settings = settings
+
+    def neighbours(self, state: State) -> tuple[Neighbour, ...]:
+        """Return N(s): the k most similar remembered steps of at least similarity r (step 1)."""
+        s = self._settings
+        return self._memory.neighbours(state, k=s.k, r=s.r, gamma=s.gamma, history_weight=s.history_weight)
+
+    def value(self, query: Query, rng: np.random.Generator) -> Valuation:
+        """Return V and Q as in steps 2 and 4."""
+        values = jitrl.estimate_values(
+            [candidate.action for candidate in query.candidates],
+            [neighbour.action for neighbour in query.neighbours],
+            [neighbour.g for neighbour in query.neighbours],
+            rng.random(len(query.candidates)),
+            lam=self._settings.lam,
+            alpha=self._settings.alpha,
+        )
+        return Valuation(values.v, tuple(map(float, values.q)), tuple(map(int, values.n)), values.how)
