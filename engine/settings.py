@@ -109,7 +109,7 @@ class SessionConfig:
         games: Folder with more stories, None for the usual places.
         agent: Name in `engine.agents`.
         model: litellm's name, `local/...`, or `prior/uniform`.
-        memory: Name of the memory to use; several may be kept for one game.
+        memory: "shared" (one for each game, under saves/memory) or "own" (empty at first, kept with the session).
     """
 
     game: str
@@ -120,11 +120,13 @@ class SessionConfig:
     profile: str = "default"
     settings: Settings = field(default_factory=Settings)
     games: str | None = None
-    memory: str = "main"
+    memory: str = "shared"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
         if self.episodes < 1:
             raise UsageError(f"episodes must be at least 1, not {self.episodes}")
+        if self.memory not in ("shared", "own"):
+            raise UsageError(f"memory must be 'shared' or 'own', not {self.memory!r}")
         if not 0 < self.seed < 2**31:
             raise UsageError(f"seed must lie between 1 and {2**31 - 1}, not {self.seed}")

@@ -1,0 +1,115 @@
+"""The event stream of a session to and from a file: one JSON line an event.
+
+A recording is the truth about a session: it replays on the screen without model or game, and an
+unfinished episode is resumed from it by taking its actions again.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.codec import event_from_line, event_to_line
+from engine.errors import BadFile, StorageError, UsageError
+from engine.records import EpisodeEnded, Event, Paused, Resumed, SessionEnded, SessionStarted, Thinking
+
+FILE_NAME = "events.jsonl"
+_PASSING = (Thinking, Paused, Resumed)
+"""Events that only matter while they happen, and are not recorded."""
+
+
+class Recorder:
+    """Appends events to a recording and keeps other processes from doing so.
+
+    Args:
+        path: The file; a torn last line, left by a crash, is cut off first.
+
+    Raises:
+        StorageError: It cannot be written.
+        UsageError: Another process is recording to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StorageError(f"cannot write the recording {path}: {error.strerror}") from None
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise UsageError(
+                f"the session in {path.parent} is open in another window; close it there first"
+            ) from None
+        self._cut_torn_line()
+
+    def write(self, event: Event, at: float) -> None:
+        """Append one event; the start of a session and the end of an episode or session are fsynced.
+
+        Raises:
+            StorageError: The disk is full or the file system refused. Nothing torn is left behind.
+        """
+        if isinstance(event, _PASSING):
+            return
+        line = event_to_line(event, at).encode() + b"\n"
+        before = os.fstat(self._fd).st_size
+        try:
+            if os.write(self._fd, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if isinstance(event, (SessionStarted, EpisodeEnded, SessionEnded)):
+                os.fsync(self._fd)
+        except OSError as error:
+            os.ftruncate(self._fd, before)
+            raise StorageError(f"the recording could not be written: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let go of the file; safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _cut_torn_line(self) -> None:
+        size = end = os.fstat(self._fd).st_size
+        while end > 0:
+            start = max(0, end - 65536)
+            cut = os.pread(self._fd, end - start, start).rfind(b"\n")
+            if cut >= 0:
+                end = start + cut + 1
+                break
+            end = start
+        if end < size:
+            os.ftruncate(self._fd, end)
+
+
+def read(path: Path) -> Iterator[tuple[float, Event]]:
+    """Yield (Unix time, event) of a recording: a file, or the folder of a session.
+
+    A torn last line is passed over: it is what a crash leaves.
+
+    Raises:
+        BadFile: It is no recording, or it is damaged; what was yielded before stands.
+        UsageError: It is not there.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    try:
+        with file.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                if not raw.endswith(b"\n"):
+                    break
+                try:
+                    at, event = event_from_line(raw.decode())
+                except (BadFile, UnicodeDecodeError) as error:
+                    raise BadFile(
+                        f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})"
+                    ) from None
+                if number == 1 and not isinstance(event, SessionStarted):
+                    raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")
+                if event is not None:
+                    yield at, event
+    except FileNotFoundError:
+        raise UsageError(f"there is no recording at {path}") from None
+    except OSError as error:
+        raise BadFile(f"cannot read {file}: {error.strerror}") from None
