@@ -1,0 +1,442 @@
+"""The loop: observe, abstract, decide, let a person overrule, step, judge, remember.
+
+The only one that drives an environment. Screens, headless runs and recordings read its events.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine import jitrl, recording, sessions
+from engine.agents.base import Turn
+from engine.codec import to_plain
+from engine.control import Control, Stopped
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
+from engine.records import (
+    Decided,
+    Decision,
+    Episode,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Notice,
+    Observation,
+    Paused,
+    Resumed,
+    SessionEnded,
+    SessionStarted,
+    State,
+    Step,
+    Stepped,
+    Thinking,
+)
+
+if TYPE_CHECKING:
+    from engine.agents.base import Agent
+    from engine.environment import Abstractor, Environment
+    from engine.evaluator import Evaluator
+    from engine.llm.model import Model
+    from engine.memory.store import Memory, Scope
+
+FALLBACK_ACTIONS = (
+    "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
+    "up", "down", "in", "out", "look", "wait",
+)  # fmt: skip
+"""What any text game understands; offered when no valid action is known and the episode goes on."""
+
+RECENT_STEPS = 5
+
+
+@dataclass(slots=True)
+class _Live:
+    """The episode being played. Mutable, and seen by the session's thread alone."""
+
+    number: int
+    uid: str
+    observation: Observation
+    state: State
+    abstractor: Abstractor
+    started: float
+    steps: list[Step] = dataclasses.field(default_factory=list)
+    tokens: int = 0
+    cost_usd: float = 0.0
+    flips: int = 0
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a session holds open."""
+
+    environment: Environment
+    memory: Memory
+    scope: Scope
+    model: Model
+    agent: Agent
+    evaluator: Evaluator
+
+
+class Session:
+    """A run of episodes of one agent in one environment.
+
+    Args:
+        saved: Where it is kept; a recording already there is taken up where it ends.
+        saves: The saves folder (memory, caches).
+        emit: Called with every event, from the thread that calls `run`.
+        control: Commands; `session.control.pause()` and so on.
+        interactive: A person is there to mend things: pause on what they can mend instead of ending.
+    """
+
+    def __init__(
+        self,
+        saved: sessions.SavedSession,
+        saves: Path,
+        emit: Callable[[Event], None],
+        *,
+        control: Control | None = None,
+        interactive: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.control = control or Control()
+        self.error: JitrlError | None = None
+        self.results: list[EpisodeEnded] = []
+        self.episode = 0
+        self._saved = saved
+        self._config = saved.config
+        self._settings = saved.config.settings
+        self._saves = saves
+        self._emit = emit
+        self._interactive = interactive
+        self._clock = clock
+        self._recorder: recording.Recorder | None = None
+
+    def fast_forward(self, episodes: int) -> None:
+        """Hurry to the end of this episode (0), or of `episodes` more after this one."""
+        self.control.fast_forward(max(1, self.episode) + episodes)
+
+    def run(self) -> SessionEnded:
+        """Play until all episodes are done, the person stops, or an error ends it.
+
+        Never raises for what goes wrong in play: that is told in a Notice and kept in `error`.
+        """
+        parts: _Parts | None = None
+        finished = False
+        try:
+            past = self._past()
+            self._recorder = recording.Recorder(self._saved.recording)
+            parts = self._open()
+            live = self._take_up(parts, past)
+            self._play(parts, live)
+            finished = True
+        except Stopped:
+            pass
+        except JitrlError as error:
+            self.error = error
+            self._tell(Notice("error", str(error)))
+        finally:
+            if parts is not None:
+                parts.environment.close()
+                parts.model.close()
+                parts.memory.close()
+            ended = self._summary(finished)
+            if self._recorder is not None:
+                self._tell(ended)
+                self._recorder.close()
+                self._recorder = None
+            else:
+                self._emit(ended)
+        return ended
+
+    # -------------------------------------------------------------------------------------- opening
+
+    def _open(self) -> _Parts:
+        """Open game, memory and model, telling what takes long."""
+        from engine.agents import make_agent
+        from engine.evaluator import make_evaluator
+        from engine.games.catalogue import open_game
+        from engine.llm import open_model
+        from engine.memory import Memory
+
+        config, saves = self._config, self._saves
+        self._emit(Thinking("starting the game"))
+        environment = open_game(config.game, games=config.games, saves=saves)
+        memory: Memory | None = None
+        try:
+            own = config.memory == "own"
+            memory = Memory((self._saved.folder if own else saves) / "memory")
+            scope = memory.scope(environment.info.scope)
+            self.control.check()
+            self._emit(Thinking(f"loading {config.model}"))
+            model = open_model(
+                config.model if config.agent != "random" else "prior/uniform",
+                settings=self._settings,
+                cache=saves / "cache",
+                on_progress=lambda text: self._emit(Thinking(text)),
+            )
+            self.control.on_stop(model.cancel)
+            agent = make_agent(config.agent, model, scope, self._settings)
+            evaluator = make_evaluator(self._settings, model)
+            return _Parts(environment, memory, scope, model, agent, evaluator)
+        except BaseException:
+            environment.close()
+            if memory is not None:
+                memory.close()
+            raise
+
+    def _past(self) -> list[tuple[float, Event]]:
+        if not self._saved.recording.is_file():
+            return []
+        return list(recording.read(self._saved.recording))
+
+    def _take_up(self, parts: _Parts, past: list[tuple[float, Event]]) -> _Live | None:
+        """Show what the recording holds, and bring the environment to where it ends."""
+        config = self._config
+        started = SessionStarted(
+            session=self._saved.name,
+            environment=parts.environment.info,
+            agent=config.agent,
+            model=config.model,
+            seed=config.seed,
+            profile=config.profile,
+            episodes=config.episodes,
+            steps=self._settings.step_limit,
+            settings=to_plain(self._settings),
+            memory_entries=len(parts.scope),
+            resumed=bool(past),
+        )
+        if not past:
+            self._tell(started)
+            return None
+        self._emit(started)
+        unfinished: list[Event] = []
+        for _, event in past:
+            if isinstance(event, EpisodeEnded):
+                self.results.append(event)
+                self.episode = event.episode
+                unfinished.clear()
+            elif isinstance(event, EpisodeStarted):
+                unfinished = [event]
+            elif isinstance(event, (Decided, Stepped)):
+                unfinished.append(event)
+            if not isinstance(event, (SessionStarted, SessionEnded)):
+                self._emit(event)
+        return self._replay(parts, unfinished) if unfinished else None
+
+    def _replay(self, parts: _Parts, events: list[Event]) -> _Live | None:
+        """Take the actions of an unfinished episode again."""
+        first = events[0]
+        if not isinstance(first, EpisodeStarted):
+            raise BadFile(f"the recording {self._saved.recording} is damaged: an episode lacks its beginning")
+        self._emit(Thinking("taking up the episode where it was left"))
+        live = self._begin(parts, first.episode, first.uid)
+        decision: Decision | None = None
+        for event in events[1:]:
+            self.control.check()
+            if isinstance(event, Decided):
+                decision = event.decision
+            elif isinstance(event, Stepped) and decision is not None:
+                self._account(live, decision)
+                self._advance(parts, live, decision)
+                if live.observation.text != event.observation.text:
+                    self._emit(
+                        Notice("warning", "the game answered differently this time; going on from here")
+                    )
+        return live
+
+    # ------------------------------------------------------------------------------------- playing
+
+    def _play(self, parts: _Parts, live: _Live | None) -> None:
+        first = live.number if live else self.episode + 1
+        for number in range(first, self._config.episodes + 1):
+            self.control.check()
+            if live is None:
+                live = self._begin(parts, number, uuid.uuid4().hex)
+                self._tell(EpisodeStarted(number, self._config.seed, live.observation, live.uid))
+            self.episode = number
+            while not live.observation.done and len(live.steps) < self._settings.step_limit:
+                self.control.check()
+                decision = self._decide(parts, live)
+                before = live.observation.score
+                self._account(live, decision)
+                self._advance(parts, live, decision)
+                self._tell(
+                    Stepped(
+                        number,
+                        decision.step,
+                        decision.action,
+                        live.observation,
+                        live.observation.score - before,
+                        decision.provenance,
+                        live.tokens,
+                        live.cost_usd,
+                    )
+                )
+            self._end(parts, live)
+            live = None
+
+    def _begin(self, parts: _Parts, number: int, uid: str) -> _Live:
+        observation = parts.environment.reset(self._config.seed)
+        abstractor = parts.environment.abstractor()
+        return _Live(number, uid, observation, abstractor.begin(observation), abstractor, self._clock())
+
+    def _decide(self, parts: _Parts, live: _Live) -> Decision:
+        valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
+        step = len(live.steps)
+        turn = Turn(
+            step=step,
+            steps_left=self._settings.step_limit - step,
+            observation=live.observation,
+            state=live.state,
+            valid_actions=valid,
+            recent=live.abstractor.recent(RECENT_STEPS),
+        )
+        while True:
+            try:
+                # Seeded by place in the run, not by history: a resumed run draws what it would have drawn.
+                rng = np.random.default_rng([self._config.seed, live.number, step])
+                self._emit(Thinking("thinking"))
+                decision = parts.agent.decide(turn, rng)
+                break
+            except (ModelError, MissingError) as error:
+                self.control.check()
+                self._pause_for(error)
+        self._tell(Decided(live.number, decision))
+        action = self.control.gate(live.number, self._waiting)
+        if action is not None:
+            decision = overrule(decision, action)
+            self._tell(Decided(live.number, decision))
+        return decision
+
+    def _account(self, live: _Live, decision: Decision) -> None:
+        live.tokens += sum(c.prompt_tokens + c.completion_tokens for c in decision.calls if not c.cached)
+        live.cost_usd += sum(c.cost_usd for c in decision.calls)
+        live.flips += bool(decision.without_memory) and decision.without_memory != decision.action
+
+    def _advance(self, parts: _Parts, live: _Live, decision: Decision) -> None:
+        before = live.observation
+        live.observation = parts.environment.step(decision.action)
+        live.steps.append(
+            Step(
+                state=live.state,
+                action=decision.action,
+                reward=0.0,
+                env_reward=live.observation.score - before.score,
+                score=live.observation.score,
+                provenance=decision.provenance,
+                valid_actions=decision.valid_actions,
+                changed=live.observation.changed,
+                world_hash=before.world_hash,
+            )
+        )
+        live.state = live.abstractor.advance(decision.action, live.observation)
+
+    def _end(self, parts: _Parts, live: _Live) -> None:
+        """Judge the episode, remember it, tell about it (step 7)."""
+        last = live.observation
+        self._emit(Thinking("judging the episode"))
+        judged = parts.evaluator.rewards(live.steps, live.state, won=last.won, died=last.died, done=last.done)
+        if judged.note:
+            self._tell(Notice("warning", judged.note))
+        live.tokens += sum(c.prompt_tokens + c.completion_tokens for c in judged.calls if not c.cached)
+        live.cost_usd += sum(c.cost_usd for c in judged.calls)
+        steps = tuple(
+            dataclasses.replace(s, reward=r) for s, r in zip(live.steps, judged.rewards, strict=True)
+        )
+        episode = Episode(
+            uid=live.uid,
+            scope=parts.environment.info.scope,
+            steps=steps,
+            final=live.state,
+            agent=self._config.agent,
+            model=self._config.model,
+            seed=self._config.seed,
+            session=self._saved.name,
+            score=last.score,
+            max_score=last.max_score,
+            done=last.done,
+            won=last.won,
+            died=last.died,
+            started=live.started,
+            wall_s=self._clock() - live.started,
+        )
+        added = self._remember(parts, episode) if parts.agent.learns else 0
+        parts.agent.end_episode(episode)
+        ended = EpisodeEnded(
+            episode=live.number,
+            score=last.score,
+            max_score=last.max_score,
+            steps=len(steps),
+            done=last.done,
+            won=last.won,
+            died=last.died,
+            rewards=judged.rewards,
+            returns=tuple(map(float, jitrl.discounted_returns(judged.rewards, self._settings.gamma))),
+            memory_entries=len(parts.scope),
+            entries_added=added,
+            tokens=live.tokens,
+            cost_usd=live.cost_usd,
+            wall_s=episode.wall_s,
+            flips=live.flips,
+        )
+        self.results.append(ended)
+        self._tell(ended)
+
+    def _remember(self, parts: _Parts, episode: Episode) -> int:
+        while True:
+            try:
+                return parts.scope.append(episode)
+            except StorageError as error:
+                self._pause_for(error)
+
+    # ------------------------------------------------------------------------------------- telling
+
+    def _pause_for(self, error: JitrlError) -> None:
+        """Wait until the person has mended what went wrong; without a person, give up."""
+        if not self._interactive:
+            raise error
+        self._emit(Notice("warning", str(error)))
+        self._emit(Paused(str(error)))
+        self.control.wait_for_resume()
+        self._emit(Resumed())
+
+    def _waiting(self, begins: bool) -> None:
+        self._emit(Paused() if begins else Resumed())
+
+    def _tell(self, event: Event) -> None:
+        """Record an event, then show it. A recording that fails is said once; play goes on."""
+        if self._recorder is not None:
+            try:
+                self._recorder.write(event, self._clock())
+            except StorageError as error:
+                self._recorder.close()
+                self._recorder = None
+                self._emit(
+                    Notice("warning", f"{error}; play goes on, but this session can't be resumed from here")
+                )
+        self._emit(event)
+
+    def _summary(self, finished: bool) -> SessionEnded:
+        scores = [result.score for result in self.results]
+        average = sum(scores) / len(scores) if scores else 0.0
+        return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0)
+
+
+def overrule(decision: Decision, action: str) -> Decision:
+    """Return the decision with a person's action in its place."""
+    actions = [candidate.action for candidate in decision.candidates]
+    return dataclasses.replace(
+        decision,
+        chosen=actions.index(action) if action in actions else -1,
+        action=action,
+        provenance="human",
+        without_memory="",
+        why=f"You chose '{action}' instead of '{decision.action}'; memory will learn from it as yours.",
+        equation="",
+    )
