@@ -1,0 +1,93 @@
+"""The command line. Only argparse is imported here; everything heavy is imported by what runs.
+
+Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 something outside is missing, 130 interrupted.
+stdout is data, stderr is narration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+COMMANDS = ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "doctor")
+"""In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
+
+DESCRIPTION = """\
+Watch a frozen language model get better at text adventures, episode after episode,
+with Just-In-Time Reinforcement Learning. Without a command, jitrl takes up the last
+session where it stood, or shows what can be played."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the whole usage."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        """Exit with 2."""
+        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
+
+
+def make_parser() -> Parser:
+    """Return the parser with every subcommand."""
+    common = argparse.ArgumentParser(add_help=False)
+    where = common.add_argument_group("places")
+    # SUPPRESS, so that a place given before the subcommand is not overwritten by the subcommand's default.
+    where.add_argument(
+        "--saves", metavar="DIR", default=argparse.SUPPRESS, help="folder of all that persists"
+    )
+    where.add_argument("--games", metavar="DIR", default=argparse.SUPPRESS, help="folder with more stories")
+    parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
+                    parents=[common])  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"jitrl {version()}")
+    parser.set_defaults(handler=None)
+    subparsers = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, title="commands")
+    for name in COMMANDS:
+        import_module(f"jitrl_tui.commands.{name}").register(subparsers, common)
+    return parser
+
+
+def version() -> str:
+    """Return the installed version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("jitrl")
+    except PackageNotFoundError:
+        return "from source"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = make_parser()
+    args = parser.parse_args(argv)
+    args.saves = getattr(args, "saves", None) or os.environ.get("JITRL_SAVES") or None
+    args.games = getattr(args, "games", None) or os.environ.get("JITRL_GAMES") or None
+    from engine.errors import JitrlError
+
+    handler: Callable[[argparse.Namespace], int] = args.handler or _home
+    try:
+        return handler(args)
+    except JitrlError as error:
+        print(f"jitrl: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our stdout left (`| head`). Python would complain again while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _home(args: argparse.Namespace) -> int:
+    from engine.paths import saves_folder
+    from jitrl_tui.app import run_home
+
+    return run_home(saves_folder(args.saves), args.games)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

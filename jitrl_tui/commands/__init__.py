@@ -1,0 +1,1 @@
+"""The subcommands, one file each. `register` must stay light: it runs for `jitrl --help`."""

@@ -1,0 +1,70 @@
+"""Options that `watch`, `play` and `run` share, and the configuration they make."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from engine.settings import PROFILES, SessionConfig, Settings, profile
+
+_NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
+_SHORT = {"estimator", "rewards", "step_limit"}
+"""Settings that have an option of their own; the rest are set with --set NAME=VALUE."""
+
+
+def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
+    """Add what shapes a session."""
+    parser.add_argument("game", metavar="GAME", help="a name from `jitrl games ls`, or the path of a story")
+    parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
+    parser.add_argument("--model", default="local/smollm2",
+                        help="local/smollm2, prior/uniform, or any litellm name (%(default)s)")  # fmt: skip
+    parser.add_argument("--episodes", type=int, default=episodes, metavar="N", help="episodes (%(default)s)")
+    parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most (60)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
+    )
+    parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s)")
+    parser.add_argument("--estimator", default=None, help="where V and Q come from: knn, the paper's")
+    parser.add_argument("--rewards", default=None, help="who judges the steps: score, llm or hybrid (score)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
+                        help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
+    parser.add_argument("--fresh", action="store_true",
+                        help="a memory of its own, empty at first, instead of the game's shared one")  # fmt: skip
+
+
+def session_config(args: argparse.Namespace) -> SessionConfig:
+    """Return the configuration that the options ask for.
+
+    Raises:
+        UsageError: A name or value that cannot be.
+    """
+    changes = dict(_change(text) for text in args.changes)
+    for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
+        if getattr(args, option) is not None:
+            changes[name] = getattr(args, option)
+    return SessionConfig(
+        game=args.game,
+        agent=args.agent,
+        model=args.model,
+        episodes=args.episodes,
+        seed=args.seed,
+        profile=args.profile,
+        settings=profile(args.profile, **changes),
+        games=args.games,
+        memory="own" if args.fresh else "shared",
+    )
+
+
+def _change(text: str) -> tuple[str, object]:
+    from engine.errors import UsageError
+
+    name, separator, value = text.partition("=")
+    if not separator or name not in _NAMES:
+        raise UsageError(f"--set takes NAME=VALUE with one of these names: {', '.join(sorted(_NAMES))}")
+    kind = type(_NAMES[name].default)
+    try:
+        return name, kind(value)
+    except ValueError:
+        raise UsageError(
+            f"{name} must be a {'whole number' if kind is int else 'number'}, not {value!r}"
+        ) from None

@@ -1,0 +1,42 @@
+"""`jitrl play GAME`: play yourself, with the agent as companion."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from jitrl_tui.commands.options import add_session_options, session_config
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "play", parents=[common], help="play yourself; the agent says what it would do"
+    )
+    add_session_options(parser, episodes=1)
+    parser.add_argument(
+        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
+    )
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the play screen, or the plain mode where there is no screen; return the exit code."""
+    from engine.paths import saves_folder
+
+    config = session_config(args)
+    saves = saves_folder(args.saves)
+    if (
+        args.plain
+        or os.environ.get("JITRL_PLAIN")
+        or os.environ.get("TERM") == "dumb"
+        or not sys.stdout.isatty()
+    ):
+        from jitrl_tui.plain import run_play_plain
+
+        return run_play_plain(config, saves)
+    from jitrl_tui.app import run_play
+
+    return run_play(config, saves)

@@ -1,0 +1,32 @@
+"""`jitrl replay FILE`: show a recorded session again, without model or game."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("replay", parents=[common], help="show a recorded session again")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
+    )
+    parser.add_argument("--speed", type=float, default=1.0, help="1 is one step a second (%(default)s)")
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the watch screen on the recording; return the exit code."""
+    from engine import recording
+    from engine.paths import saves_folder
+
+    path: Path = args.file
+    named = saves_folder(args.saves) / "sessions" / path
+    if not path.exists() and len(path.parts) == 1 and named.is_dir():
+        path = named
+    next(recording.read(path), None)  # what is no recording is told before the screen is taken
+    from jitrl_tui.app import run_replay
+
+    return run_replay(path, speed=args.speed)

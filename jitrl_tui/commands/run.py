@@ -1,0 +1,169 @@
+"""`jitrl run GAME`: the same session without a screen, with a progress bar and a JSON result."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from jitrl_tui.commands.options import add_session_options, session_config
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("run", parents=[common], help="play episodes without a screen")
+    add_session_options(parser, episodes=50)
+    parser.add_argument("--json", metavar="FILE", help="write the result there; - is stdout")
+    parser.add_argument("--resume", metavar="NAME", help="go on with this session instead of a new one")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play; return the exit code. Ctrl-C keeps what was played and says how to go on."""
+    from engine import sessions
+    from engine.errors import StorageError, UsageError
+    from engine.paths import saves_folder
+    from engine.session import Session
+
+    config = session_config(args)
+    saves = saves_folder(args.saves)
+    target = _json_target(args.json)
+    if args.resume:
+        folder = saves / "sessions" / args.resume
+        if "/" in args.resume or not folder.is_dir():
+            raise UsageError(f"there is no session {args.resume!r}; `jitrl sessions` lists them")
+        saved = sessions.load(folder)
+        config = saved.config
+    else:
+        saved = sessions.create(saves, config, "run")
+    progress = Progress(config.episodes, config.settings.step_limit, quiet=args.quiet)
+    session = Session(saved, saves, progress.show)
+    interrupted = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        session.control.stop()
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        session.run()
+    finally:
+        progress.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    result = json.dumps(_result(session, config, progress), indent=1)
+    if target is not None:
+        try:
+            target.write_text(result + "\n", encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"cannot write {target}: {error.strerror}") from None
+    elif args.json == "-":
+        print(result)
+    if interrupted:
+        print(f"stopped; go on with: jitrl run {config.game} --resume {saved.name}", file=sys.stderr)
+        return 130
+    if session.error is not None:
+        print(f"jitrl: {session.error}", file=sys.stderr)
+        return session.error.exit_code
+    return 0
+
+
+def _json_target(name: str | None) -> Path | None:
+    """Return where the result goes; a folder that is not there is found out before hours of play."""
+    from engine.errors import UsageError
+
+    if name is None or name == "-":
+        return None
+    target = Path(name)
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise UsageError(f"cannot write the result to {name}: no such folder")
+    return target
+
+
+def _result(session: Any, config: Any, progress: Progress) -> dict[str, Any]:
+    episodes = [
+        {
+            "score": e.score, "max_score": e.max_score, "steps": e.steps, "done": e.done, "won": e.won,
+            "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
+        }
+        for e in session.results
+    ]  # fmt: skip
+    scores = [e["score"] for e in episodes]
+    return {
+        "game": progress.game or config.game,
+        "agent": config.agent,
+        "model": config.model,
+        "seed": config.seed,
+        "profile": config.profile,
+        "episodes": episodes,
+        "avg": sum(scores) / len(scores) if scores else None,
+        "final": scores[-1] if scores else None,
+        "memory_entries": progress.memory_entries,
+    }
+
+
+class Progress:
+    """One line on stderr: a bar on a terminal, a line an episode elsewhere."""
+
+    def __init__(self, episodes: int, steps: int, *, quiet: bool) -> None:
+        self.game = ""
+        self.memory_entries = 0
+        self._episodes, self._steps = episodes, steps
+        self._quiet = quiet
+        self._live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._scores: list[float] = []
+        self._doing = ""
+
+    def show(self, event: Any) -> None:
+        """Take one event of the session."""
+        from engine import records
+
+        match event:
+            case records.SessionStarted():
+                self.game, self.memory_entries = event.environment.name, event.memory_entries
+            case records.Thinking():
+                if event.what != "thinking":
+                    self._draw(0, event.what)
+            case records.Stepped():
+                self._draw(event.step + 1, f"score {event.observation.score:g}")
+            case records.EpisodeEnded():
+                self.memory_entries = event.memory_entries
+                self._scores.append(event.score)
+                self._draw(0, f"score {event.score:g}")
+                if not self._live and not self._quiet:
+                    top = "" if event.max_score is None else f"/{event.max_score:g}"
+                    print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
+                          f"{event.wall_s:.1f} s", file=sys.stderr)  # fmt: skip
+            case records.Notice() if event.level != "error":
+                self._clear()
+                print(f"jitrl: {event.message}", file=sys.stderr)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Leave the line clean."""
+        self._clear()
+
+    def _draw(self, step: int, text: str) -> None:
+        if not self._live:
+            return
+        done = len(self._scores) + step / max(1, self._steps)
+        width = 24
+        filled = min(width, int(width * done / self._episodes))
+        mean = f"  avg {sum(self._scores) / len(self._scores):.1f}" if self._scores else ""
+        line = f"[{'#' * filled}{'.' * (width - filled)}] episode {len(self._scores)}/{self._episodes}{mean}  {text}"
+        sys.stderr.write(f"\r\x1b[K{line[:118]}")
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,24 @@
+"""`jitrl watch GAME`: open the cockpit on a new session."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from jitrl_tui.commands.options import add_session_options, session_config
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("watch", parents=[common], help="watch an agent play and learn")
+    add_session_options(parser, episodes=50)
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the watch screen; return the exit code."""
+    from engine.paths import saves_folder
+    from jitrl_tui.app import run_watch
+
+    config = session_config(args)
+    return run_watch(config, saves_folder(args.saves))
