@@ -122,5 +122,6 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 def _terminal(_: argparse.Namespace) -> Iterator[Check]:
     size = shutil.get_terminal_size()
     small = sys.stdout.isatty() and (size.columns < 80 or size.lines < 24)
-    yield Check("terminal", "warn" if small else "ok", f"{size.columns}x{size.lines}, TERM={os.environ.get('TERM', '')}",
+    found = f"{size.columns}x{size.lines}, TERM={os.environ.get('TERM', '')}"
+    yield Check("terminal", "warn" if small else "ok", found,
                 "80x24 or larger shows more; `jitrl play GAME --plain` needs no screen")  # fmt: skip
