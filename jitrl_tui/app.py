@@ -1,0 +1,154 @@
+"""The Textual app, and the functions by which the command line opens it. Each returns an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.screen import Screen
+
+from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.source import LiveSource, Source
+from jitrl_tui.themes import CYCLE, DARK, LIGHT
+
+if TYPE_CHECKING:
+    from engine.sessions import SavedSession
+    from engine.settings import SessionConfig
+
+
+class JitrlApp(App[int]):
+    """The app around the screens.
+
+    Args:
+        first: Makes the first screen.
+    """
+
+    TITLE = "jitrl"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar = [Binding("ctrl+q", "leave", "leave", show=False, priority=True)]
+    CSS = "Toast { max-width: 60; }"
+
+    def __init__(self, first: Callable[[], Screen[int]]) -> None:
+        super().__init__()
+        self._first = first
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        wanted = os.environ.get("TEXTUAL_THEME", "")
+        self.theme = wanted if wanted in self.available_themes else DARK.name
+        self.animation_level = "none"
+
+    def on_mount(self) -> None:
+        """Open the first screen, and leave in good order when the terminal goes."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(number, self.action_leave)
+            except (NotImplementedError, RuntimeError, ValueError):
+                break  # not the main thread: a test, or a server that has handlers of its own
+        self.push_screen(self._first())
+
+    @property
+    def watching(self) -> WatchScreen | None:
+        """The watch screen, if there is one."""
+        return next((s for s in self.screen_stack if isinstance(s, WatchScreen)), None)
+
+    def action_leave(self) -> None:
+        """Leave from anywhere, in good order."""
+        screen = self.watching
+        if screen is None:
+            self.leave_now()
+        else:
+            screen.action_leave()
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C with nothing marked leaves, as everywhere."""
+        self.action_leave()
+
+    def leave_now(self) -> None:
+        """Leave without waiting for anything."""
+        self.exit(0)
+
+    def next_theme(self) -> None:
+        """Go to the next of our themes."""
+        at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
+        self.theme = CYCLE[(at + 1) % len(CYCLE)]
+        self.notify(f"Theme: {self.theme}", timeout=2)
+
+
+def run_app(first: Callable[[], Screen[int]]) -> int:
+    """Run the app until it is left."""
+    result = JitrlApp(first).run()
+    return result if isinstance(result, int) else 0
+
+
+def live_source(saved: SavedSession, saves: Path) -> LiveSource:
+    """Return a source that plays a saved session on from where it stands."""
+    from engine.session import Session
+
+    return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True))
+
+
+def run_source(source: Source, *, previous: tuple[float, ...] = (), delay: float = 1.0,
+               play: bool = False) -> int:  # fmt: skip
+    """Watch a source."""
+    return run_app(lambda: WatchScreen(source, previous=previous, delay=delay, play=play))
+
+
+def run_saved(saved: SavedSession, saves: Path) -> int:
+    """Take up a saved session where it stands."""
+    return run_source(live_source(saved, saves), previous=previous_scores(saves, saved))
+
+
+def run_watch(config: SessionConfig, saves: Path) -> int:
+    """Watch a new session."""
+    from engine import sessions
+
+    return run_saved(sessions.create(saves, config, "watch"), saves)
+
+
+def run_play(config: SessionConfig, saves: Path) -> int:
+    """Play, with the agent as companion."""
+    from engine import sessions
+
+    saved = sessions.create(saves, config, "play")
+    return run_source(live_source(saved, saves), delay=0.0, play=True)
+
+
+def run_replay(path: Path, speed: float = 1.0) -> int:
+    """Show a recording again; `speed` is in steps a second."""
+    from engine import recording
+    from jitrl_tui.replay import ReplaySource
+
+    delay = 1.0 / speed if speed > 0 else 0.0
+    return run_source(ReplaySource(lambda: recording.read(path), delay=delay), delay=delay)
+
+
+def run_home(saves: Path, games: str | None) -> int:
+    """Take up the last session, or show what can be played."""
+    from engine import sessions
+
+    last = sessions.last_unfinished(saves)
+    if last is not None:
+        return run_saved(last, saves)
+    from engine.errors import UsageError
+
+    raise UsageError("there is no session to take up yet; begin one with: jitrl watch GAME")
+
+
+def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
+    """Return the final scores of the session of this game before `saved`, () if there is none."""
+    from engine import sessions
+    from jitrl_tui.history import scores_of
+
+    for other in sessions.saved(saves):
+        if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":
+            scores = scores_of(other.recording)
+            if scores:
+                return scores
+    return ()

@@ -1,0 +1,68 @@
+"""Every key of the watch screen: one table for bindings, footer and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key.
+
+    Attributes:
+        keys: Textual's names, comma-separated; the first is pressed by a click in the footer.
+        written: As people write it.
+        action: What it does, without the `action_` prefix.
+        label: In the footer; "" for keys that only the help shows.
+        meaning: In the help.
+    """
+
+    keys: str
+    written: str
+    action: str
+    label: str
+    meaning: str
+
+
+WATCH = (
+    Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
+    Key("n", "n", "step_once", "step", "one step, then pause; with `→` you only look"),
+    Key(
+        "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
+    ),
+    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, or through N episodes"),
+    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none"),
+    Key("minus,underscore", "-", "slower", "slower", "more time between steps"),
+    Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("q", "q", "leave", "leave", "leave; the session goes on from here next time"),
+    Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
+    Key("right", "→", "look(1)", "", "look at the step after"),
+    Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
+    Key("1,t", "1 t", "pane('transcript')", "", "go to the transcript"),
+    Key("2,c", "2 c", "pane('candidates')", "", "go to the candidates"),
+    Key("3,w", "3 w", "pane('why')", "", "go to the reasons"),
+    Key("4,m", "4 m", "pane('memory')", "", "go to the memory hits"),
+    Key("5,l", "5 l", "pane('curve')", "", "go to the learning curve"),
+    Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),
+    Key("right_square_bracket", "]", "episode(1)", "", "in a recording: the episode after"),
+)
+
+
+def bindings(keys: tuple[Key, ...]) -> list[Binding]:
+    """Return Textual's bindings for a table of keys; ids allow remapping."""
+    return [
+        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"watch.{key.action}")
+        for key in keys
+    ]
+
+
+def help_table(keys: tuple[Key, ...]) -> str:
+    """Return the keys as a Markdown table."""
+    rows = [f"| `{key.written}` | {key.meaning} |" for key in keys]
+    return "\n".join(["| key | what it does |", "|---|---|", *rows])

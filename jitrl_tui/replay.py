@@ -1,0 +1,223 @@
+"""A recording played back on the same screen: no engine, no model, any moment within reach."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections.abc import Callable, Iterable
+
+from engine.errors import JitrlError
+from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped
+from jitrl_tui.source import Inbox
+from jitrl_tui.view import RunView
+
+
+class ReplaySource:
+    """Plays events back in a thread of its own, with seeking.
+
+    A position is the number of events already shown. `moments` are the positions worth stopping at:
+    right after each decision, and the very end.
+
+    Args:
+        read: Returns the recorded (time, event) pairs, oldest first. Called in the thread.
+        delay: Seconds between steps.
+        paused: Whether to wait at the first decision.
+    """
+
+    live = False
+
+    def __init__(
+        self,
+        read: Callable[[], Iterable[tuple[float, Event | None]]],
+        *,
+        delay: float = 1.0,
+        paused: bool = False,
+    ) -> None:
+        self._read = read
+        self._delay = delay
+        self._playing = not paused
+        self._events: list[Event] = []
+        self._moments: list[int] = []
+        self._stops: frozenset[int] = frozenset()
+        self._episodes: list[int] = []
+        self._checkpoints: dict[int, RunView] = {}
+        self._position = 0
+        self._target: int | None = None
+        self._single = False
+        self._stopped = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    # ------------------------------------------------------------------------------------- commands
+
+    def start(self, inbox: Inbox) -> None:
+        """Load the recording and play it."""
+        self._thread = threading.Thread(target=self._run, args=(inbox,), name="replay", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the thread to end; return whether it has."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def pause(self) -> None:
+        """Stand still at the next decision."""
+        with self._changed:
+            self._playing = False
+            self._changed.notify()
+
+    def resume(self) -> None:
+        """Play on."""
+        with self._changed:
+            self._playing = True
+            self._changed.notify()
+
+    def step_once(self) -> None:
+        """Go to the next decision and stand still."""
+        with self._changed:
+            self._playing, self._single = False, True
+            self._changed.notify()
+
+    def override(self, action: str) -> None:
+        """Do nothing: the past cannot be overruled."""
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+        with self._changed:
+            self._delay = seconds
+            self._changed.notify()
+
+    def fast_forward(self, episodes: int) -> None:
+        """Jump to the end of this episode (0), or as many episodes on."""
+        with self._changed:
+            here = bisect.bisect_right(self._episodes, self._position) - 1
+            wanted = here + max(1, episodes)
+            self._target = self._episodes[wanted] if wanted < len(self._episodes) else len(self._events)
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """End the playback."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+
+    def seek(self, moments: int) -> None:
+        """Go `moments` decisions on, or back if negative."""
+        with self._changed:
+            if not self._moments:
+                return
+            position = self._position if self._target is None else self._target
+            if moments > 0:
+                index = bisect.bisect_right(self._moments, position) + moments - 1
+            else:
+                index = bisect.bisect_left(self._moments, position) + moments
+            self._target = self._moments[min(max(index, 0), len(self._moments) - 1)]
+            self._changed.notify()
+
+    def seek_to(self, share: float) -> None:
+        """Go to a share of the whole, 0 to 1, at the decision nearest to it."""
+        with self._changed:
+            if not self._moments:
+                return
+            index = round(min(max(share, 0.0), 1.0) * (len(self._moments) - 1))
+            self._target = self._moments[index]
+            self._changed.notify()
+
+    def seek_episode(self, by: int) -> None:
+        """Go to the first decision of this episode or of one `by` episodes away."""
+        with self._changed:
+            if not self._episodes:
+                return
+            index = bisect.bisect_right(self._episodes, self._position - 1) - 1 + by
+            start = self._episodes[min(max(index, 0), len(self._episodes) - 1)]
+            at = bisect.bisect_right(self._moments, start)
+            self._target = self._moments[min(at, len(self._moments) - 1)]
+            self._changed.notify()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many of the moments have been reached, and how many there are."""
+        return bisect.bisect_right(self._moments, self._position), len(self._moments)
+
+    # --------------------------------------------------------------------------------------- thread
+
+    def _run(self, inbox: Inbox) -> None:
+        try:
+            self._load()
+        except JitrlError as error:
+            inbox.put(Notice("error", str(error)))
+            return
+        if not self._events:
+            inbox.put(Notice("error", "The recording is empty; there is nothing to replay."))
+            return
+        self._play(inbox)
+
+    def _load(self) -> None:
+        for _, event in self._read():
+            if self._stopped:
+                return
+            if event is None or isinstance(event, (Paused, Resumed)):
+                continue
+            if isinstance(event, EpisodeStarted):
+                self._episodes.append(len(self._events))
+            self._events.append(event)
+            if isinstance(event, Decided):
+                self._moments.append(len(self._events))
+        if not self._moments or self._moments[-1] != len(self._events):
+            self._moments.append(len(self._events))
+        self._stops = frozenset(self._moments)
+
+    def _play(self, inbox: Inbox) -> None:
+        told = None
+        while True:
+            with self._changed:
+                if self._stopped:
+                    return
+                target, self._target = self._target, None
+                if target is None:
+                    at_moment = self._position in self._stops
+                    at_end = self._position >= len(self._events)
+                    waiting = at_end or (at_moment and not self._playing and not self._single)
+                    if waiting:
+                        reason = "end of the recording" if at_end else ""
+                        if told != (self._position, reason):
+                            told = (self._position, reason)
+                            inbox.put(Paused(reason))
+                        self._changed.wait()
+                        continue
+                    if told is not None:
+                        told = None
+                        inbox.put(Resumed())
+                    if at_moment and self._single:
+                        self._single = False
+                    elif at_moment and self._delay > 0 and self._changed.wait(self._delay / 2):
+                        continue
+            if target is not None:
+                told = None
+                inbox.put(self._view_at(target))
+                continue
+            event = self._events[self._position]
+            if isinstance(event, EpisodeStarted):
+                self._checkpoint()
+            self._position += 1
+            inbox.put(event)
+            if isinstance(event, Stepped) and self._playing and self._delay > 0:
+                with self._changed:
+                    self._changed.wait(self._delay / 2)
+
+    def _view_at(self, position: int) -> RunView:
+        """Return the view after the first `position` events, from the nearest checkpoint before it."""
+        start = max((at for at in self._checkpoints if at <= position), default=0)
+        view = self._checkpoints[start].copy() if start in self._checkpoints else RunView()
+        for at in range(start, position):
+            if isinstance(self._events[at], EpisodeStarted) and at not in self._checkpoints:
+                self._checkpoints[at] = view.copy()
+            view.fold(self._events[at])
+        self._position = position
+        return view
+
+    def _checkpoint(self) -> None:
+        if self._position not in self._checkpoints:
+            self._view_at(self._position)

@@ -1,0 +1,253 @@
+"""The windows over the watch screen: overrule, fast-forward, prompts, help, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.fuzzy import Matcher
+from textual.screen import ModalScreen
+from textual.widgets import Input, Markdown, OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.records import Decision, ModelCall
+from jitrl_tui.view import Choice, clean
+from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result]):
+    """A window over the screen; Esc closes it."""
+
+    CSS_PATH = "dialog.tcss"
+    BINDINGS: ClassVar = [Binding("escape", "dismiss(None)", "close", show=False)]
+
+    def box(self, title: str) -> Vertical:
+        """Return the frame with its title."""
+        box = Vertical(id="box")
+        box.border_title = Content(title)
+        box.border_subtitle = Content("Esc closes")
+        return box
+
+
+class PickDialog(Dialog[str]):
+    """A list filtered by typing; what is typed may itself be the answer."""
+
+    BINDINGS: ClassVar = [
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("tab", "complete", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, hint: str, placeholder: str) -> None:
+        super().__init__()
+        self._title, self._hint, self._placeholder = title, hint, placeholder
+        self._answers: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out hint, input and list."""
+        with self.box(self._title):
+            yield Static(Content(self._hint), classes="hint")
+            yield Input(placeholder=self._placeholder, select_on_focus=False)
+            yield OptionList(markup=False)
+
+    def on_mount(self) -> None:
+        """Show everything at first."""
+        self.query_one(OptionList).can_focus = False
+        self.query_one(Input).cursor_blink = False
+        self.fill("")
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return (answer, line) for what is typed, best first."""
+        raise NotImplementedError
+
+    def fill(self, typed: str) -> None:
+        """Show the options for what is typed."""
+        rows = self.options(typed)
+        self._answers = [answer for answer, _ in rows]
+        listing = self.query_one(OptionList)
+        listing.clear_options()
+        listing.add_options([Option(line) for _, line in rows])
+        if rows:
+            listing.highlighted = 0
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter."""
+        self.fill(event.value.strip())
+
+    def on_input_submitted(self) -> None:
+        """Take the highlighted line."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None and at < len(self._answers):
+            self.dismiss(self._answers[at])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the clicked line."""
+        self.dismiss(self._answers[event.option_index])
+
+    def action_move(self, by: int) -> None:
+        """Move the highlight."""
+        listing = self.query_one(OptionList)
+        if listing.option_count:
+            listing.highlighted = ((listing.highlighted or 0) + by) % listing.option_count
+
+    def action_complete(self) -> None:
+        """Put the highlighted answer into the input."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None and at < len(self._answers):
+            field = self.query_one(Input)
+            field.value = self._answers[at]
+            field.cursor_position = len(field.value)
+
+
+class OverruleDialog(PickDialog):
+    """Pick a candidate or any valid action, or type any command."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(
+            "overrule",
+            f"The agent wants to: {clean(decision.action)}. What shall it do instead? "
+            "↑↓ choose, Enter does it; memory learns from it as yours.",
+            "type to filter, or any command",
+        )
+        self._decision = decision
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Candidates come first, then the other valid actions, then the command as typed."""
+        decision = self._decision
+        matcher = Matcher(typed) if typed else None
+        rows: list[tuple[float, str, Content]] = []
+        for index, candidate in enumerate(decision.candidates):
+            score = matcher.match(candidate.action) if matcher else 1.0
+            if score > 0:
+                here = "▸ " if index == decision.chosen else "  "
+                line = Content.assemble(
+                    (here + fit(clean(candidate.action), 40), STRONG),
+                    (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
+                )
+                rows.append((score + 0.001, candidate.action, line))
+        known = {candidate.action for candidate in decision.candidates}
+        for action in decision.valid_actions:
+            if action not in known and (score := matcher.match(action) if matcher else 1.0) > 0:
+                line = Content.assemble("  " + fit(clean(action), 40), ("  valid action", MUTED))
+                rows.append((score, action, line))
+        if matcher:
+            rows.sort(key=lambda row: -row[0])
+        found = [(action, line) for _, action, line in rows]
+        if typed and all(action != typed for action, _ in found):
+            own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
+            # A command of several words that merely resembles an action is what the person means.
+            if found and not any(action.startswith(typed) for action, _ in found):
+                found.insert(0, (typed, own))
+            else:
+                found.append((typed, own))
+        return found
+
+
+class ForwardDialog(PickDialog):
+    """How far to hurry. Answers are numbers of episodes: 0 is the end of this one."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(
+            "fast-forward",
+            "Without pause or delay; space stops it at any moment.",
+            "a number of episodes",
+        )
+        self._left = max(0, left)
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the usual distances, or the typed one."""
+        if typed:
+            if not typed.isascii() or not typed.isdigit() or int(typed) > 1_000_000:
+                return []
+            count = int(typed)
+            return [(typed, Content(f"  {count} more episode{'s' if count != 1 else ''}"))]
+        rows = [("0", "to the end of this episode")]
+        rows += [
+            (str(n), f"and {n} more episode{'s' if n > 1 else ''}") for n in (1, 5, 10) if n < self._left
+        ]
+        if self._left:
+            rows.append((str(self._left), f"all {self._left} episodes that are left"))
+        return [(answer, Content("  " + text)) for answer, text in rows]
+
+
+class _CallsPane(LinePane):
+    def __init__(self, calls: Sequence[ModelCall]) -> None:
+        super().__init__("calls")
+        self._calls = calls
+
+    def build(self, width: int, height: int) -> list[Content]:
+        lines: list[Content] = []
+        for number, call in enumerate(self._calls, 1):
+            cost = f", ${call.cost_usd:.4f}" if call.cost_usd else ""
+            head = (
+                f"call {number}: {call.purpose}, {clean(call.model)}, {call.prompt_tokens:,} tokens in, "
+                f"{call.completion_tokens:,} out, {call.latency_s:.2f} s{cost}"
+                f"{', from the cache' if call.cached else ''}"
+            )
+            lines += [Content.styled(line, ACCENT) for line in wrap(head, width)]
+            for name, text in (("prompt", call.prompt), ("reply", call.reply)):
+                lines += [
+                    Content(""),
+                    Content.styled(f"── {name} " + "─" * max(0, width - len(name) - 4), MUTED),
+                ]
+                lines += [Content(line) for line in wrap(clean(text), width)]
+            lines.append(Content(""))
+        return lines or [Content.styled("No model was called for this choice.", MUTED)]
+
+
+class CallsDialog(Dialog[None]):
+    """The raw prompts and replies behind a choice."""
+
+    BINDINGS: ClassVar = [Binding("p,q", "dismiss(None)", show=False)]
+
+    def __init__(self, choice: Choice) -> None:
+        super().__init__(classes="-page")
+        self._choice = choice
+
+    def compose(self) -> ComposeResult:
+        """Lay out the one pane."""
+        choice = self._choice
+        with self.box(f"model calls: episode {choice.episode}, step {choice.decision.step + 1}"):
+            yield _CallsPane(choice.decision.calls)
+
+
+class HelpDialog(Dialog[None]):
+    """A page of help."""
+
+    BINDINGS: ClassVar = [Binding("question_mark,q", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, markdown: str) -> None:
+        super().__init__(classes="-page")
+        self._title, self._markdown = title, markdown
+
+    def compose(self) -> ComposeResult:
+        """Lay out the page."""
+        with self.box(self._title), VerticalScroll():
+            yield Markdown(self._markdown, open_links=False)
+
+
+class ErrorDialog(Dialog[str]):
+    """One clear sentence, and what can be done now."""
+
+    BINDINGS: ClassVar = [
+        Binding("enter", "dismiss('look')", show=False),
+        Binding("q", "dismiss('leave')", show=False),
+    ]
+
+    def __init__(self, message: str) -> None:
+        super().__init__(classes="-error")
+        self._message = message
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sentence and the keys."""
+        box = self.box("this cannot go on")
+        box.border_subtitle = ""
+        with box:
+            yield Static(Content(self._message), classes="message")
+            yield Static(Content.assemble(("Enter", ACCENT), " look around   ", ("q", ACCENT), " leave"))

@@ -1,0 +1,515 @@
+"""The watch screen: one run, live or recorded, and every key that steers it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from engine.records import EpisodeEnded, SessionEnded
+from jitrl_tui import keymap
+from jitrl_tui.help import page
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH, PANES, TITLES, layout_for
+from jitrl_tui.source import Inbox, Source
+from jitrl_tui.view import Choice, RunView
+from jitrl_tui.widgets.candidates import CandidatesPane
+from jitrl_tui.widgets.command import CommandLine
+from jitrl_tui.widgets.curve import CurvePane
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.lines import LinePane
+from jitrl_tui.widgets.memory import MemoryPane
+from jitrl_tui.widgets.scrubber import Scrubber
+from jitrl_tui.widgets.status import Mode, StatusBar
+from jitrl_tui.widgets.tabs import TabLine
+from jitrl_tui.widgets.transcript import Transcript
+from jitrl_tui.widgets.why import WhyPane
+
+if TYPE_CHECKING:
+    from jitrl_tui.app import JitrlApp
+
+FRAME = 1 / 15
+"""Seconds between two updates of the screen at least."""
+BATCH = 3_000
+"""Events folded between two looks at the keyboard at most."""
+SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds a step; what + and - go through."""
+
+
+class WatchScreen(Screen[int]):
+    """One run on the screen.
+
+    Args:
+        source: Where events come from and commands go.
+        previous: Final scores of the session before, for the learning curve.
+        delay: Seconds a step, at first.
+        play: A person plays: the session waits at every decision, and there is a command line.
+        clock: Monotonic seconds.
+    """
+
+    CSS_PATH = "watch.tcss"
+    BINDINGS: ClassVar = keymap.bindings(keymap.WATCH)
+
+    app: JitrlApp
+
+    class Waiting(Message):
+        """Events have arrived in an empty inbox."""
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        previous: tuple[float, ...] = (),
+        delay: float = 1.0,
+        play: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.source = source
+        self.view = RunView(previous=previous)
+        self._previous = previous
+        self._delay = delay
+        self._play = play
+        self._clock = clock
+        self._inbox = Inbox(self._wake)
+        self._drawn_at = -1.0
+        self._draw_pending = False
+        self._thinking_since = 0.0
+        self._hurry = self._hurry_from = 0
+        self._looking: int | None = None
+        self._front = "candidates"
+        self._zoomed: str | None = None
+        self._layout_name = ""
+        self._wants_overrule = False
+        self._resume_after = False
+        self._told_error = ""
+        self._leaving = ""
+
+    # ------------------------------------------------------------------------------------ composing
+
+    def compose(self) -> ComposeResult:
+        """Lay out everything once; arrangements only hide and show."""
+        yield Static(id="tiny")
+        yield StatusBar("status")
+        yield Static(id="banner", markup=False)
+        with Container(id="body"):
+            yield Transcript("transcript")
+            with Vertical(id="panes"):
+                yield CandidatesPane("candidates")
+                yield WhyPane("why")
+                yield TabLine("tabs")
+                yield MemoryPane("memory")
+                yield CurvePane("curve")
+        yield Scrubber("scrubber")
+        yield CommandLine("command")
+        yield KeyBar("keybar")
+
+    def on_mount(self) -> None:
+        """Start the run."""
+        self.query_one(Scrubber).display = not self.source.live
+        self.query_one(CommandLine).display = self._play
+        self._thinking_since = self._clock()
+        self.source.set_delay(self._delay)
+        if self._play:
+            self.source.pause()
+            self.query_one(CommandLine).focus()
+        else:
+            self.query_one(Transcript).focus()
+        self.set_interval(1.0, self._tick)
+        self._arrange()
+        self._draw()
+        self.source.start(self._inbox)
+
+    def on_resize(self) -> None:
+        """Choose the arrangement for the new size."""
+        self._arrange()
+        self._draw()
+
+    def _arrange(self) -> None:
+        """Hide and show panes for the window's size, the tab in front and the zoom."""
+        width, height = self.app.size
+        layout = layout_for(width, height)
+        tiny = layout.name == "tiny"
+        if tiny:
+            self.query_one("#tiny", Static).update(
+                Content(
+                    f"This window is {width} × {height}.\nThe watch screen needs {LEAST_WIDTH} × {LEAST_HEIGHT}: "
+                    "please enlarge it.\nThe run goes on; q leaves."
+                )
+            )
+        self.query_one("#tiny").display = tiny
+        for name in ("#status", "#body", "#keybar"):
+            self.query_one(name).display = not tiny
+        for name in ("narrow", "side", "normal", "wide"):
+            self.set_class(name == layout.name, f"-{name}")
+        self.set_class(self._zoomed is not None, "-zoom")
+        self._layout_name = layout.name
+        if layout.tabs and self._front not in layout.tabs:
+            self._front = layout.tabs[0]
+        visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
+        for name in PANES:
+            self.query_one(f"#{name}").display = name in visible
+        self.query_one("#panes").display = self._zoomed != "transcript"
+        tabs = [(name, *TITLES[name]) for name in layout.tabs]
+        self.query_one(TabLine).show(tabs, self._front)
+        focused = self.focused
+        if focused is not None and not focused.display:
+            self.query_one(f"#{self._zoomed or 'transcript'}").focus()
+
+    # --------------------------------------------------------------------------------------- events
+
+    def _wake(self) -> None:
+        """Called from any thread when the inbox fills."""
+        self.post_message(self.Waiting())
+
+    def on_watch_screen_waiting(self) -> None:
+        """Fold now, or as soon as a frame's time has passed since the last drawing."""
+        if self._draw_pending:
+            return
+        wait = self._drawn_at + FRAME - self._clock()
+        if wait <= 0:
+            self._take_in()
+        else:
+            self._draw_pending = True
+            self.set_timer(wait, self._take_in)
+
+    def _take_in(self) -> None:
+        self._draw_pending = False
+        restart = False
+        for item in self._inbox.drain(BATCH):
+            if isinstance(item, RunView):
+                self.view = item
+                self.view.previous = self._previous
+                restart = True
+                continue
+            before = self.view.doing if self.view.activity == "thinking" else ""
+            self.view.fold(item)
+            if self.view.activity == "thinking" and self.view.doing != before:
+                self._thinking_since = self._clock()
+            over = isinstance(item, SessionEnded) or (
+                isinstance(item, EpisodeEnded) and item.episode >= self._hurry
+            )
+            if over:
+                self._hurry = 0
+        if restart:
+            self._looking = None
+            self.query_one(Transcript).restart(self.view)
+        self._draw()
+        self._after_events()
+        if len(self._inbox):
+            self._wake()
+
+    def _after_events(self) -> None:
+        view = self.view
+        if view.error and view.error != self._told_error:
+            self._told_error = view.error
+            self.app.push_screen(dialogs.ErrorDialog(view.error), self._after_error)
+        if self._wants_overrule and view.activity == "paused" and view.pending:
+            self._open_overrule()
+
+    def _after_error(self, answer: str | None) -> None:
+        if answer == "leave":
+            self.action_leave()
+
+    def _tick(self) -> None:
+        if self.view.activity in ("thinking", "starting"):
+            self._draw_status()
+
+    # -------------------------------------------------------------------------------------- drawing
+
+    @property
+    def choice(self) -> Choice | None:
+        """The choice on show: the one looked back at, or the latest."""
+        if self._looking is not None and self.view.choices:
+            return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
+        return self.view.choice
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        self._drawn_at = self._clock()
+        view, choice = self.view, self.choice
+        self._draw_status()
+        self.query_one(Transcript).show(view)
+        self.query_one(CandidatesPane).look_at(choice, self._layout_name in ("narrow", "side"))
+        self.query_one(WhyPane).look_at(choice)
+        self.query_one(MemoryPane).look_at(choice, view.memory_entries, self._zoomed == "memory")
+        self.query_one(CurvePane).show(view)
+        if isinstance(self.source, ReplaySource):
+            self.query_one(Scrubber).show(*self.source.progress)
+        if self._play and view.choice is not None:
+            self.query_one(CommandLine).offer(view.choice.decision)
+        banner = self.query_one("#banner", Static)
+        reason = view.doing if view.activity == "paused" and self.source.live else ""
+        if reason and view.pending is False:
+            reason = f"{reason}  (space tries again, q leaves)"
+        banner.display = bool(reason)
+        banner.update(Content(reason))
+        self.query_one(KeyBar).show(self._keys())
+
+    def _draw_status(self) -> None:
+        looking = self.choice if self._looking is not None else None
+        self.query_one(StatusBar).show(
+            self.view,
+            Mode(
+                waited=int(self._clock() - self._thinking_since),
+                delay=self._delay,
+                hurry=self._hurry,
+                hurry_from=self._hurry_from,
+                looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
+                recording=not self.source.live,
+                leaving=self._leaving,
+            ),
+        )
+
+    def _keys(self) -> list[tuple[str, str, str]]:
+        keys = []
+        for key in keymap.WATCH:
+            label = key.label
+            if key.action == "toggle_pause" and self.view.activity == "paused":
+                label = "go on"
+            if not label or (key.action == "overrule" and not self.source.live):
+                continue
+            keys.append((key.written, label, key.keys.split(",")[0]))
+        if self._looking is not None:
+            keys.insert(0, ("esc", "present", "escape"))
+        if self._play and isinstance(self.focused, CommandLine):
+            keys = [("Enter", "do it; empty: let the agent", "enter"), ("esc", "keys", "escape")]
+        return keys
+
+    def on_descendant_focus(self) -> None:
+        """The command line takes keys of its own."""
+        if self._play:
+            self.query_one(KeyBar).show(self._keys())
+
+    # ------------------------------------------------------------------------------------- steering
+
+    def action_toggle_pause(self) -> None:
+        """Pause, or go on."""
+        self._present()
+        if self.view.activity == "paused":
+            self.source.resume()
+        else:
+            self._hurry = 0
+            self.source.pause()
+            if self.view.activity == "thinking":
+                self.notify("Pausing at the next decision.", timeout=2)
+        self._draw()
+
+    def action_step_once(self) -> None:
+        """One step."""
+        self._present()
+        self._hurry = 0
+        self.source.step_once()
+
+    def action_overrule(self) -> None:
+        """Ask for another action, once a decision waits."""
+        if not self.source.live:
+            self.notify("This is a recording: what happened cannot be overruled.", severity="warning")
+            return
+        if self.view.activity == "ended":
+            self.notify("The session is over.", severity="warning")
+            return
+        self._present()
+        self._wants_overrule = True
+        self._resume_after = self.view.activity != "paused"
+        self._hurry = 0
+        if self.view.activity == "paused" and self.view.pending:
+            self._open_overrule()
+        else:
+            self.source.pause()
+            self.notify("The next decision will be shown to you first.", timeout=3)
+
+    def _open_overrule(self) -> None:
+        self._wants_overrule = False
+        if self.view.choice is not None:
+            self.app.push_screen(dialogs.OverruleDialog(self.view.choice.decision), self._overruled)
+
+    def _overruled(self, action: str | None) -> None:
+        if action:
+            self.source.override(action)
+        if self._resume_after:
+            self.source.resume()
+
+    def action_forward(self) -> None:
+        """Ask how far to hurry."""
+        if self.view.activity == "ended":
+            return
+        self._present()
+        total = self.view.started.episodes if self.view.started else 0
+        self.app.push_screen(dialogs.ForwardDialog(total - self.view.episode), self._forwarded)
+
+    def _forwarded(self, answer: str | None) -> None:
+        if answer is None:
+            return
+        count = int(answer)
+        if self.source.live:
+            self._hurry_from = max(1, self.view.episode)
+            self._hurry = self._hurry_from + count
+        self.source.fast_forward(count)
+        self._draw()
+
+    def action_faster(self) -> None:
+        """Less time between steps."""
+        self._set_speed(-1)
+
+    def action_slower(self) -> None:
+        """More time between steps."""
+        self._set_speed(1)
+
+    def _set_speed(self, by: int) -> None:
+        at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
+        self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.source.set_delay(self._delay)
+        self._draw_status()
+
+    # -------------------------------------------------------------------------------------- looking
+
+    def action_look(self, by: int) -> None:
+        """Look at an earlier or later decision; in a recording, go there."""
+        if isinstance(self.source, ReplaySource):
+            self.source.pause()
+            self.source.seek(by)
+            return
+        count = len(self.view.choices)
+        if not count:
+            return
+        at = (count - 1 if self._looking is None else self._looking) + by
+        if at >= count - 1:
+            self._present()
+        else:
+            self._look_at(max(0, at))
+
+    def action_episode(self, by: int) -> None:
+        """Go to another episode of a recording."""
+        if isinstance(self.source, ReplaySource):
+            self.source.seek_episode(by)
+
+    def on_transcript_step_clicked(self, event: Transcript.StepClicked) -> None:
+        """Look at the decision behind a command."""
+        for index, choice in enumerate(self.view.choices):
+            if (choice.episode, choice.decision.step) == (event.episode, event.step):
+                self._look_at(index)
+                return
+
+    def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
+        """Go to a place in the recording."""
+        if isinstance(self.source, ReplaySource):
+            self.source.seek_to(event.share)
+
+    def _look_at(self, index: int) -> None:
+        self._looking = index
+        choice = self.view.choices[index]
+        self.query_one(Transcript).mark_step((choice.episode, choice.decision.step))
+        self._draw()
+
+    def _present(self) -> None:
+        if self._looking is not None:
+            self._looking = None
+            self.query_one(Transcript).mark_step(None)
+            self._draw()
+
+    def action_present(self) -> None:
+        """Back to the present, and out of the zoom or the command line."""
+        if self._zoomed is not None:
+            self._zoomed = None
+            self._arrange()
+        if isinstance(self.focused, CommandLine):
+            self.query_one(Transcript).focus()
+        self._present()
+        self._draw()
+
+    def action_pane(self, name: str) -> None:
+        """Bring a pane to the front and give it the focus."""
+        layout = layout_for(*self.app.size)
+        if name in layout.tabs:
+            self._front = name
+        if self._zoomed is not None:
+            self._zoomed = name
+        self._arrange()
+        self.query_one(f"#{name}").focus()
+        self.call_after_refresh(self._draw)
+
+    def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(event.pane)
+
+    def action_zoom(self) -> None:
+        """Give the whole window to one pane, and back."""
+        if self._zoomed is not None:
+            self._zoomed = None
+        else:
+            self._zoomed = self.focused.id if self.focused and self.focused.id in PANES else self._front
+        self._arrange()
+        if self._zoomed:
+            self.query_one(f"#{self._zoomed}").focus()
+        self.call_after_refresh(self._draw)
+
+    # -------------------------------------------------------------------------------------- windows
+
+    def action_calls(self) -> None:
+        """Show the raw prompts and replies."""
+        if self.choice is None:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(dialogs.CallsDialog(self.choice))
+
+    def action_help(self) -> None:
+        """Show the help."""
+        text = page("watch") + "\n\n" + keymap.help_table(keymap.WATCH) + "\n\n" + page("terminal")
+        self.app.push_screen(dialogs.HelpDialog("help", text))
+
+    def action_copy(self) -> None:
+        """Copy the marked text, or what the pane with the focus holds."""
+        text = self.get_selected_text()
+        pane = self.focused
+        if not text and isinstance(pane, (LinePane, Transcript)):
+            text = pane.plain_text()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.notify(f"Copied {len(text):,} characters.", timeout=2)
+
+    def action_theme(self) -> None:
+        """Go to the next theme."""
+        self.app.next_theme()
+
+    def on_command_line_given(self, event: CommandLine.Given) -> None:
+        """A person plays: do the command, or what the agent would do if it is empty."""
+        if self.view.activity == "ended":
+            self.notify("The session is over; q leaves.", severity="warning")
+        elif event.text:
+            self.source.override(event.text)
+        else:
+            self.source.step_once()
+
+    # -------------------------------------------------------------------------------------- leaving
+
+    def action_leave(self) -> None:
+        """End the session in good order, then the app; a second time: at once."""
+        if self._leaving:
+            self.app.leave_now()
+            return
+        self._leaving = "leaving…"
+        self.source.stop()
+        self._draw_status()
+        self.run_worker(self._wait_for_end, thread=True, exit_on_error=False)
+
+    def _wait_for_end(self) -> None:
+        if not self.source.wait(1.5):
+            self._leaving = "finishing the last thought; q again leaves at once"
+            self.app.call_from_thread(self._draw_status)
+            self.source.wait(60)
+        self.app.call_from_thread(self.app.leave_now)
+
+    def pane(self, name: str) -> Widget:
+        """Return a pane by name."""
+        return self.query_one(f"#{name}")

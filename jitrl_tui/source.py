@@ -1,0 +1,188 @@
+"""Where the screen's events come from, and where its commands go: a live session or a recording."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from engine.errors import JitrlError
+from engine.records import Event, Notice
+from jitrl_tui.view import RunView
+
+if TYPE_CHECKING:
+    from engine.control import Control
+
+Item = Event | RunView
+"""What an inbox carries: an event to fold, or a whole view to show instead of the present one."""
+
+
+class Inbox:
+    """Events on their way to the screen. `put` from any thread, `drain` from the screen's.
+
+    `wake` is called once when something arrives in an empty inbox, never once for each event.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._items: deque[Item] = deque()
+        self._lock = threading.Lock()
+
+    def put(self, item: Item) -> None:
+        """Add an event, or a view that replaces all before it."""
+        with self._lock:
+            was_empty = not self._items
+            if isinstance(item, RunView):
+                self._items.clear()
+            self._items.append(item)
+        if was_empty:
+            self._wake()
+
+    def drain(self, most: int) -> list[Item]:
+        """Take what waits, oldest first, `most` items at once."""
+        with self._lock:
+            return [self._items.popleft() for _ in range(min(most, len(self._items)))]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+class Source(Protocol):
+    """A run to watch. No command blocks."""
+
+    live: bool
+    """Whether a real session stands behind it, which can be overruled."""
+
+    def start(self, inbox: Inbox) -> None:
+        """Begin; events go to `inbox` from now on."""
+        ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the source's thread to end; return whether it has."""
+        ...
+
+    def pause(self) -> None:
+        """Wait before the next action is carried out."""
+        ...
+
+    def resume(self) -> None:
+        """Go on."""
+        ...
+
+    def step_once(self) -> None:
+        """Carry out one action, then wait."""
+        ...
+
+    def override(self, action: str) -> None:
+        """Do `action` in place of what was decided."""
+        ...
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+        ...
+
+    def fast_forward(self, episodes: int) -> None:
+        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
+        ...
+
+    def stop(self) -> None:
+        """End in good order."""
+        ...
+
+
+class RunnableSession(Protocol):
+    """What a live source needs of `engine.session.Session`."""
+
+    control: Control
+
+    def fast_forward(self, episodes: int) -> None:
+        """Hurry to the end of this episode, or of `episodes` more."""
+        ...
+
+    def run(self) -> Any:
+        """Play until it is over; blocks."""
+        ...
+
+
+class LiveSource:
+    """A session in a thread of its own.
+
+    Args:
+        open_session: Makes the session that reports to the callable it is given. Light: what is heavy
+            is loaded by `run`, in the thread.
+        explain: Turns an unforeseen exception into a sentence, and writes down the rest of it.
+    """
+
+    live = True
+
+    def __init__(
+        self,
+        open_session: Callable[[Callable[[Event], None]], RunnableSession],
+        *,
+        explain: Callable[[BaseException], str] | None = None,
+    ) -> None:
+        self._inbox: Inbox | None = None
+        self._session = open_session(self._emit)
+        self._explain = explain or _explain
+        self._thread: threading.Thread | None = None
+
+    def start(self, inbox: Inbox) -> None:
+        """Run the session in its thread."""
+        self._inbox = inbox
+        self._thread = threading.Thread(target=self._run, name="session", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the session's thread to end; return whether it has."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def pause(self) -> None:
+        """Wait before the next action is carried out."""
+        self._session.control.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._session.control.resume()
+
+    def step_once(self) -> None:
+        """Carry out one action, then wait again."""
+        self._session.control.step_once()
+
+    def override(self, action: str) -> None:
+        """Do `action` in place of what was decided."""
+        self._session.control.override(action)
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+        self._session.control.set_delay(seconds)
+
+    def fast_forward(self, episodes: int) -> None:
+        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
+        self._session.fast_forward(episodes)
+
+    def stop(self) -> None:
+        """End the session in good order; all that is finished stays."""
+        self._session.control.stop()
+
+    def _emit(self, event: Event) -> None:
+        if self._inbox is not None:
+            self._inbox.put(event)
+
+    def _run(self) -> None:
+        try:
+            self._session.run()
+        except JitrlError as error:
+            self._emit(Notice("error", str(error)))
+        except BaseException as error:  # whatever it is, the screen must say so
+            self._emit(Notice("error", self._explain(error)))
+
+
+def _explain(error: BaseException) -> str:
+    return (
+        f"Something went wrong that should not have ({type(error).__name__}: {error}). "
+        "What was stored is intact; leave with q and start again."
+    )

@@ -1,0 +1,275 @@
+"""What the screen knows: one run, folded event by event. No widgets here, and no clock of its own.
+
+`RunView` is written by one thread only (the screen's). Everything in it is bounded, so that a session
+without end costs no more memory than a long one: the whole story is in the recording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.records import (
+    Decided,
+    Decision,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Notice,
+    Observation,
+    Paused,
+    Resumed,
+    SessionEnded,
+    SessionStarted,
+    Stepped,
+    Thinking,
+)
+
+PARAGRAPHS = 2_000
+DECISIONS = 400
+SCORES = 100_000
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def clean(text: str) -> str:
+    """Return `text` without control and direction characters; line ends and expanded tabs stay."""
+    if "\t" in text:
+        text = text.expandtabs(4)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return _CONTROL.sub("", text)
+
+
+def points(value: float) -> str:
+    """Return a score as people write it: no decimals where there are none."""
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """Return a number with its sign; a minus sign, not a hyphen, so that columns line up."""
+    return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One piece of the transcript.
+
+    Attributes:
+        kind: "episode", "text", "command", "gain", "loss", "end" or "notice".
+        episode: Where it belongs, 0 if nowhere.
+        step: Step of a command, -1 for everything else.
+        human: A person did it.
+    """
+
+    kind: str
+    text: str
+    episode: int = 0
+    step: int = -1
+    human: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision with the episode it belongs to."""
+
+    episode: int
+    decision: Decision
+
+
+@dataclass
+class RunView:
+    """The state of a run as far as it is shown.
+
+    Attributes:
+        activity: "starting", "running", "thinking", "paused" or "ended".
+        doing: What is being thought about, or why the session waits.
+        pending: The latest decision has not been carried out yet.
+        scores: Final score of each episode of this session, oldest first.
+        previous: Final scores of the session before this one, for comparison.
+        written: Paragraphs written since the start, kept or not.
+        flips: Decisions of this episode that memory changed.
+    """
+
+    previous: tuple[float, ...] = ()
+    started: SessionStarted | None = None
+    episode: int = 0
+    step: int = 0
+    seen: Observation | None = None
+    activity: str = "starting"
+    doing: str = "opening the session"
+    choice: Choice | None = None
+    pending: bool = False
+    tokens: int = 0
+    cost_usd: float = 0.0
+    tokens_before: int = 0
+    cost_before: float = 0.0
+    memory_entries: int = 0
+    flips: int = 0
+    scores: deque[float] = field(default_factory=lambda: deque(maxlen=SCORES))
+    choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
+    paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
+    written: int = 0
+    last_episode: EpisodeEnded | None = None
+    ended: SessionEnded | None = None
+    error: str = ""
+    warning: str = ""
+
+    def copy(self) -> RunView:
+        """Return a view that can go its own way."""
+        twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
+        for name in ("scores", "choices", "paragraphs"):
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
+
+    @property
+    def max_score(self) -> float | None:
+        """Highest reachable score, None if nobody says."""
+        if self.seen is not None and self.seen.max_score is not None:
+            return self.seen.max_score
+        return self.started.environment.max_score if self.started else None
+
+    @property
+    def average(self) -> float | None:
+        """Mean final score of the session's finished episodes."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def best(self) -> float | None:
+        """Best final score of the session."""
+        return max(self.scores, default=None)
+
+    def fold_all(self, events: Iterable[Event]) -> None:
+        """Take in many events."""
+        for event in events:
+            self.fold(event)
+
+    def fold(self, event: Event) -> None:
+        """Take in one event."""
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    # ------------------------------------------------------------------------------------ one each
+
+    def _session_started(self, event: SessionStarted) -> None:
+        self.started = event
+        self.memory_entries = event.memory_entries
+        self.activity, self.doing, self.ended, self.error = "running", "", None, ""
+        if event.resumed:
+            self._write("notice", "The session goes on where it stood.")
+
+    def _episode_started(self, event: EpisodeStarted) -> None:
+        self.episode, self.step, self.flips = event.episode, 0, 0
+        self.seen = event.observation
+        self.tokens, self.cost_usd = self.tokens_before, self.cost_before
+        self.pending = False
+        self.activity, self.doing = "running", ""
+        total = f" of {self.started.episodes}" if self.started else ""
+        self._write("episode", f"Episode {event.episode}{total}")
+        self._write("text", event.observation.text)
+
+    def _thinking(self, event: Thinking) -> None:
+        self.activity, self.doing = "thinking", clean(event.what)
+
+    def _decided(self, event: Decided) -> None:
+        self.choice = Choice(event.episode, event.decision)
+        last = self.choices[-1] if self.choices else None
+        replaced = last is not None and (last.episode, last.decision.step) == (
+            event.episode,
+            event.decision.step,
+        )
+        if replaced:
+            self.choices.pop()
+        self.choices.append(self.choice)
+        self.pending = True
+        self.step = event.decision.step
+        if self.activity != "paused":
+            self.activity, self.doing = "running", ""
+
+    def _stepped(self, event: Stepped) -> None:
+        before = self.seen.score if self.seen else 0.0
+        self.seen, self.step, self.pending = event.observation, event.step + 1, False
+        self.tokens = self.tokens_before + event.tokens
+        self.cost_usd = self.cost_before + event.cost_usd
+        human = event.provenance == "human"
+        made = self.choice
+        if made and not human and made.decision.without_memory not in ("", event.action):
+            self.flips += 1
+        self._write("command", event.action, event.step, human)
+        self._write("text", event.observation.text)
+        change = event.reward if event.reward else event.observation.score - before
+        if change:
+            limit = f" of {points(self.max_score)}" if self.max_score else ""
+            now = f"score {points(event.observation.score)}{limit}"
+            word = "point" if abs(change) == 1 else "points"
+            amount = signed(change, 0 if change == int(change) else 1)
+            self._write("gain" if change > 0 else "loss", f"{amount} {word}, {now}")
+        if self.activity != "paused":
+            self.activity, self.doing = "running", ""
+
+    def _episode_ended(self, event: EpisodeEnded) -> None:
+        self.scores.append(event.score)
+        self.last_episode = event
+        self.memory_entries = event.memory_entries
+        self.tokens_before += event.tokens
+        self.cost_before += event.cost_usd
+        self.tokens, self.cost_usd = self.tokens_before, self.cost_before
+        self.pending = False
+        how = "won" if event.won else "died" if event.died else "game over" if event.done else "step limit"
+        limit = f" of {points(event.max_score)}" if event.max_score else ""
+        learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
+        changed = f"; memory changed {event.flips} choices" if event.flips else ""
+        self._write(
+            "end",
+            f"Episode {event.episode} ended: score {points(event.score)}{limit} "
+            f"after {event.steps} steps ({how}){learnt}{changed}.",
+        )
+
+    def _notice(self, event: Notice) -> None:
+        message = clean(event.message)
+        if event.level == "error":
+            self.error = message
+        elif event.level == "warning":
+            self.warning = message
+        self._write("notice", message if event.level == "info" else f"{event.level.capitalize()}: {message}")
+
+    def _paused(self, event: Paused) -> None:
+        self.activity, self.doing = "paused", clean(event.reason)
+
+    def _resumed(self, event: Resumed) -> None:
+        self.activity, self.doing = "running", ""
+
+    def _session_ended(self, event: SessionEnded) -> None:
+        self.ended, self.pending = event, False
+        self.activity = "ended"
+        self.doing = "all episodes played" if event.finished else "stopped; it goes on from here next time"
+        if event.episodes:
+            self._write(
+                "end",
+                f"Session over: {event.episodes} episodes, average score {event.average:.1f}, "
+                f"last {points(event.final)}.",
+            )
+
+    def _write(self, kind: str, text: str, step: int = -1, human: bool = False) -> None:
+        text = clean(text).strip("\n ") if kind != "text" else clean(text).strip("\n").rstrip()
+        if not text:
+            return
+        self.paragraphs.append(Paragraph(kind, text, self.episode, step, human))
+        self.written += 1
+
+
+_HANDLERS = {
+    SessionStarted: RunView._session_started,
+    EpisodeStarted: RunView._episode_started,
+    Thinking: RunView._thinking,
+    Decided: RunView._decided,
+    Stepped: RunView._stepped,
+    EpisodeEnded: RunView._episode_ended,
+    Notice: RunView._notice,
+    Paused: RunView._paused,
+    Resumed: RunView._resumed,
+    SessionEnded: RunView._session_ended,
+}

@@ -1,0 +1,34 @@
+"""Bars made of characters: told apart by shape, not by colour alone."""
+
+from __future__ import annotations
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def thick(share: float, width: int) -> tuple[str, str]:
+    """Return a solid bar for `share` (0 to 1) and the empty rest, together `width` cells."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    full, part = divmod(eighths, 8)
+    bar = "█" * full + (_EIGHTHS[part] if part else "")
+    if share > 0 and not bar:
+        bar = _EIGHTHS[1]
+    return bar, "·" * (width - len(bar))
+
+
+def thin(share: float, width: int) -> tuple[str, str]:
+    """Return a thin bar, for what was before, and the empty rest."""
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    full, part = divmod(halves, 2)
+    bar = "━" * full + ("╸" if part else "")
+    if share > 0 and not bar:
+        bar = "╸"
+    return bar, "·" * (width - len(bar))
+
+
+def arrow(before: float, after: float) -> str:
+    """Return which way a probability moved, if by half a percent point or more."""
+    if after - before >= 0.005:
+        return "▲"
+    if before - after >= 0.005:
+        return "▼"
+    return "="

@@ -1,0 +1,179 @@
+"""What could be done, and what memory does to its probability: the heart of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from engine.records import Decision
+from jitrl_tui.view import Choice, clean, signed
+from jitrl_tui.widgets.bars import arrow, thick, thin
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.why import why_lines
+
+Part = str | tuple[str, str]
+
+_COLUMNS = (("from", 7), ("conf", 5), ("z", 7), ("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
+_NUMBERS = sum(width for _, width in _COLUMNS)
+_TABLE = _NUMBERS + 22
+"""Cells from which on all the numbers stand in one row."""
+_HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
+
+
+class CandidatesPane(LinePane):
+    """The candidate set C with z, N, Q, A, z' and both policies as bars."""
+
+    title = "candidates"
+    key = "2"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.choice: Choice | None = None
+        self.with_why = False
+
+    def look_at(self, choice: Choice | None, with_why: bool) -> None:
+        """Show this choice; `with_why` adds the reasons where there is no pane for them."""
+        if choice is not self.choice or with_why != self.with_why:
+            self.choice, self.with_why = choice, with_why
+            self._stale = True
+        self.rebuild()
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Return the table, in as many rows for a candidate as width and height ask for."""
+        if self.choice is None:
+            return [Content.styled("No decision yet.", MUTED)]
+        decision = self.choice.decision
+        tall = 3 * len(decision.candidates) + 2 <= height - (4 if self.with_why else 0)
+        lines = [_headline(decision, width)]
+        if width >= _TABLE:
+            lines.append(_column_heads(width))
+        for index in range(len(decision.candidates)):
+            if width >= _TABLE:
+                lines.append(_numbers_row(decision, index, width))
+                lines.extend(_bars_stacked(decision, index, width) if tall else
+                             [_bars_beside(decision, index, width)])  # fmt: skip
+            else:
+                lines.extend(_narrow_rows(decision, index, width))
+        if decision.chosen < 0:
+            text = fit(f"▸ {clean(decision.action)}", max(4, width - 18))
+            lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
+        if self.with_why:
+            lines.append(Content(""))
+            lines.extend(why_lines(self.choice, width, brief=True))
+        return lines
+
+
+def _headline(decision: Decision, width: int) -> Content:
+    count = len(decision.neighbours)
+    if not count:
+        return Content.styled(
+            fit("Nothing similar remembered: the model alone decides.", width).rstrip(), MUTED
+        )
+    visits = f"{count} similar visit{'s' if count != 1 else ''}"
+    text = f"V̂(s) = {signed(decision.valuation.v)} from {visits};  z′ = z + β·Ã,  β = {decision.beta:g}"
+    return Content.styled(fit(text, width).rstrip(), MUTED)
+
+
+def _column_heads(width: int) -> Content:
+    action = fit("  action", width - _NUMBERS)
+    heads = "".join(" " * (size - cell_len(name)) + name for name, size in _COLUMNS)
+    return Content.styled(action + heads, MUTED)
+
+
+def _mark(decision: Decision, index: int) -> tuple[str, str]:
+    """Return the sign before a candidate and the style of its name."""
+    if index == decision.chosen:
+        return "▸ ", HUMAN if decision.provenance == "human" else ACCENT
+    if decision.candidates[index].action == decision.without_memory:
+        return "○ ", STRONG
+    return "  ", STRONG
+
+
+def _short(value: float) -> str:
+    return signed(value, 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0)
+
+
+def _tone(value: float) -> str:
+    return GOOD if value >= 0.005 else BAD if value <= -0.005 else MUTED
+
+
+def _numbers_row(decision: Decision, index: int, width: int) -> Content:
+    candidate, value = decision.candidates[index], decision.valuation
+    mark, style = _mark(decision, index)
+    known = value.how[index] != "prior"
+    confidence = "–" if candidate.confidence is None else f"{candidate.confidence:.0f}"
+    number = str(value.n[index]) if value.how[index] == "known" else _HOW.get(value.how[index], "")
+    advantage = decision.advantage[index]
+    parts: list[Part] = [
+        (mark + fit(clean(candidate.action), width - _NUMBERS - 2), style),
+        (candidate.source[:6].rjust(7), MUTED),
+        confidence.rjust(5),
+        _short(candidate.z).rjust(7),
+        number.rjust(6),
+        (_short(value.q[index]) if known else "–").rjust(7),
+        ((_short(advantage) if known else "–").rjust(7), _tone(advantage)),
+        ((_short(decision.advantage_normalised[index]) if known else "–").rjust(7), _tone(advantage)),
+        (_short(decision.z_prime[index]).rjust(7), STRONG),
+    ]
+    return Content.assemble(*parts)
+
+
+def _change(decision: Decision, index: int) -> Part:
+    before, after = decision.prior[index], decision.posterior[index]
+    sign = arrow(before, after)
+    text = f" {sign} {signed((after - before) * 100, 0)}" if sign != "=" else " =  0"
+    return (text.ljust(7), {"▲": GOOD, "▼": BAD}.get(sign, MUTED))
+
+
+def _bars_stacked(decision: Decision, index: int, width: int) -> list[Content]:
+    before, after = decision.prior[index], decision.posterior[index]
+    size = max(4, width - 24)
+    bar, rest = thin(before, size)
+    first = Content.assemble((f"   before {before:4.0%} ", MUTED), (bar, NAME), (rest, MUTED))
+    bar, rest = thick(after, size)
+    chosen = index == decision.chosen
+    second = Content.assemble(
+        (f"   after  {after:4.0%} ", ""),
+        (bar, ACCENT if chosen else NAME),
+        (rest, MUTED),
+        _change(decision, index),
+    )
+    return [first, second]
+
+
+def _bars_beside(decision: Decision, index: int, width: int) -> Content:
+    before, after = decision.prior[index], decision.posterior[index]
+    size = max(3, (width - 24) // 2)
+    bar, rest = thin(before, size)
+    bar2, rest2 = thick(after, size)
+    chosen = index == decision.chosen
+    return Content.assemble(
+        (f"   {before:4.0%} ", MUTED), (bar, NAME), (rest, MUTED), (f" → {after:4.0%} ", ""),
+        (bar2, ACCENT if chosen else NAME), (rest2, MUTED), _change(decision, index),
+    )  # fmt: skip
+
+
+def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
+    candidate, value = decision.candidates[index], decision.valuation
+    mark, style = _mark(decision, index)
+    note = (
+        candidate.source if candidate.confidence is None else f"{candidate.source} {candidate.confidence:.0f}"
+    )
+    head = Content.assemble(
+        (mark + fit(clean(candidate.action), max(4, width - len(note) - 4)), style), (f"  {note}", MUTED)
+    )
+    rows = [head]
+    if value.how[index] == "prior":
+        rows.append(Content(fit(f"  z {_short(candidate.z)}, nothing remembered", width)))
+    else:
+        count = f"N {value.n[index]}" if value.n[index] else _HOW.get(value.how[index], "0")
+        normalised = decision.advantage_normalised[index]
+        text = (
+            f"  z {_short(candidate.z)} + β·Ã {_short(normalised)} = {_short(decision.z_prime[index])}"
+            f"  {count}  Q̂ {_short(value.q[index])} Â {_short(decision.advantage[index])}"
+        )
+        rows.append(Content.styled(fit(text, width), _tone(normalised)))
+    rows.append(_bars_beside(decision, index, width))
+    return rows

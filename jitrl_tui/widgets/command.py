@@ -1,0 +1,66 @@
+"""The command line for a person who plays."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.message import Message
+from textual.suggester import SuggestFromList
+from textual.widgets import Input
+
+from engine.records import Decision
+from jitrl_tui.view import clean
+
+
+class CommandLine(Input):
+    """An input with history that knows the valid actions, and says what the agent would do."""
+
+    BINDINGS: ClassVar = [
+        Binding("up", "older", show=False),
+        Binding("down", "newer", show=False),
+    ]
+
+    class Given(Message):
+        """A command was entered; "" lets the agent go on."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id, placeholder="your command", select_on_focus=False)
+        self.cursor_blink = False
+        self._history: list[str] = []
+        self._at = 0
+        self._offered: Decision | None = None
+
+    def offer(self, decision: Decision) -> None:
+        """Suggest the valid actions, and show what the agent would do."""
+        if decision is not self._offered:
+            self._offered = decision
+            self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
+            self.placeholder = f"your command (the agent would: {clean(decision.action)})"
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Hand the command on and remember it."""
+        event.stop()
+        text = clean(event.value).strip()
+        if text:
+            self._history.append(text)
+        self._at = len(self._history)
+        self.value = ""
+        self.post_message(self.Given(text))
+
+    def action_older(self) -> None:
+        """Take up the command before."""
+        self._go(-1)
+
+    def action_newer(self) -> None:
+        """Take up the command after."""
+        self._go(1)
+
+    def _go(self, by: int) -> None:
+        self._at = min(max(self._at + by, 0), len(self._history))
+        self.value = self._history[self._at] if self._at < len(self._history) else ""
+        self.cursor_position = len(self.value)

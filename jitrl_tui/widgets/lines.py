@@ -1,0 +1,178 @@
+"""A pane of ready-made lines: no layout, no children, one build for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.visual import Visual
+
+from jitrl_tui.view import RunView
+
+MUTED = "$text-muted"
+STRONG = "bold"
+GOOD = "bold $text-success"
+BAD = "bold $text-error"
+ACCENT = "bold $text-accent"
+NAME = "$text-primary"
+HUMAN = "bold $text-warning"
+
+
+def fit(text: str, width: int) -> str:
+    """Return `text` cut or padded to exactly `width` cells, with an ellipsis where it was cut."""
+    if text.isascii():
+        return text.ljust(width) if len(text) <= width else text[: max(0, width - 1)] + "…"
+    used = cell_len(text)
+    if used <= width:
+        return text + " " * (width - used)
+    kept, used = [], 0
+    for character in text:
+        size = cell_len(character)
+        if used + size > width - 1:
+            break
+        kept.append(character)
+        used += size
+    return "".join(kept) + "…" + " " * max(0, width - used - 1)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Return `text` as lines of at most `width` cells, broken at spaces where there are any."""
+    width = max(1, width)
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.isascii():
+            _wrap_ascii(line, width, lines)
+        else:
+            _wrap_cells(line, width, lines)
+    return lines
+
+
+def _wrap_ascii(line: str, width: int, lines: list[str]) -> None:
+    start = 0
+    while len(line) - start > width:
+        cut = line.rfind(" ", start + 1, start + width + 1)
+        if cut <= start:
+            lines.append(line[start : start + width])
+            start += width
+        else:
+            lines.append(line[start:cut].rstrip())
+            start = cut + 1
+    lines.append(line[start:].rstrip())
+
+
+def _wrap_cells(line: str, width: int, lines: list[str]) -> None:
+    while cell_len(line) > width:
+        used = space = end = 0
+        for end, character in enumerate(line):
+            used += cell_len(character)
+            if used > width:
+                break
+            if character == " ":
+                space = end
+        else:
+            break
+        cut = space if space > 0 else max(1, end)
+        lines.append(line[:cut].rstrip())
+        line = line[cut:].lstrip(" ") if space > 0 else line[cut:]
+    lines.append(line.rstrip())
+
+
+class LinePane(ScrollView, can_focus=True):
+    """A titled, scrolling, selectable pane whose lines come from `build`."""
+
+    ALLOW_SELECT = True
+    BINDINGS: ClassVar = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+        Binding("G", "scroll_end", show=False),
+    ]
+
+    title = ""
+    key = ""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id, classes="pane")
+        self._view = RunView()
+        self._strips: list[Strip] = []
+        self._text: list[str] = []
+        self._built: tuple[int, int] = (0, 0)
+        self._stale = True
+        self.border_title = Content.assemble((self.key, ACCENT), f" {self.title}")
+
+    @property
+    def allow_select(self) -> bool:
+        """Text here can be marked with the mouse."""
+        return True
+
+    def show(self, view: RunView) -> None:
+        """Take a new view; lines are built now if they can be seen, else when they can."""
+        self._view = view
+        self._stale = True
+        self.rebuild()
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Return the lines for the current view, none wider than `width`."""
+        return []
+
+    def rebuild(self) -> None:
+        """Build the lines if they are stale and the pane is on screen."""
+        width, height = self.scrollable_content_region.size
+        if width <= 0 or height <= 0 or not self.display:
+            self._stale = True
+            return
+        if not self._stale and self._built == (width, height):
+            return
+        self._stale, self._built = False, (width, height)
+        lines = self.build(width, height)
+        self._text = [line.plain for line in lines]
+        self._render_strips(lines, width)
+        self.virtual_size = Size(width, len(lines))
+        self.refresh()
+
+    def _render_strips(self, lines: Sequence[Content], width: int) -> None:
+        content = Content("\n").join(lines) if lines else Content("")
+        self._strips = Visual.to_strips(self, content, width, None, self.visual_style)
+
+    def on_resize(self) -> None:
+        """Build anew for the new width."""
+        self.rebuild()
+
+    def on_show(self) -> None:
+        """Build what was put off."""
+        self.rebuild()
+
+    def notify_style_update(self) -> None:
+        """Colours changed: everything is to be drawn anew."""
+        super().notify_style_update()
+        self._stale = True
+        if self.is_mounted:
+            self.call_after_refresh(self.rebuild)
+
+    def render_line(self, y: int) -> Strip:
+        """Return one visible line."""
+        width = self.size.width
+        at = round(self.scroll_y) + y
+        style = self.visual_style.rich_style
+        if at >= len(self._strips):
+            return Strip.blank(width, style)
+        return self._strips[at].crop_extend(0, width, style)
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw with the marked text."""
+        self._stale = True
+        self.rebuild()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the marked text."""
+        return selection.extract("\n".join(line.rstrip() for line in self._text)), "\n"
+
+    def plain_text(self) -> str:
+        """Return everything in the pane as text."""
+        return "\n".join(line.rstrip() for line in self._text)

@@ -1,0 +1,46 @@
+"""Where a recording stands; a click goes there."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from jitrl_tui.widgets.bars import thick
+from jitrl_tui.widgets.lines import ACCENT, MUTED
+
+
+class Scrubber(Widget):
+    """A bar over all decisions of a recording."""
+
+    class Sought(Message):
+        """A place in the recording was asked for, as a share from 0 to 1."""
+
+        def __init__(self, share: float) -> None:
+            super().__init__()
+            self.share = share
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._done, self._total = 0, 0
+
+    def show(self, done: int, total: int) -> None:
+        """Show how far the recording has been played."""
+        if (done, total) != (self._done, self._total):
+            self._done, self._total = done, total
+            self.refresh()
+
+    def render(self) -> Content:
+        """Return the bar with its numbers."""
+        count = f" {self._done}/{self._total} "
+        left = "◂ ← "
+        right = " → ▸"
+        size = max(4, self.size.width - len(count) - len(left) - len(right))
+        bar, rest = thick(self._done / self._total if self._total else 0.0, size)
+        return Content.assemble((left, MUTED), (bar, ACCENT), (rest, MUTED), (right, MUTED), count)
+
+    def on_click(self, event: object) -> None:
+        """Go where it was clicked."""
+        x = getattr(event, "x", 0) - self.gutter.left - 4
+        size = max(1, self.size.width - len(f" {self._done}/{self._total} ") - 9)
+        self.post_message(self.Sought(min(max(x / size, 0.0), 1.0)))

@@ -1,0 +1,138 @@
+"""Two lines at the top: where the run stands, and what it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.widget import Widget
+
+from jitrl_tui.view import RunView, clean, points
+from jitrl_tui.widgets.bars import thick
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, STRONG
+
+_GAP = " · "
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What the screen adds to the view.
+
+    Attributes:
+        waited: Whole seconds spent on the present thought.
+        hurry: Last episode of a fast-forward, 0 if there is none; `hurry_from` is its first.
+        looking_back: Episode and step (from 1) that are looked at, None for the present.
+        recording: A recording is played, not a session.
+    """
+
+    waited: int = 0
+    delay: float = 1.0
+    hurry: int = 0
+    hurry_from: int = 0
+    looking_back: tuple[int, int] | None = None
+    recording: bool = False
+    leaving: str = ""
+
+
+class StatusBar(Widget):
+    """Game, place, score, step; episode, agent, model, tokens, cost, memory; what is going on."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._view, self._mode = RunView(), Mode()
+
+    def show(self, view: RunView, mode: Mode) -> None:
+        """Draw the present state."""
+        self._view, self._mode = view, mode
+        self.refresh()
+
+    def render(self) -> Content:
+        """Return both lines, what matters most kept where the width is short."""
+        width = self.size.width
+        state = self._state()
+        first = _fitted(self._first(), width - state.cell_length - 2)
+        gap = " " * max(1, width - first.cell_length - state.cell_length)
+        top = Content.assemble(first, gap, state).truncate(width)
+        return Content("\n").join([top, _fitted(self._second(), width)])
+
+    def _first(self) -> list[tuple[int, str, str]]:
+        view = self._view
+        started, seen = view.started, view.seen
+        title = started.environment.title or started.environment.name if started else "jitrl"
+        parts = [(0, clean(title), STRONG)]
+        if seen is not None:
+            if seen.place:
+                parts.append((3, clean(seen.place), ""))
+            top = f"/{points(view.max_score)}" if view.max_score else ""
+            parts.append((0, f"score {points(seen.score)}{top}", GOOD if seen.score > 0 else STRONG))
+        if started is not None and view.episode:
+            parts.append((0, f"step {view.step}/{started.steps}", ""))
+        return parts
+
+    def _second(self) -> list[tuple[int, str, str]]:
+        view, started = self._view, self._view.started
+        if started is None:
+            return []
+        parts = [
+            (0, f"episode {view.episode}/{started.episodes}", STRONG),
+            (2, clean(started.agent), MUTED),
+            (1, clean(started.model), MUTED),
+            (2, f"{view.tokens:,} tokens", MUTED),
+            (1, f"${view.cost_usd:.2f}" if view.cost_usd >= 0.005 or not view.cost_usd
+             else f"${view.cost_usd:.4f}", MUTED),
+            (0, f"{view.memory_entries:,} remembered", MUTED),
+        ]  # fmt: skip
+        if view.average is not None:
+            parts.append((2, f"average {view.average:.1f}, best {points(view.best or 0)}", MUTED))
+        if view.flips:
+            parts.append((3, f"{view.flips} choices changed by memory", MUTED))
+        return parts
+
+    def _state(self) -> Content:
+        view, mode = self._view, self._mode
+        speed = f"{mode.delay:g} s a step" if mode.delay else "full speed"
+        if mode.leaving:
+            return Content.styled(mode.leaving, HUMAN)
+        if view.error:
+            return Content.styled("■ stopped by an error", BAD)
+        if mode.looking_back is not None:
+            return Content.styled(
+                f"◂ looking back: episode {mode.looking_back[0]} step {mode.looking_back[1]}", HUMAN
+            )
+        if view.activity == "ended":
+            return Content.styled("■ finished" if view.ended and view.ended.finished else "■ stopped", STRONG)
+        if mode.hurry and view.activity != "paused":
+            return self._hurrying()
+        if view.activity == "paused":
+            return Content.styled(
+                "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN
+            )
+        if view.activity in ("thinking", "starting"):
+            long = f" {mode.waited} s" if mode.waited >= 2 else ""
+            return Content.assemble((f"… {view.doing or 'thinking'}{long}", ACCENT))
+        if mode.recording:
+            return Content.styled(f"▸ replay, {speed}", GOOD)
+        return Content.styled(f"▸ running, {speed}", GOOD)
+
+    def _hurrying(self) -> Content:
+        view, mode = self._view, self._mode
+        total = max(1, mode.hurry - mode.hurry_from + 1)
+        steps = view.started.steps if view.started else 60
+        done = (view.episode - mode.hurry_from + min(view.step / max(1, steps), 1.0)) / total
+        bar, rest = thick(done, 10)
+        count = f" {min(view.episode - mode.hurry_from + 1, total)} of {total}" if total > 1 else ""
+        return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, MUTED))
+
+
+def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:
+    """Join parts, leaving out those with the highest number first until they fit."""
+    kept = list(parts)
+    while kept:
+        content = Content(_GAP).join([Content.styled(text, style) for _, text, style in kept])
+        worst = max(part[0] for part in kept)
+        if content.cell_length <= width or worst == 0:
+            return content.truncate(max(1, width), ellipsis=True)
+        index = max(i for i, part in enumerate(kept) if part[0] == worst)
+        del kept[index]
+    return Content("")

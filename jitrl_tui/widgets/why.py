@@ -1,0 +1,66 @@
+"""Why this action: one sentence, the arithmetic, and what would have been done without memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from jitrl_tui.view import Choice, clean, signed
+from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
+
+
+def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
+    """Return the reasons for a choice, wrapped; `brief` leaves the derivation out."""
+    d = choice.decision
+    lines: list[Content] = []
+    if d.provenance == "human":
+        lines.append(Content.assemble(("You decided: ", HUMAN), (clean(d.action), STRONG)))
+    for line in wrap(clean(d.why), width):
+        lines.append(Content(line))
+    i = d.chosen
+    if i >= 0 and d.valuation.how[i] != "prior" and not brief:
+        v, q, a = d.valuation.v, d.valuation.q[i], d.advantage[i]
+        top = max((abs(x) for x in d.advantage), default=0.0)
+        derivation = (
+            f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}   "
+            f"Ã = Â / max|Â| = {signed(a)} / {top:.2f} = {signed(d.advantage_normalised[i])}"
+        )
+        lines.extend(Content.styled(line, MUTED) for line in wrap(derivation, width))
+    if d.equation:
+        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(d.equation), width))
+    if d.without_memory and not brief:
+        if d.without_memory != d.action:
+            text = f"○ memory changed this choice: without it, '{clean(d.without_memory)}'"
+            lines.extend(Content.styled(line, GOOD) for line in wrap(text, width))
+        else:
+            lines.append(Content.styled("= memory did not change this choice", MUTED))
+    reason = d.candidates[i].reason if i >= 0 else ""
+    if reason and not brief:
+        lines.extend(Content.styled(line, MUTED) for line in wrap(f"The model: {clean(reason)}", width))
+    if d.note:
+        lines.extend(Content.styled(line, MUTED) for line in wrap(f"Note: {clean(d.note)}", width))
+    return lines
+
+
+class WhyPane(LinePane):
+    """The reasons for the choice on show."""
+
+    title = "why"
+    key = "3"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.choice: Choice | None = None
+
+    def look_at(self, choice: Choice | None) -> None:
+        """Show this choice."""
+        if choice is not self.choice:
+            self.choice, self._stale = choice, True
+        self.rebuild()
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Return the wrapped reasons."""
+        if self.choice is None:
+            return [Content.styled("No decision yet.", MUTED)]
+        return why_lines(self.choice, width, brief=False)

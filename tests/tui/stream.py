@@ -1,0 +1,140 @@
+"""A plausible run, made by hand: events as a session emits them, without game or model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine import explain, jitrl
+from engine.records import (
+    Candidate,
+    Decided,
+    Decision,
+    EnvironmentInfo,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    ModelCall,
+    Neighbour,
+    Observation,
+    SessionEnded,
+    SessionStarted,
+    State,
+    Stepped,
+    Thinking,
+    Valuation,
+)
+
+ROOMS = ("West of House", "North of House", "Forest Path", "Clearing", "Attic", "Cellar [dark]")
+ACTIONS = (
+    "open mailbox", "go north", "go east", "take leaflet", "read leaflet", "climb tree",
+    "take jewel-encrusted egg", "open window", "enter house", "take lantern", "turn on lantern",
+)  # fmt: skip
+PROSE = (
+    "You are standing in an open field west of a white house, with a boarded front door. There is a small "
+    "mailbox here.",
+    "This is a path winding through a dimly lit forest. The path heads north-south here. One particularly "
+    "large tree with some low branches stands at the edge of the path.",
+    "Taken.",
+    "You can't see any [b]such thing[/b] here: [inventory] is [@click=app.quit]not[/] markup.",
+    'Opening the small mailbox reveals a leaflet.\n\nThe leaflet says:\n  "WELCOME TO THE TEST!\n   It is a '
+    'test of adventure, danger, and low cunning."',
+)
+
+
+def decision(rng: np.random.Generator, step: int, remembered: int) -> Decision:
+    """Return a decision whose numbers come from Algorithm 1."""
+    names = [str(a) for a in rng.choice(ACTIONS, 4, replace=False)]
+    confidence = [float(c) for c in rng.integers(5, 95, 3)]
+    candidates = tuple(
+        Candidate(n, float(np.log(c * 3 / 100)), "llm", c, None, "It might help.")
+        for n, c in zip(names, confidence, strict=False)
+    )
+    neighbours: tuple[Neighbour, ...] = ()
+    if remembered:
+        candidates = (*candidates, Candidate(names[3], 0.0, "memory"))
+        neighbours = tuple(
+            Neighbour(
+                i, 1.0 - i * 0.004, str(rng.choice(names[1:])), float(rng.normal(2, 3)),
+                int(rng.integers(1, remembered + 1)), int(rng.integers(0, 60)),
+                f"[{rng.choice(ROOMS)}: mailbox, door, field, house, leaflet]", "human" if i == 2 else "agent",
+            )
+            for i in range(6)
+        )  # fmt: skip
+    values = jitrl.estimate_values(
+        [c.action for c in candidates], [n.action for n in neighbours], [n.g for n in neighbours],
+        rng.random(len(candidates)), lam=0.65, alpha=5.0,
+    )  # fmt: skip
+    z = [c.z for c in candidates]
+    update = jitrl.policy_update(z, values, beta=1.0, epsilon=1e-8)
+    draw = float(rng.random())
+    chosen = jitrl.sample(update.posterior, draw)
+    without = candidates[jitrl.sample(jitrl.softmax(z[:3]), draw)].action
+    valuation = Valuation(values.v, tuple(map(float, values.q)), tuple(map(int, values.n)), values.how)
+    advantage = tuple(map(float, update.advantage))
+    return Decision(
+        step=step,
+        state=State("[West of House: mailbox, door, field]", ("door", "field", "mailbox")),
+        valid_actions=ACTIONS,
+        neighbours=neighbours,
+        candidates=candidates,
+        valuation=valuation,
+        advantage=advantage,
+        advantage_normalised=tuple(map(float, update.advantage_normalised)),
+        z_prime=tuple(map(float, update.z_prime)),
+        prior=tuple(map(float, update.prior)),
+        posterior=tuple(map(float, update.posterior)),
+        chosen=chosen,
+        action=candidates[chosen].action,
+        without_memory=without,
+        why=explain.why(chosen, candidates, valuation, neighbours, advantage, without),
+        equation=explain.equation(
+            z[chosen], 1.0, float(update.advantage_normalised[chosen]), float(update.z_prime[chosen]),
+            float(update.prior[chosen]), float(update.posterior[chosen]),
+        ),
+        calls=(ModelCall("actions", "local/smollm2", "SYSTEM: You play.\nUSER: What now?", "1. open mailbox 72",
+                         812, 40, 0.0, 0.41),),
+    )  # fmt: skip
+
+
+def run(episodes: int = 2, steps: int = 8, seed: int = 1, planned: int = 0) -> list[Event]:
+    """Return the events of a whole session."""
+    rng = np.random.default_rng(seed)
+    environment = EnvironmentInfo("zork1", "Zork I", "zork1", 350.0)
+    events: list[Event] = [
+        SessionStarted(
+            "s1", environment, "jitrl", "local/smollm2", seed, "default", planned or episodes, steps, {}
+        )
+    ]
+    remembered, scores = 0, []
+    for episode in range(1, episodes + 1):
+        score = 0.0
+        events.append(EpisodeStarted(episode, seed, Observation(PROSE[0], place=ROOMS[0], max_score=350.0)))
+        for step in range(steps):
+            made = decision(rng, step, episode - 1)
+            reward = float(rng.choice([0, 0, 0, 5, 10], p=[0.4, 0.2, 0.2, 0.1, 0.1]))
+            if rng.random() < 0.03:
+                reward = -10.0
+            score += reward
+            seen = Observation(
+                str(rng.choice(PROSE)),
+                place=str(rng.choice(ROOMS)),
+                score=score,
+                max_score=350.0,
+                moves=step + 1,
+            )
+            events.append(Thinking("thinking"))
+            events.append(Decided(episode, made))
+            events.append(Stepped(episode, step, made.action, seen, reward, tokens=852 * (step + 1)))
+        scores.append(score)
+        remembered += steps
+        events.append(
+            EpisodeEnded(episode, score, 350.0, steps, False, False, False, (0.0,) * steps, (0.0,) * steps,
+                         remembered, steps, 852 * steps, 0.0, 9.0, 2)
+        )  # fmt: skip
+    events.append(SessionEnded(True, episodes, sum(scores) / len(scores), scores[-1]))
+    return events
+
+
+def recorded(events: list[Event]) -> list[tuple[float, Event]]:
+    """Return events with times, as a recording gives them."""
+    return [(1.0e9 + i, event) for i, event in enumerate(events)]
