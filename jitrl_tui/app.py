@@ -13,9 +13,12 @@ from textual.app import App
 from textual.binding import Binding
 from textual.screen import Screen
 
+from engine.errors import UsageError
+from jitrl_tui import plain
+from jitrl_tui.screens.home import HomeScreen, Offer
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource, Source
-from jitrl_tui.themes import CYCLE, DARK, LIGHT
+from jitrl_tui.source import LiveSource
+from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
     from engine.sessions import SavedSession
@@ -27,6 +30,8 @@ class JitrlApp(App[int]):
 
     Args:
         first: Makes the first screen.
+        saves: The saves folder; without one there is no way home from a run.
+        games: A folder with more stories.
     """
 
     TITLE = "jitrl"
@@ -34,9 +39,11 @@ class JitrlApp(App[int]):
     BINDINGS: ClassVar = [Binding("ctrl+q", "leave", "leave", show=False, priority=True)]
     CSS = "Toast { max-width: 60; }"
 
-    def __init__(self, first: Callable[[], Screen[int]]) -> None:
+    def __init__(
+        self, first: Callable[[], Screen[int]], *, saves: Path | None = None, games: str | None = None
+    ) -> None:
         super().__init__()
-        self._first = first
+        self._first, self._saves, self._games = first, saves, games
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         wanted = os.environ.get("TEXTUAL_THEME", "")
@@ -52,6 +59,11 @@ class JitrlApp(App[int]):
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread: a test, or a server that has handlers of its own
         self.push_screen(self._first())
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Add what our screens use and themes do not know: text and lines that stand back."""
+        variables = super().get_css_variables()
+        return {**variables, **quiet_colours(variables)}
 
     @property
     def watching(self) -> WatchScreen | None:
@@ -74,6 +86,16 @@ class JitrlApp(App[int]):
         """Leave without waiting for anything."""
         self.exit(0)
 
+    @property
+    def has_home(self) -> bool:
+        """Whether another game can be chosen from here."""
+        return self._saves is not None
+
+    def go_home(self) -> None:
+        """Show what can be played, in place of the present screen."""
+        if self._saves is not None:
+            self.switch_screen(home_screen(self._saves, self._games))
+
     def next_theme(self) -> None:
         """Go to the next of our themes."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
@@ -81,9 +103,9 @@ class JitrlApp(App[int]):
         self.notify(f"Theme: {self.theme}", timeout=2)
 
 
-def run_app(first: Callable[[], Screen[int]]) -> int:
+def run_app(first: Callable[[], Screen[int]], *, saves: Path | None = None, games: str | None = None) -> int:
     """Run the app until it is left."""
-    result = JitrlApp(first).run()
+    result = JitrlApp(first, saves=saves, games=games).run()
     return result if isinstance(result, int) else 0
 
 
@@ -94,15 +116,11 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True))
 
 
-def run_source(source: Source, *, previous: tuple[float, ...] = (), delay: float = 1.0,
-               play: bool = False) -> int:  # fmt: skip
-    """Watch a source."""
-    return run_app(lambda: WatchScreen(source, previous=previous, delay=delay, play=play))
-
-
 def run_saved(saved: SavedSession, saves: Path) -> int:
     """Take up a saved session where it stands."""
-    return run_source(live_source(saved, saves), previous=previous_scores(saves, saved))
+    if plain.wants_plain():
+        return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
+    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games)
 
 
 def run_watch(config: SessionConfig, saves: Path) -> int:
@@ -116,8 +134,7 @@ def run_play(config: SessionConfig, saves: Path) -> int:
     """Play, with the agent as companion."""
     from engine import sessions
 
-    saved = sessions.create(saves, config, "play")
-    return run_source(live_source(saved, saves), delay=0.0, play=True)
+    return run_saved(sessions.create(saves, config, "play"), saves)
 
 
 def run_replay(path: Path, speed: float = 1.0) -> int:
@@ -126,19 +143,49 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
     from jitrl_tui.replay import ReplaySource
 
     delay = 1.0 / speed if speed > 0 else 0.0
-    return run_source(ReplaySource(lambda: recording.read(path), delay=delay), delay=delay)
+    if plain.wants_plain():
+        return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
+    return run_app(lambda: WatchScreen(ReplaySource(lambda: recording.read(path), delay=delay), delay=delay))
 
 
 def run_home(saves: Path, games: str | None) -> int:
-    """Take up the last session, or show what can be played."""
+    """Take up the last session where it stood, or show what can be played."""
     from engine import sessions
 
     last = sessions.last_unfinished(saves)
     if last is not None:
         return run_saved(last, saves)
-    from engine.errors import UsageError
+    if plain.wants_plain():
+        raise UsageError(
+            "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME"
+        )
+    return run_app(lambda: home_screen(saves, games), saves=saves, games=games)
 
-    raise UsageError("there is no session to take up yet; begin one with: jitrl watch GAME")
+
+def home_screen(saves: Path, games: str | None) -> HomeScreen:
+    """Return the home screen."""
+    from engine import sessions
+    from jitrl_tui.offer import find_games
+
+    def load() -> Offer:
+        found = [s for s in sessions.saved(saves) if s.kind != "run" and not s.finished()][:9]
+        rows, message = find_games(saves, games)
+        return Offer(rows, found, message)
+
+    def begin(config: SessionConfig) -> WatchScreen:
+        return _watch(sessions.create(saves, config, "watch"), saves)
+
+    return HomeScreen(load, begin, lambda saved: _watch(saved, saves), games)
+
+
+def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
+    play = saved.kind == "play"
+    return WatchScreen(
+        live_source(saved, saves),
+        previous=previous_scores(saves, saved),
+        delay=0.0 if play else 1.0,
+        play=play,
+    )
 
 
 def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:

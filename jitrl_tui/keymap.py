@@ -38,6 +38,7 @@ WATCH = (
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time"),
+    Key("h", "h", "home", "", "end this session in good order and choose another game"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),

@@ -280,6 +280,8 @@ class WatchScreen(Screen[int]):
             if not label or (key.action == "overrule" and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0]))
+        if self.view.activity == "ended" and self.app.has_home:
+            keys = [("h", "another game", "h"), *(k for k in keys if k[2] not in ("space", "n", "o", "f"))]
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape"))
         if self._play and isinstance(self.focused, CommandLine):
@@ -497,18 +499,26 @@ class WatchScreen(Screen[int]):
         """End the session in good order, then the app; a second time: at once."""
         if self._leaving:
             self.app.leave_now()
-            return
+        else:
+            self._end_source(self.app.leave_now)
+
+    def action_home(self) -> None:
+        """End the session in good order and choose another game."""
+        if self.app.has_home and not self._leaving:
+            self._end_source(self.app.go_home)
+
+    def _end_source(self, then: Callable[[], None]) -> None:
         self._leaving = "leaving…"
         self.source.stop()
         self._draw_status()
-        self.run_worker(self._wait_for_end, thread=True, exit_on_error=False)
+        self.run_worker(lambda: self._wait_for_end(then), thread=True, exit_on_error=False)
 
-    def _wait_for_end(self) -> None:
+    def _wait_for_end(self, then: Callable[[], None]) -> None:
         if not self.source.wait(1.5):
             self._leaving = "finishing the last thought; q again leaves at once"
             self.app.call_from_thread(self._draw_status)
             self.source.wait(60)
-        self.app.call_from_thread(self.app.leave_now)
+        self.app.call_from_thread(then)
 
     def pane(self, name: str) -> Widget:
         """Return a pane by name."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from textual.color import Color
 from textual.theme import Theme
 
 DARK = Theme(
@@ -36,3 +39,13 @@ LIGHT = Theme(
 
 CYCLE = ("jitrl-dark", "jitrl-light", "ansi-dark", "ansi-light")
 """What the theme key goes through."""
+
+
+def quiet_colours(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return `quiet` (secondary text) and `faint` (lines, empty bars) for a theme's variables."""
+    foreground, background = variables["foreground"], variables["background"]
+    if foreground.startswith("ansi") or background.startswith("ansi"):
+        # The terminal's own palette is unknown, so nothing is sure to be readable but its default.
+        return {"quiet": "ansi_default", "faint": "ansi_bright_black"}
+    front, back = Color.parse(foreground), Color.parse(background)
+    return {"quiet": front.blend(back, 0.34).hex, "faint": front.blend(back, 0.72).hex}

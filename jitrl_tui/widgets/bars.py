@@ -25,6 +25,19 @@ def thin(share: float, width: int) -> tuple[str, str]:
     return bar, "·" * (width - len(bar))
 
 
+def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
+    """Return what stayed, what was won (▓) or lost (░), and the empty rest, together `width` cells."""
+    full = round(min(max(after, 0.0), 1.0) * width)
+    old = round(min(max(before, 0.0), 1.0) * width)
+    if full >= old:
+        kept, moved = "█" * old, "▓" * (full - old)
+    else:
+        kept, moved = "█" * full, "░" * (old - full)
+    if after > 0 and not kept and not moved:
+        kept = _EIGHTHS[1]
+    return kept, moved, "·" * (width - len(kept) - len(moved))
+
+
 def arrow(before: float, after: float) -> str:
     """Return which way a probability moved, if by half a percent point or more."""
     if after - before >= 0.005:

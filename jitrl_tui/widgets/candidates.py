@@ -9,8 +9,8 @@ from textual.content import Content
 
 from engine.records import Decision
 from jitrl_tui.view import Choice, clean, signed
-from jitrl_tui.widgets.bars import arrow, thick, thin
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.bars import arrow, changed, thin
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.why import why_lines
 
 Part = str | tuple[str, str]
@@ -127,31 +127,35 @@ def _change(decision: Decision, index: int) -> Part:
     return (text.ljust(7), {"▲": GOOD, "▼": BAD}.get(sign, MUTED))
 
 
+def _after_bar(decision: Decision, index: int, size: int) -> list[Part]:
+    before, after = decision.prior[index], decision.posterior[index]
+    kept, moved, rest = changed(before, after, size)
+    return [
+        (kept, ACCENT if index == decision.chosen else NAME),
+        (moved, GOOD if after >= before else BAD),
+        (rest, FAINT),
+        _change(decision, index),
+    ]
+
+
 def _bars_stacked(decision: Decision, index: int, width: int) -> list[Content]:
     before, after = decision.prior[index], decision.posterior[index]
-    size = max(4, width - 24)
+    size = max(4, width - 34)
     bar, rest = thin(before, size)
-    first = Content.assemble((f"   before {before:4.0%} ", MUTED), (bar, NAME), (rest, MUTED))
-    bar, rest = thick(after, size)
-    chosen = index == decision.chosen
-    second = Content.assemble(
-        (f"   after  {after:4.0%} ", ""),
-        (bar, ACCENT if chosen else NAME),
-        (rest, MUTED),
-        _change(decision, index),
-    )
-    return [first, second]
+    z, z_prime = _short(decision.candidates[index].z), _short(decision.z_prime[index])
+    return [
+        Content.assemble((f"   before z  {z:>7} {before:5.0%} ", MUTED), (bar, NAME), (rest, FAINT)),
+        Content.assemble(f"   after  z′ {z_prime:>7} {after:5.0%} ", *_after_bar(decision, index, size)),
+    ]
 
 
 def _bars_beside(decision: Decision, index: int, width: int) -> Content:
     before, after = decision.prior[index], decision.posterior[index]
     size = max(3, (width - 24) // 2)
     bar, rest = thin(before, size)
-    bar2, rest2 = thick(after, size)
-    chosen = index == decision.chosen
     return Content.assemble(
-        (f"   {before:4.0%} ", MUTED), (bar, NAME), (rest, MUTED), (f" → {after:4.0%} ", ""),
-        (bar2, ACCENT if chosen else NAME), (rest2, MUTED), _change(decision, index),
+        (f"   {before:4.0%} ", MUTED), (bar, NAME), (rest, FAINT), f" → {after:4.0%} ",
+        *_after_bar(decision, index, size),
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from textual.visual import Visual
 
 from jitrl_tui.view import RunView
 
-MUTED = "$text-muted"
+MUTED = "$quiet"
+FAINT = "$faint"
 STRONG = "bold"
 GOOD = "bold $text-success"
 BAD = "bold $text-error"

@@ -8,7 +8,6 @@ from textual.content import Content
 
 from engine.records import Neighbour
 from jitrl_tui.view import Choice, clean, signed
-from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
 
 
@@ -40,7 +39,7 @@ class MemoryPane(LinePane):
             lines += ["", *wrap(f"Now: {clean(decision.state.text)}", width)]
             return [Content.styled(line, MUTED) for line in lines]
         size = _action_width(decision.neighbours, width)
-        head = f" sim       G  {fit('action', size)} ep/step by"
+        head = f" sim      G  {fit('action', size)} ep/step by"
         lines = [Content.styled(fit(head + ("  state" if width - size > 44 else ""), width), MUTED)]
         for neighbour in decision.neighbours:
             lines.append(_row(neighbour, decision.action, size, width))
@@ -56,18 +55,15 @@ def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:
 
 
 def _row(neighbour: Neighbour, chosen: str, size: int, width: int) -> Content:
-    bar, rest = thick(neighbour.similarity, 3)
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else neighbour.provenance[:12]
     where = f"{neighbour.episode}/{neighbour.step + 1}"
-    used = 14 + size + 8 + 6
+    used = 14 + size + 14
     excerpt = fit(clean(neighbour.state).replace("\n", " "), width - used - 1) if width - used > 12 else ""
     same = neighbour.action == chosen
     g = f"{signed(neighbour.g):>7}"
     return Content.assemble(
-        (f"{neighbour.similarity:4.2f} ", ""),
-        (bar, NAME),
-        (rest, MUTED),
+        (f"{neighbour.similarity:4.2f} ", NAME),
         (g[-7:] + "  ", GOOD if neighbour.g > 0 else BAD if neighbour.g < 0 else MUTED),
         (fit(clean(neighbour.action), size), ACCENT if same else ""),
         (where.rjust(8), MUTED),

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from jitrl_tui.widgets.bars import thick
-from jitrl_tui.widgets.lines import ACCENT, MUTED
+from jitrl_tui.widgets.bars import thin
+from jitrl_tui.widgets.lines import ACCENT, FAINT, MUTED
 
 
 class Scrubber(Widget):
@@ -36,8 +36,8 @@ class Scrubber(Widget):
         left = "◂ ← "
         right = " → ▸"
         size = max(4, self.size.width - len(count) - len(left) - len(right))
-        bar, rest = thick(self._done / self._total if self._total else 0.0, size)
-        return Content.assemble((left, MUTED), (bar, ACCENT), (rest, MUTED), (right, MUTED), count)
+        bar, rest = thin(self._done / self._total if self._total else 0.0, size)
+        return Content.assemble((left, MUTED), (bar, ACCENT), (rest, FAINT), (right, MUTED), count)
 
     def on_click(self, event: object) -> None:
         """Go where it was clicked."""

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from jitrl_tui.view import RunView, clean, points
 from jitrl_tui.widgets.bars import thick
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, STRONG
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, STRONG
 
 _GAP = " · "
 
@@ -122,7 +122,7 @@ class StatusBar(Widget):
         done = (view.episode - mode.hurry_from + min(view.step / max(1, steps), 1.0)) / total
         bar, rest = thick(done, 10)
         count = f" {min(view.episode - mode.hurry_from + 1, total)} of {total}" if total > 1 else ""
-        return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, MUTED))
+        return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, FAINT))
 
 
 def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:

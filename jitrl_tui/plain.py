@@ -1,0 +1,310 @@
+"""The plain mode: labelled lines, one after the other. For screen readers, pipes and dumb terminals."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from engine.records import (
+    Decided,
+    Decision,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Notice,
+    Paused,
+    SessionEnded,
+    SessionStarted,
+    Stepped,
+    Thinking,
+)
+from jitrl_tui.source import Inbox, Source
+from jitrl_tui.view import RunView, clean, points, signed
+
+if TYPE_CHECKING:
+    from engine.sessions import SavedSession
+    from engine.settings import SessionConfig
+
+HELP = """\
+Type a command for the game, or nothing to let the agent do what it proposes. Commands of jitrl:
+/why        why the agent would choose what it proposes
+/options    the candidates with their probabilities before and after memory
+/memory     the remembered steps behind them
+/actions    the actions that are possible here
+/score      score, step, episode
+/auto N     let the agent play N steps by itself
+/forward    let the agent play to the end of the episode
+/quit       leave; the session goes on from here next time"""
+
+
+def wants_plain() -> bool:
+    """Return whether this terminal, or the person, asks for plain lines."""
+    return (
+        bool(os.environ.get("JITRL_PLAIN"))
+        or os.environ.get("TERM", "") in ("", "dumb")
+        or not sys.stdout.isatty()
+    )
+
+
+def candidate_lines(decision: Decision) -> list[str]:
+    """Return each candidate as one line that reads well aloud."""
+    lines = []
+    for i, candidate in enumerate(decision.candidates):
+        before, after = decision.prior[i], decision.posterior[i]
+        moved = "up" if after - before >= 0.005 else "down" if before - after >= 0.005 else "same"
+        chosen = ", chosen" if i == decision.chosen else ""
+        known = (
+            f"Q {signed(decision.valuation.q[i])}, advantage {signed(decision.advantage[i])}, "
+            if decision.valuation.how[i] != "prior"
+            else ""
+        )
+        lines.append(
+            f"{clean(candidate.action)}: from {candidate.source}, logit {signed(candidate.z)} to "
+            f"{signed(decision.z_prime[i])}, {known}probability {before:.0%} to {after:.0%}, {moved}{chosen}"
+        )
+    return lines
+
+
+def memory_lines(decision: Decision) -> list[str]:
+    """Return each neighbour as one line."""
+    return [
+        f"similarity {n.similarity:.2f}, {clean(n.action)}, return {signed(n.g)}, episode {n.episode} "
+        f"step {n.step + 1}, by {n.provenance}"
+        for n in decision.neighbours
+    ] or ["Nothing similar is remembered."]
+
+
+class PlainRun:
+    """One run as lines.
+
+    Args:
+        out: Where lines go.
+        read: Returns the next line typed, without its end; None when there are no more.
+        play: A person plays: wait at every decision.
+    """
+
+    def __init__(
+        self, source: Source, out: TextIO, read: Callable[[], str | None] | None, *, play: bool
+    ) -> None:
+        self.view = RunView()
+        self._source, self._out, self._read, self._play = source, out, read, play
+        self._arrived = threading.Event()
+        self._inbox = Inbox(self._arrived.set)
+        self._auto = 0
+        self._over = False
+        self._failed = False
+
+    def run(self) -> int:
+        """Print and read until the run is over; return the exit code."""
+        if self._play:
+            self._source.pause()
+            self._say("Plain mode. /help lists the commands.")
+        self._source.set_delay(0.0)
+        self._source.start(self._inbox)
+        try:
+            self._loop()
+        except KeyboardInterrupt:
+            self._leave()
+            return 130
+        return 1 if self._failed else 0
+
+    def _loop(self) -> None:
+        while not self._over:
+            self._arrived.wait(0.2)
+            self._arrived.clear()
+            for item in self._inbox.drain(1000):
+                if isinstance(item, RunView):
+                    self.view = item
+                else:
+                    self.view.fold(item)
+                    self._tell(item)
+            if len(self._inbox):
+                self._arrived.set()
+            elif self._source.wait(0) and not len(self._inbox):
+                break
+            elif self.view.activity == "paused" and (self._play or self.view.doing) and not self._ask():
+                self._leave()
+                break
+
+    def _leave(self) -> None:
+        self._source.stop()
+        self._say("Leaving. The session goes on from here next time.")
+        self._source.wait(30)
+
+    # ------------------------------------------------------------------------------------ asking
+
+    def _ask(self) -> bool:
+        """Take one line; return False to leave."""
+        if self.view.doing and not self.view.pending:
+            self._say(f"Waiting: {self.view.doing}")
+        if self._auto > 0:
+            self._auto -= 1
+            self._step()
+            return True
+        while True:
+            line = self._read() if self._read else None
+            if line is None:
+                return False
+            line = clean(line).strip()
+            if not line.startswith("/"):
+                if self.view.doing and not self.view.pending:
+                    self._source.resume()
+                    self._source.pause()
+                elif line:
+                    self._source.override(line)
+                    self.view.activity = "running"
+                else:
+                    self._step()
+                return True
+            done = self._command(line[1:])
+            if done is not None:
+                return done
+
+    def _step(self) -> None:
+        self._source.step_once()
+        self.view.activity = "running"
+
+    def _command(self, text: str) -> bool | None:
+        """Do a command of ours; None asks for another line."""
+        name, _, rest = text.partition(" ")
+        decision = self.view.choice.decision if self.view.choice else None
+        if name in ("quit", "q", "exit"):
+            return False
+        if name == "forward":
+            self._source.fast_forward(0)
+            self.view.activity = "running"
+            return True
+        if name == "auto":
+            self._auto = max(0, int(rest) - 1) if rest.strip().isdigit() else 0
+            self._step()
+            return True
+        if name == "help":
+            self._say(HELP)
+        elif decision is None:
+            self._say("There is no decision yet.")
+        elif name == "why":
+            self._say(f"Why: {clean(decision.why)}")
+            if decision.equation:
+                self._say(clean(decision.equation))
+        elif name in ("options", "candidates"):
+            for line in candidate_lines(decision):
+                self._say(line)
+        elif name in ("memory", "mem"):
+            for line in memory_lines(decision):
+                self._say(line)
+        elif name == "actions":
+            self._say(", ".join(map(clean, decision.valid_actions)))
+        elif name == "score":
+            self._say(self._score())
+        else:
+            self._say(f"There is no command /{name}; /help lists them.")
+        return None
+
+    def _score(self) -> str:
+        view = self.view
+        top = f" of {points(view.max_score)}" if view.max_score else ""
+        score = points(view.seen.score) if view.seen else "0"
+        return f"Score {score}{top}, step {view.step}, episode {view.episode}."
+
+    # ------------------------------------------------------------------------------------- telling
+
+    def _tell(self, event: Event) -> None:
+        view = self.view
+        match event:
+            case SessionStarted():
+                top = f", {points(view.max_score)} points at most" if view.max_score else ""
+                self._say(
+                    f"Game: {clean(event.environment.title or event.environment.name)}{top}. "
+                    f"Agent: {event.agent} with {event.model}. {event.memory_entries} steps remembered."
+                )
+            case EpisodeStarted():
+                total = f" of {view.started.episodes}" if view.started else ""
+                self._say(f"\nEpisode {event.episode}{total}.")
+                self._say(clean(event.observation.text).strip())
+            case Thinking() if event.what != "thinking":
+                self._say(f"({clean(event.what)})")
+            case Decided() if self._play and event.decision.provenance != "human":
+                self._say(f"Agent would: {clean(event.decision.action)}")
+            case Decided():
+                self._say(f"Why: {clean(event.decision.why)}")
+            case Stepped():
+                who = "You" if event.provenance == "human" else "Agent"
+                self._say(f"\n{who}: > {clean(event.action)}")
+                self._say(clean(event.observation.text).strip())
+                if event.reward:
+                    self._say(f"Score {signed(event.reward, 0)}. {self._score()}")
+            case EpisodeEnded():
+                self._say(view.paragraphs[-1].text)
+            case Notice():
+                self._say(f"{event.level.capitalize()}: {clean(event.message)}")
+                self._failed = self._failed or event.level == "error"
+            case Paused() if event.reason.startswith("end of"):
+                self._over = True
+            case SessionEnded():
+                if event.episodes:
+                    self._say(view.paragraphs[-1].text)
+                self._over = True
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        self._out.write(text + "\n")
+        self._out.flush()
+
+
+def line_reader(stdin: TextIO, saves: Path, valid: Callable[[], list[str]]) -> Callable[[], str | None]:
+    """Return a function that reads a line: with history and completion on a terminal, else plainly."""
+    if not stdin.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
+
+        def plain() -> str | None:
+            line = stdin.readline()
+            return line.rstrip("\r\n") if line else None
+
+        return plain
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import FuzzyCompleter, WordCompleter
+    from prompt_toolkit.history import FileHistory
+
+    words = FuzzyCompleter(WordCompleter(valid, sentence=True))
+    session: PromptSession[str] = PromptSession(
+        history=FileHistory(str(saves / "play-history")), completer=words, complete_while_typing=False
+    )
+
+    def prompted() -> str | None:
+        try:
+            return session.prompt("> ")
+        except EOFError:
+            return None
+
+    return prompted
+
+
+def run_plain(source: Source, saves: Path, *, play: bool) -> int:
+    """Show a run as lines on stdout; return the exit code."""
+    run: PlainRun
+
+    def valid() -> list[str]:
+        return list(run.view.choice.decision.valid_actions) if run.view.choice else []
+
+    run = PlainRun(source, sys.stdout, line_reader(sys.stdin, saves, valid) if play else None, play=play)
+    return run.run()
+
+
+def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
+    """Take up a saved session as lines."""
+    from engine.session import Session
+    from jitrl_tui.source import LiveSource
+
+    source = LiveSource(lambda emit: Session(saved, saves, emit, interactive=play))
+    return run_plain(source, saves, play=play)
+
+
+def run_play_plain(config: SessionConfig, saves: Path) -> int:
+    """Play as lines, with the agent as companion."""
+    from engine import sessions
+
+    return run_saved_plain(sessions.create(saves, config, "play"), saves, play=True)

@@ -1,0 +1,268 @@
+"""The home screen: pick a game and go. Enter on a fresh machine is all it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.validation import Integer
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.errors import JitrlError
+from jitrl_tui.help import page
+from jitrl_tui.screens import dialogs
+from jitrl_tui.view import clean, points
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, STRONG, fit
+from jitrl_tui.widgets.picker import Picker
+
+if TYPE_CHECKING:
+    from engine.sessions import SavedSession
+    from engine.settings import SessionConfig
+    from jitrl_tui.app import JitrlApp
+
+DEFAULT_MODEL = "local/smollm2"
+
+
+@dataclass(frozen=True, slots=True)
+class GameRow:
+    """A game as the home screen lists it."""
+
+    name: str
+    title: str
+    max_score: float | None = None
+    shipped: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What can be done from here: games to begin, sessions to go on with."""
+
+    games: Sequence[GameRow]
+    sessions: Sequence[SavedSession] = ()
+    message: str = ""
+
+
+class HomeScreen(Screen[int]):
+    """Game, agent, model, episodes; or a session to go on with.
+
+    Args:
+        load: Finds out what there is; called off the screen's thread.
+        begin: Opens a new session on the screen.
+        go_on: Opens a saved session on the screen.
+    """
+
+    CSS_PATH = "home.tcss"
+    BINDINGS: ClassVar = [
+        Binding("enter", "begin", show=False),
+        Binding("q", "app.leave", show=False),
+        Binding("question_mark", "help", show=False),
+        Binding("d", "theme", show=False),
+        Binding("escape", "to_games", show=False),
+    ]
+
+    app: JitrlApp
+
+    class Loaded(Message):
+        """What there is has been found out."""
+
+        def __init__(self, offer: Offer) -> None:
+            super().__init__()
+            self.offer = offer
+
+    def __init__(
+        self,
+        load: Callable[[], Offer],
+        begin: Callable[[SessionConfig], Screen[int]],
+        go_on: Callable[[SavedSession], Screen[int]],
+        games: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._load, self._begin, self._go_on, self._games = load, begin, go_on, games
+        self._offer = Offer(())
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and the form."""
+        from engine.agents import AGENTS
+
+        yield Static(
+            Content.assemble(
+                ("jitrl", ACCENT),
+                ("  watch a frozen language model learn a text adventure, episode after episode", ""),
+            ),
+            id="head",
+        )
+        yield Static(id="message", markup=False)
+        with Container(id="home"):
+            listing = OptionList(id="games", markup=False)
+            listing.border_title = Content("games")
+            yield listing
+            form = Vertical(id="form")
+            form.border_title = Content("how it is played")
+            with form:
+                yield Static("agent", classes="label")
+                yield Picker("agent", [(name, text.split(";")[0]) for name, text in AGENTS.items()])
+                yield Static("model, any litellm name", classes="label")
+                yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
+                yield Static("episodes, and steps in each", classes="label")
+                yield Input("50", id="episodes", validators=[Integer(1, 1_000_000)], select_on_focus=False)
+                yield Input("60", id="steps", validators=[Integer(1, 100_000)], select_on_focus=False)
+                yield Static("memory", classes="label")
+                yield Picker(
+                    "memory", [("shared", "goes on with what it knows"), ("own", "begins with an empty one")]
+                )
+                yield Static(id="about", markup=False)
+        yield KeyBar("homekeys")
+
+    def on_mount(self) -> None:
+        """Look for games while the screen already stands."""
+        for field in self.query(Input):
+            field.cursor_blink = False
+        listing = self.query_one("#games", OptionList)
+        listing.add_option(Option(Content.styled("looking for games …", MUTED), disabled=True))
+        listing.focus()
+        self.query_one(KeyBar).show(
+            [
+                ("Enter", "watch", "enter"),
+                ("↑↓", "choose", "down"),
+                ("tab", "settings", "tab"),
+                ("?", "help", "question_mark"),
+                ("d", "theme", "d"),
+                ("q", "leave", "q"),
+            ]
+        )
+        self.run_worker(self._find, thread=True, exit_on_error=False)
+
+    def on_resize(self) -> None:
+        """Save lines where there are few."""
+        self.set_class(self.app.size.height < 28, "-short")
+
+    def _find(self) -> None:
+        try:
+            offer = self._load()
+        except JitrlError as error:
+            offer = Offer((), message=str(error))
+        except Exception as error:
+            offer = Offer((), message=f"The games could not be listed ({type(error).__name__}: {error}).")
+        self.post_message(self.Loaded(offer))
+
+    def on_home_screen_loaded(self, event: Loaded) -> None:
+        """Show what there is; the first game is highlighted, so that Enter begins."""
+        self._offer = event.offer
+        listing = self.query_one("#games", OptionList)
+        listing.clear_options()
+        width = max(24, listing.scrollable_content_region.width)
+        for game in event.offer.games:
+            listing.add_option(Option(_game_line(game, width), id=f"game:{game.name}"))
+        if event.offer.sessions:
+            listing.add_option(Option(Content.styled("── go on with ──", MUTED), disabled=True))
+            for saved in event.offer.sessions:
+                listing.add_option(Option(_session_line(saved, width), id=f"session:{saved.name}"))
+        if event.offer.games or event.offer.sessions:
+            listing.highlighted = 0
+        self._say(
+            event.offer.message or ("" if event.offer.games else "No games were found; see --games DIR.")
+        )
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say more about the highlighted game."""
+        row = next((g for g in self._offer.games if f"game:{g.name}" == event.option.id), None)
+        self.query_one("#about", Static).update(Content(clean(row.about) if row else ""))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Begin, or go on."""
+        self._open(event.option.id or "")
+
+    def on_input_submitted(self) -> None:
+        """Enter in a field begins too."""
+        self.action_begin()
+
+    def action_begin(self) -> None:
+        """Begin with what is highlighted."""
+        listing = self.query_one("#games", OptionList)
+        if listing.highlighted is not None:
+            self._open(listing.get_option_at_index(listing.highlighted).id or "")
+
+    def action_to_games(self) -> None:
+        """Back to the list."""
+        self.query_one("#games").focus()
+
+    def action_help(self) -> None:
+        """Show the help."""
+        self.app.push_screen(dialogs.HelpDialog("help", page("home") + "\n\n" + page("terminal")))
+
+    def action_theme(self) -> None:
+        """Go to the next theme."""
+        self.app.next_theme()
+
+    def _open(self, option: str) -> None:
+        kind, _, name = option.partition(":")
+        if kind == "session":
+            saved = next(s for s in self._offer.sessions if s.name == name)
+            self._guarded(lambda: self._go_on(saved))
+        elif kind == "game":
+            self._guarded(lambda: self._begin(self._config(name)))
+
+    def _guarded(self, make: Callable[[], Screen[int]]) -> None:
+        try:
+            screen = make()
+        except JitrlError as error:
+            self._say(str(error))
+            return
+        self.app.switch_screen(screen)
+
+    def _config(self, game: str) -> SessionConfig:
+        from engine.errors import UsageError
+        from engine.settings import SessionConfig, profile
+
+        numbers = {}
+        for name in ("episodes", "steps"):
+            text = self.query_one(f"#{name}", Input).value.strip()
+            if not text.isascii() or not text.isdigit():
+                raise UsageError(f"{name} must be a whole number, not {text!r}")
+            numbers[name] = int(text)
+        return SessionConfig(
+            game=game,
+            agent=self.query_one("#agent", Picker).value,
+            model=self.query_one("#model", Input).value.strip() or DEFAULT_MODEL,
+            episodes=numbers["episodes"],
+            settings=profile("default", step_limit=numbers["steps"]),
+            games=self._games,
+            memory=self.query_one("#memory", Picker).value,
+        )
+
+    def _say(self, text: str) -> None:
+        self.query_one("#message", Static).update(Content(text))
+
+
+def _game_line(game: GameRow, width: int) -> Content:
+    note = f"{points(game.max_score)} points" if game.max_score else ""
+    mark = "shipped" if game.shipped else "yours"
+    room = max(8, width - 24)
+    return Content.assemble(
+        (fit(clean(game.title or game.name), room), STRONG),
+        (f"{note:>12}", ""),
+        (f"  {mark:<8}", GOOD if game.shipped else MUTED),
+    )
+
+
+def _session_line(saved: SavedSession, width: int) -> Content:
+    config = saved.config
+    when = saved.name[:15]
+    stamp = f"{when[4:6]}-{when[6:8]} {when[9:11]}:{when[11:13]}" if when[:8].isdigit() else when
+    detail = f"{config.agent}, {config.model}"
+    room = max(8, width - 16 - 26)
+    return Content.assemble(
+        (fit(clean(config.game.rsplit("/", 1)[-1]), room), STRONG),
+        ("  " + fit(clean(detail), 26), MUTED),
+        f"  {stamp}",
+    )

@@ -1,0 +1,60 @@
+"""One value out of a few, in one line: left and right go through them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.widget import Widget
+
+from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG
+
+
+class Picker(Widget, can_focus=True):
+    """A labelled choice.
+
+    Args:
+        options: (value, meaning) pairs.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding("left", "turn(-1)", show=False),
+        Binding("right,space", "turn(1)", show=False),
+    ]
+
+    def __init__(self, id: str, options: list[tuple[str, str]], value: str = "") -> None:
+        super().__init__(id=id, classes="field")
+        self._options = options
+        values = [option[0] for option in options]
+        self._at = values.index(value) if value in values else 0
+
+    @property
+    def value(self) -> str:
+        """The chosen value."""
+        return self._options[self._at][0]
+
+    def render(self) -> Content:
+        """Return the value between its arrows, with its meaning."""
+        value, meaning = self._options[self._at]
+        arrow = ACCENT if self.has_focus else MUTED
+        return Content.assemble(
+            ("‹ ", arrow), (value, STRONG), (" ›", arrow), (f"  {meaning}" if meaning else "", MUTED)
+        ).truncate(max(1, self.size.width), ellipsis=True)
+
+    def action_turn(self, by: int) -> None:
+        """Go to the next value."""
+        self._at = (self._at + by) % len(self._options)
+        self.refresh()
+
+    def on_click(self) -> None:
+        """A click goes on."""
+        self.action_turn(1)
+
+    def on_focus(self) -> None:
+        """Show where the focus is."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Show where the focus is not."""
+        self.refresh()
