@@ -1,0 +1,230 @@
+"""Which games there are, and whether a file is a story that can be played.
+
+Shipped stories are listed in `stories/index.json`; the rest are found in folders: `--games DIR`,
+`JITRL_GAMES`, and `games` in the saves folder. A story is known by its md5; Jericho fully supports some.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import GameError, StorageError, UsageError
+
+if TYPE_CHECKING:
+    from engine.games.env import GameEnvironment
+
+_STORIES = Path(__file__).parent / "stories"
+_VERSIONS = range(1, 9)
+_SUFFIXES = frozenset({".z1", ".z2", ".z3", ".z4", ".z5", ".z6", ".z7", ".z8", ".dat", ".zip"})
+_SMALLEST, _LARGEST = 1024, 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One story file that looks playable.
+
+    Attributes:
+        digest: md5 of the file.
+        shipped: It comes with jitrl.
+        supported: Score, end and valid actions are known for it.
+        metadata: File with a generated story's facts and rules, None for others.
+        licence: As far as it is known.
+    """
+
+    name: str
+    title: str
+    path: Path
+    digest: str
+    shipped: bool = False
+    supported: bool = False
+    max_score: float | None = None
+    metadata: Path | None = None
+    description: str = ""
+    licence: str = ""
+
+    @property
+    def scope(self) -> str:
+        """Key of the memory that belongs to this story."""
+        return f"game/{self.name}-{self.digest[:8]}"
+
+
+def shipped() -> tuple[Story, ...]:
+    """Return the stories that come with jitrl."""
+    try:
+        items = json.loads((_STORIES / "index.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ()
+    return tuple(_shipped(item) for item in (items["stories"] if isinstance(items, dict) else items))
+
+
+def list_games(*, games: str | Path | None = None, saves: Path | None = None) -> tuple[Story, ...]:
+    """Return every playable story: the shipped ones first, then those in the usual folders, by name."""
+    found = {story.name: story for story in shipped()}
+    for folder in _folders(games, saves):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            name = path.stem.lower()
+            if path.suffix.lower() not in _SUFFIXES or name in found:
+                continue
+            try:
+                found[name] = read_story(path)
+            except GameError:
+                continue
+    return tuple(found.values())
+
+
+def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:
+    """Return the story called `name`, or at the path `name`.
+
+    Raises:
+        UsageError: There is none; the nearest names are offered.
+        GameError: The file there is no story that can be played.
+    """
+    path = Path(name).expanduser()
+    if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
+        if path.is_dir():
+            raise UsageError(f"{name} is a folder; name a story in it, or use --games {name}")
+        if not path.is_file() and len(path.parts) > 1:
+            raise UsageError(f"there is no story at {name}")
+        if path.is_file():
+            return read_story(path)
+    stem = path.stem.lower() if path.suffix.lower() in _SUFFIXES else name.lower()
+    for story in shipped():
+        if story.name == stem:
+            return story
+    for folder in _folders(games, saves):
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if file.suffix.lower() in _SUFFIXES and file.stem.lower() == stem:
+                return read_story(file)
+    known = [story.name for story in list_games(games=games, saves=saves)]
+    near = difflib.get_close_matches(stem, known, 3, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
+    if stem in ("zork1", "zork3"):
+        hint = f"get it with: jitrl games fetch {stem}"
+    raise UsageError(f"there is no game {name!r}; {hint}")
+
+
+def open_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> GameEnvironment:
+    """Open the story called `name` in a worker process of its own.
+
+    Raises:
+        UsageError: There is no such game.
+        GameError: It cannot be loaded.
+    """
+    from engine.games.env import GameEnvironment
+    from engine.paths import ensure_folder
+
+    story = find_game(name, games=games, saves=saves)
+    try:
+        cache = ensure_folder(saves / "cache") if saves is not None else None
+    except StorageError:
+        cache = None
+    return GameEnvironment(story, cache)
+
+
+def read_story(path: Path) -> Story:
+    """Return the story at `path` after looking at its size, version, header and md5.
+
+    Raises:
+        GameError: It is no story, or a damaged one.
+    """
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= _LARGEST else b""
+    except OSError as error:
+        raise GameError(f"cannot read the story {path}: {error.strerror}") from None
+    digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    for story in shipped():
+        if story.digest == digest:
+            return story
+    known = _known_to_jericho().get(digest)
+    if known is None:
+        _check_header(path, data, size)
+    metadata = path.with_suffix(".json")
+    generated = known is None and metadata.is_file()
+    return Story(
+        name=path.stem.lower(),
+        title=path.stem,
+        path=path.resolve(),
+        digest=digest,
+        supported=known is not None or generated,
+        max_score=_max_score_of(metadata) if generated else None,
+        metadata=metadata.resolve() if generated else None,
+    )
+
+
+def _check_header(path: Path, data: bytes, size: int) -> None:
+    """Refuse what would end the interpreter (and any process it is in) or keep it busy for ever."""
+
+    def word(at: int) -> int:
+        return data[at] << 8 | data[at + 1]
+
+    if size > _LARGEST:
+        raise GameError(f"{path} is no Z-machine story: {size:,} bytes are more than any can have")
+    if size < _SMALLEST:
+        raise GameError(f"{path} is no Z-machine story: {size} bytes are too few")
+    version = data[0]
+    if version not in _VERSIONS:
+        what = (
+            "a Blorb file; take the story out of it"
+            if data[:4] == b"FORM"
+            else f"its version would be {version}"
+        )
+        raise GameError(f"{path} is no Z-machine story ({what})")
+    if version in (1, 2, 6):
+        raise GameError(f"{path} is a version {version} story, which Jericho does not play")
+    high, start, static = word(0x04), word(0x06), word(0x0E)
+    tables = (word(0x08), word(0x0A), word(0x0C))
+    if not 64 <= static <= size or not all(64 <= at < size for at in (*tables, high)) or start == 0:
+        raise GameError(f"{path} is damaged: its header points outside the file")
+    unit = 2 if version <= 3 else 4 if version <= 5 else 8
+    length = word(0x1A) * unit
+    if length > size:
+        raise GameError(f"{path} is cut short: {size:,} bytes of {length:,}; get the whole file")
+    if length and word(0x1C) and sum(data[0x40:length]) & 0xFFFF != word(0x1C):
+        raise GameError(f"{path} is damaged: its checksum is wrong; get the file again")
+
+
+@functools.cache
+def _known_to_jericho() -> dict[str, str]:
+    """Return name by md5 of the stories that Jericho fully supports."""
+    from jericho import defines
+
+    return {digest: bindings["name"] for digest, bindings in defines.BINDINGS_DICT.items()}
+
+
+def _folders(games: str | Path | None, saves: Path | None) -> Iterator[Path]:
+    for given in (games, os.environ.get("JITRL_GAMES")):
+        if given:
+            yield Path(given).expanduser()
+    if saves is not None:
+        yield saves / "games"
+
+
+def _shipped(item: dict[str, Any]) -> Story:
+    return Story(
+        name=item["name"],
+        title=item["title"],
+        path=_STORIES / item["file"],
+        digest=item["md5"],
+        shipped=True,
+        supported=True,
+        max_score=float(item["max_score"]),
+        metadata=_STORIES / item["metadata"],
+        description=item.get("description", ""),
+        licence=item.get("licence", "MIT"),
+    )
+
+
+def _max_score_of(metadata: Path) -> float | None:
+    try:
+        return float(json.loads(metadata.read_text(encoding="utf-8"))["max_score"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
