@@ -77,6 +77,7 @@ class ActionFinder:
                     for name in [*names, "all"]:
                         yield template.replace("OBJ", name)
         pairs = [(a, b) for a, b in permutations(names, 2) if a in carried or b in carried]
+        pairs += [("all", b) for b in names]
         for template, count in self._templates:
             if count == 2:
                 for a, b in pairs:
