@@ -6,6 +6,7 @@ Shipped stories are listed in `stories/index.json`; the rest are found in folder
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import hashlib
@@ -78,6 +79,19 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
             except GameError:
                 continue
     return tuple(found.values())
+
+
+def with_max_score(story: Story) -> Story:
+    """Return `story` with the maximum score that Jericho knows for it.
+
+    Only files whose md5 Jericho lists are opened here, so nothing can go wrong with them.
+    """
+    if story.max_score is not None or not story.supported:
+        return story
+    import jericho
+
+    env = jericho.FrotzEnv(str(story.path), seed=1)
+    return dataclasses.replace(story, max_score=float(env.get_max_score()))
 
 
 def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:
@@ -158,6 +172,21 @@ def read_story(path: Path) -> Story:
         max_score=_max_score_of(metadata) if generated else None,
         metadata=metadata.resolve() if generated else None,
     )
+
+
+def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
+    """Return (seed, commands) of a known solution, for checking a story only; no agent ever sees it."""
+    if story.metadata is not None:
+        file = story.metadata.with_name(f"{story.path.stem}.walkthrough.json")
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return 1, tuple(data["walkthrough"] if isinstance(data, dict) else data)
+    from jericho import defines
+
+    bindings = defines.BINDINGS_DICT.get(story.digest)
+    return (int(bindings["seed"]), tuple(bindings["walkthrough"].split("/"))) if bindings else None
 
 
 def _check_header(path: Path, data: bytes, size: int) -> None:

@@ -1,0 +1,121 @@
+"""Getting the MIT-licensed releases of Zork, when asked to.
+
+The publisher's repositories hold several builds; the ones named here are those whose worlds Jericho knows.
+Story files were padded to whole disk sectors in the releases that Jericho lists, so the padding is added back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import GameError, MissingError, StorageError, UsageError
+from engine.paths import ensure_folder
+
+BASE = "https://raw.githubusercontent.com/historicalsource"
+TIMEOUT_S = 30
+_LARGEST = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One file of one commit, and what makes it the release Jericho knows."""
+
+    path: str
+    raw_md5: str
+    padding: bytes
+    md5: str
+
+
+RELEASES = {
+    "zork1": Release(
+        "zork1/34cc828/zork1.zip",
+        "dcafbb901b39841013a54f160bd170d5",
+        b"\0" * 116 + b"^" * 7168,
+        "b732a93a6244ddd92a9b9a3e3a46c687",
+    ),
+    "zork3": Release(
+        "zork3/1dfe76c/zork3.zip",
+        "039ceba0946e778743d7687510dc5e2a",
+        b"\0" * 230 + b"^" * 9216,
+        "ffda9ee2d428fa2fa8e75a1914ff6959",
+    ),
+}
+
+
+def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE) -> Path:
+    """Get the story `name` into the saves folder and return its path.
+
+    Args:
+        tell: Told what is done, in short sentences.
+        base: Address that the releases' paths are under.
+
+    Raises:
+        UsageError: Nothing is known about that name.
+        MissingError: The network or the file is not there.
+        GameError: What came is not that release.
+        StorageError: It cannot be kept.
+    """
+    release = RELEASES.get(name)
+    if release is None:
+        raise UsageError(
+            f"only {' and '.join(RELEASES)} can be fetched, not {name!r}; others: jitrl games add FILE"
+        )
+    target = ensure_folder(saves / "games") / f"{name}.z5"
+    if target.is_file() and _md5(target.read_bytes()) == release.md5:
+        tell(f"{name} is already there: {target}")
+        return target
+    address = f"{base}/{release.path}"
+    tell(f"getting {address}")
+    data = _download(address, name)
+    if _md5(data) == release.raw_md5:
+        data += release.padding
+    if _md5(data) != release.md5:
+        raise GameError(
+            f"what {address} holds is not the release that Jericho knows (md5 {_md5(data)}); nothing was kept"
+        )
+    keep(data, target)
+    tell(f"{name} is ready: {target}")
+    return target
+
+
+def keep(data: bytes, target: Path) -> None:
+    """Write a story file, whole or not at all.
+
+    Raises:
+        StorageError: The disk is full or the folder refuses.
+    """
+    partial = target.with_name(target.name + ".part")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {target}: {error.strerror}") from None
+
+
+def _download(address: str, name: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
+            data: bytes = answer.read(_LARGEST + 1)
+    except urllib.error.HTTPError as error:
+        raise MissingError(
+            f"{address} answered {error.code}; get {name} yourself and use: jitrl games add FILE"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise MissingError(
+            f"cannot reach {address} ({reason}); go online, or use: jitrl games add FILE"
+        ) from None
+    if len(data) > _LARGEST:
+        raise GameError(f"{address} is far too large for a story; nothing was kept")
+    return data
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()

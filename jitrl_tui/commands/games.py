@@ -1,0 +1,153 @@
+"""`jitrl games`: what can be played, and getting more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and what belongs to it."""
+    parser = subparsers.add_parser("games", parents=[common], help="list, fetch, add and check games")
+    parser.set_defaults(handler=lambda args: list_all(argparse.Namespace(**{**vars(args), "json": False})))
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    ls = actions.add_parser("ls", parents=[common], help="list the games that can be played")
+    ls.add_argument("--json", action="store_true", help="a list on stdout")
+    ls.set_defaults(handler=list_all)
+
+    info = actions.add_parser("info", parents=[common], help="all that is known about one game")
+    info.add_argument("game", metavar="GAME")
+    info.add_argument("--json", action="store_true", help="an object on stdout")
+    info.set_defaults(handler=show)
+
+    fetch = actions.add_parser("fetch", parents=[common], help="get the MIT-licensed Zork I and III")
+    fetch.add_argument("names", metavar="NAME", nargs="+", help="zork1, zork3")
+    fetch.add_argument("--from", dest="base", metavar="URL", help="another place that holds the releases")
+    fetch.set_defaults(handler=get)
+
+    add = actions.add_parser("add", parents=[common], help="copy a story of yours to where jitrl finds it")
+    add.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    add.set_defaults(handler=put)
+
+    verify = actions.add_parser(
+        "verify", parents=[common], help="play a known solution and compare the score"
+    )
+    verify.add_argument("game", metavar="GAME")
+    verify.set_defaults(handler=check)
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """Print every game."""
+    from engine.games.catalogue import list_games, with_max_score
+
+    stories = [with_max_score(story) for story in list_games(games=args.games, saves=_saves(args))]
+    if args.json:
+        print(json.dumps([_plain(story) for story in stories], indent=1))
+        return 0
+    for story in stories:
+        top = "" if story.max_score is None else f"{story.max_score:g}"
+        kind = "included" if story.shipped else "supported" if story.supported else "plays, score unknown"
+        print(f"{story.name:<14} {story.title:<26} max {top:>5}  {kind:<22} {story.description}".rstrip())
+    if not any(story.name == "zork1" for story in stories):
+        print("More: jitrl games fetch zork1 zork3, or --games DIR with stories of yours", file=sys.stderr)
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print one game."""
+    from engine.games.catalogue import find_game, open_game
+
+    story = find_game(args.game, games=args.games, saves=_saves(args))
+    environment = open_game(args.game, games=args.games, saves=None)
+    try:
+        first = environment.reset(1)
+        plain = {**_plain(story), "max_score": first.max_score, "first_place": first.place,
+                 "valid_actions": list(environment.valid_actions())}  # fmt: skip
+    finally:
+        environment.close()
+    if args.json:
+        print(json.dumps(plain, indent=1))
+    else:
+        for key, value in plain.items():
+            print(
+                f"{key:<14} {', '.join(value) if isinstance(value, list) else '' if value is None else value}"
+            )
+    return 0
+
+
+def get(args: argparse.Namespace) -> int:
+    """Fetch releases from the network."""
+    from engine.games.fetch import BASE, fetch
+    from engine.paths import saves_folder
+
+    for name in args.names:
+        fetch(name, saves_folder(args.saves), lambda text: print(text, file=sys.stderr), args.base or BASE)
+    return 0
+
+
+def put(args: argparse.Namespace) -> int:
+    """Copy stories, and what was made with them, into the saves folder."""
+    from engine.errors import UsageError
+    from engine.games.catalogue import read_story
+    from engine.games.fetch import keep
+    from engine.paths import ensure_folder, saves_folder
+
+    folder = ensure_folder(saves_folder(args.saves) / "games")
+    for file in args.files:
+        if not file.is_file():
+            raise UsageError(f"there is no file {file}")
+        story = read_story(file)
+        if story.shipped:
+            print(f"{file} comes with jitrl as {story.name}", file=sys.stderr)
+            continue
+        keep(file.read_bytes(), folder / file.name)
+        if story.metadata is not None:
+            shutil.copyfile(story.metadata, folder / story.metadata.name)
+        print(f"{story.name} is ready: jitrl watch {story.name}", file=sys.stderr)
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Play the known solution of a game; return 1 if it falls short of what it should reach."""
+    from engine.errors import UsageError
+    from engine.games.catalogue import find_game, known_solution, open_game
+
+    story = find_game(args.game, games=args.games, saves=_saves(args))
+    solution = known_solution(story)
+    if solution is None:
+        raise UsageError(f"no solution of {story.name} is known, so there is nothing to compare with")
+    seed, commands = solution
+    environment = open_game(args.game, games=args.games, saves=None)
+    try:
+        seen = environment.reset(seed)
+        best = seen.score
+        for command in commands:
+            seen = environment.step(command)
+            best = max(best, seen.score)
+            if seen.done:
+                break
+    finally:
+        environment.close()
+    top = seen.max_score
+    of = f" of {top:g}" if top is not None else ""
+    print(f"{story.name}: {best:g}{of} points in {seen.moves} moves")
+    return 0 if top is None or best >= top else 1
+
+
+def _saves(args: argparse.Namespace) -> Path:
+    from engine.paths import saves_folder
+
+    return saves_folder(args.saves)
+
+
+def _plain(story: Any) -> dict[str, Any]:
+    return {
+        "name": story.name, "title": story.title, "shipped": story.shipped, "supported": story.supported,
+        "max_score": story.max_score, "md5": story.digest, "source": str(story.path), "licence": story.licence,
+        "description": story.description,
+    }  # fmt: skip
