@@ -15,6 +15,6 @@ def find_games(saves: Path, games: str | None) -> tuple[list[GameRow], str]:
         return [], "This installation has no games."
     rows = [
         GameRow(game.name, game.title, game.max_score, game.shipped)
-        for game in catalogue.games(games=games, saves=saves)
+        for game in catalogue.list_games(games=games, saves=saves)
     ]
     return sorted(rows, key=lambda row: not row.shipped), ""
