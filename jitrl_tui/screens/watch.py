@@ -7,11 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
@@ -19,27 +17,23 @@ from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH, PANES, TITLES, layout_for
+from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView
-from jitrl_tui.widgets.candidates import CandidatesPane
 from jitrl_tui.widgets.command import CommandLine
-from jitrl_tui.widgets.curve import CurvePane
 from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.lines import LinePane
-from jitrl_tui.widgets.memory import MemoryPane
+from jitrl_tui.widgets.panes import Panes
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 from jitrl_tui.widgets.tabs import TabLine
 from jitrl_tui.widgets.transcript import Transcript
-from jitrl_tui.widgets.why import WhyPane
 
 if TYPE_CHECKING:
     from jitrl_tui.app import JitrlApp
 
 FRAME = 1 / 15
 """Seconds between two updates of the screen at least."""
-BATCH = 3_000
+BATCH = 800
 """Events folded between two looks at the keyboard at most."""
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds a step; what + and - go through."""
@@ -86,9 +80,6 @@ class WatchScreen(Screen[int]):
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
-        self._front = "candidates"
-        self._zoomed: str | None = None
-        self._layout_name = ""
         self._wants_overrule = False
         self._resume_after = False
         self._told_error = ""
@@ -98,17 +89,10 @@ class WatchScreen(Screen[int]):
 
     def compose(self) -> ComposeResult:
         """Lay out everything once; arrangements only hide and show."""
-        yield Static(id="tiny")
+        yield Static(id="tiny", markup=False)
         yield StatusBar("status")
         yield Static(id="banner", markup=False)
-        with Container(id="body"):
-            yield Transcript("transcript")
-            with Vertical(id="panes"):
-                yield CandidatesPane("candidates")
-                yield WhyPane("why")
-                yield TabLine("tabs")
-                yield MemoryPane("memory")
-                yield CurvePane("curve")
+        yield Panes("body")
         yield Scrubber("scrubber")
         yield CommandLine("command")
         yield KeyBar("keybar")
@@ -123,7 +107,7 @@ class WatchScreen(Screen[int]):
             self.source.pause()
             self.query_one(CommandLine).focus()
         else:
-            self.query_one(Transcript).focus()
+            self.panes.transcript.focus()
         self.set_interval(1.0, self._tick)
         self._arrange()
         self._draw()
@@ -134,36 +118,28 @@ class WatchScreen(Screen[int]):
         self._arrange()
         self._draw()
 
+    @property
+    def panes(self) -> Panes:
+        """The panes between the status line and the keys."""
+        return self.query_one(Panes)
+
     def _arrange(self) -> None:
-        """Hide and show panes for the window's size, the tab in front and the zoom."""
+        """Arrange everything for the window's size."""
         width, height = self.app.size
-        layout = layout_for(width, height)
-        tiny = layout.name == "tiny"
-        if tiny:
-            self.query_one("#tiny", Static).update(
-                Content(
-                    f"This window is {width} × {height}.\nThe watch screen needs {LEAST_WIDTH} × {LEAST_HEIGHT}: "
-                    "please enlarge it.\nThe run goes on; q leaves."
-                )
-            )
-        self.query_one("#tiny").display = tiny
+        now = self.panes.fit_to(self.app.size)
+        for name in ("narrow", "side", "normal", "wide"):
+            self.set_class(name == now, f"-{name}")
+        self.set_class(self.panes.zoomed, "-zoom")
+        tiny = now == "tiny"
         for name in ("#status", "#body", "#keybar"):
             self.query_one(name).display = not tiny
-        for name in ("narrow", "side", "normal", "wide"):
-            self.set_class(name == layout.name, f"-{name}")
-        self.set_class(self._zoomed is not None, "-zoom")
-        self._layout_name = layout.name
-        if layout.tabs and self._front not in layout.tabs:
-            self._front = layout.tabs[0]
-        visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
-        for name in PANES:
-            self.query_one(f"#{name}").display = name in visible
-        self.query_one("#panes").display = self._zoomed != "transcript"
-        tabs = [(name, *TITLES[name]) for name in layout.tabs]
-        self.query_one(TabLine).show(tabs, self._front)
-        focused = self.focused
-        if focused is not None and not focused.display:
-            self.query_one(f"#{self._zoomed or 'transcript'}").focus()
+        notice = self.query_one("#tiny", Static)
+        notice.display = tiny
+        if tiny:
+            notice.update(
+                f"This window is {width} × {height}.\nThe watch screen needs {LEAST_WIDTH} × {LEAST_HEIGHT}: "
+                "please enlarge it.\nThe run goes on; q leaves."
+            )
 
     # --------------------------------------------------------------------------------------- events
 
@@ -202,7 +178,7 @@ class WatchScreen(Screen[int]):
                 self._hurry = 0
         if restart:
             self._looking = None
-            self.query_one(Transcript).restart(self.view)
+            self.panes.transcript.restart(self.view)
         self._draw()
         self._after_events()
         if len(self._inbox):
@@ -239,11 +215,7 @@ class WatchScreen(Screen[int]):
         self._drawn_at = self._clock()
         view, choice = self.view, self.choice
         self._draw_status()
-        self.query_one(Transcript).show(view)
-        self.query_one(CandidatesPane).look_at(choice, self._layout_name in ("narrow", "side"))
-        self.query_one(WhyPane).look_at(choice)
-        self.query_one(MemoryPane).look_at(choice, view.memory_entries, self._zoomed == "memory")
-        self.query_one(CurvePane).show(view)
+        self.panes.show(view, choice)
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
@@ -252,8 +224,9 @@ class WatchScreen(Screen[int]):
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:
             reason = f"{reason}  (space tries again, q leaves)"
-        banner.display = bool(reason)
-        banner.update(Content(reason))
+        if str(banner.content) != reason:
+            banner.display = bool(reason)
+            banner.update(Content(reason))
         self.query_one(KeyBar).show(self._keys())
 
     def _draw_status(self) -> None:
@@ -411,34 +384,28 @@ class WatchScreen(Screen[int]):
     def _look_at(self, index: int) -> None:
         self._looking = index
         choice = self.view.choices[index]
-        self.query_one(Transcript).mark_step((choice.episode, choice.decision.step))
+        self.panes.transcript.mark_step((choice.episode, choice.decision.step))
         self._draw()
 
     def _present(self) -> None:
         if self._looking is not None:
             self._looking = None
-            self.query_one(Transcript).mark_step(None)
+            self.panes.transcript.mark_step(None)
             self._draw()
 
     def action_present(self) -> None:
         """Back to the present, and out of the zoom or the command line."""
-        if self._zoomed is not None:
-            self._zoomed = None
-            self._arrange()
+        if self.panes.zoomed:
+            self._zoom(False)
         if isinstance(self.focused, CommandLine):
-            self.query_one(Transcript).focus()
+            self.panes.transcript.focus()
         self._present()
         self._draw()
 
     def action_pane(self, name: str) -> None:
         """Bring a pane to the front and give it the focus."""
-        layout = layout_for(*self.app.size)
-        if name in layout.tabs:
-            self._front = name
-        if self._zoomed is not None:
-            self._zoomed = name
+        self.panes.go_to(name, self.app.size)
         self._arrange()
-        self.query_one(f"#{name}").focus()
         self.call_after_refresh(self._draw)
 
     def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
@@ -447,13 +414,11 @@ class WatchScreen(Screen[int]):
 
     def action_zoom(self) -> None:
         """Give the whole window to one pane, and back."""
-        if self._zoomed is not None:
-            self._zoomed = None
-        else:
-            self._zoomed = self.focused.id if self.focused and self.focused.id in PANES else self._front
+        self._zoom(not self.panes.zoomed)
+
+    def _zoom(self, on: bool) -> None:
+        self.panes.zoom(on, self.app.size)
         self._arrange()
-        if self._zoomed:
-            self.query_one(f"#{self._zoomed}").focus()
         self.call_after_refresh(self._draw)
 
     # -------------------------------------------------------------------------------------- windows
@@ -472,10 +437,7 @@ class WatchScreen(Screen[int]):
 
     def action_copy(self) -> None:
         """Copy the marked text, or what the pane with the focus holds."""
-        text = self.get_selected_text()
-        pane = self.focused
-        if not text and isinstance(pane, (LinePane, Transcript)):
-            text = pane.plain_text()
+        text = self.get_selected_text() or self.panes.text_with_focus()
         if text:
             self.app.copy_to_clipboard(text)
             self.notify(f"Copied {len(text):,} characters.", timeout=2)
@@ -519,7 +481,3 @@ class WatchScreen(Screen[int]):
             self.app.call_from_thread(self._draw_status)
             self.source.wait(60)
         self.app.call_from_thread(then)
-
-    def pane(self, name: str) -> Widget:
-        """Return a pane by name."""
-        return self.query_one(f"#{name}")

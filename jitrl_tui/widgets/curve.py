@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from jitrl_tui.view import points
+from jitrl_tui.view import RunView, points
 from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, LinePane, fit
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -63,12 +63,15 @@ class Canvas:
         """Return one row as styled pieces."""
         pieces: list[tuple[str, str]] = []
         for x in range(self.width):
+            text, style = " ", ""
             if (x, y) in self._signs:
-                pieces.append(self._signs[(x, y)])
+                text, style = self._signs[(x, y)]
             elif self._bits[y][x]:
-                pieces.append((chr(0x2800 + self._bits[y][x]), self._styles[(x, y)]))
+                text, style = chr(0x2800 + self._bits[y][x]), self._styles[(x, y)]
+            if pieces and pieces[-1][1] == style:
+                pieces[-1] = (pieces[-1][0] + text, style)
             else:
-                pieces.append((" ", ""))
+                pieces.append((text, style))
         return pieces
 
 
@@ -77,6 +80,18 @@ class CurvePane(LinePane):
 
     title = "learning curve"
     key = "5"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self._view = RunView()
+        self._shown: tuple[object, ...] = ()
+
+    def look_at(self, view: RunView) -> None:
+        """Show this view's scores, if they are others than before."""
+        now = (len(view.scores), view.scores[-1] if view.scores else 0.0, view.previous, view.started is None)
+        if now != self._shown:
+            self._shown, self._view, self._stale = now, view, True
+        self.rebuild()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the plot with its axes and a legend."""

@@ -14,8 +14,6 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
-from jitrl_tui.view import RunView
-
 MUTED = "$quiet"
 FAINT = "$faint"
 STRONG = "bold"
@@ -100,7 +98,6 @@ class LinePane(ScrollView, can_focus=True):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id, classes="pane")
-        self._view = RunView()
         self._strips: list[Strip] = []
         self._text: list[str] = []
         self._built: tuple[int, int] = (0, 0)
@@ -112,14 +109,8 @@ class LinePane(ScrollView, can_focus=True):
         """Text here can be marked with the mouse."""
         return True
 
-    def show(self, view: RunView) -> None:
-        """Take a new view; lines are built now if they can be seen, else when they can."""
-        self._view = view
-        self._stale = True
-        self.rebuild()
-
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the lines for the current view, none wider than `width`."""
+        """Return the lines for what is to be shown, none wider than `width`."""
         return []
 
     def rebuild(self) -> None:

@@ -107,7 +107,7 @@ class Transcript(ScrollView, can_focus=True):
                 if p.kind == "command" and (p.episode, p.step) == where:
                     self._follow = False
                     top = max(0, self._starts[index] - self.size.height // 3)
-                    self.scroll_to(y=top, animate=False)
+                    self.scroll_to(y=top, animate=False, force=True)
                     break
         self.refresh()
 
@@ -217,11 +217,14 @@ class Transcript(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the end only while it is in sight."""
         super().watch_scroll_y(old_value, new_value)
-        if round(old_value) != round(new_value):
-            self._follow = self.is_vertical_scroll_end
-            if self._follow:
-                self._unread = 0
-            self._tell_unread()
+        if round(old_value) == round(new_value):
+            return
+        # Moving down never ends the following: the end may have moved on since.
+        if self.is_vertical_scroll_end:
+            self._follow, self._unread = True, 0
+        elif new_value < old_value:
+            self._follow = False
+        self._tell_unread()
 
     def on_resize(self) -> None:
         """Rewrap, keeping the paragraph at the top where it is."""
@@ -239,12 +242,12 @@ class Transcript(ScrollView, can_focus=True):
         if follow:
             self._go_end()
         elif self._starts:
-            self.scroll_to(y=self._starts[index] + into, animate=False)
+            self.scroll_to(y=self._starts[index] + into, animate=False, force=True)
             self._follow = False
         self.refresh(Region(0, 0, *self.size))
 
     def _go_end(self) -> None:
-        self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
         self._follow = True
 
     def _tell_unread(self) -> None:

@@ -18,6 +18,8 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.append(Content.assemble(("You decided: ", HUMAN), (clean(d.action), STRONG)))
     for line in wrap(clean(d.why), width):
         lines.append(Content(line))
+    if d.equation:
+        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(d.equation), width))
     i = d.chosen
     if i >= 0 and d.valuation.how[i] != "prior" and not brief:
         v, q, a = d.valuation.v, d.valuation.q[i], d.advantage[i]
@@ -27,8 +29,6 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
             f"Ã = Â / max|Â| = {signed(a)} / {top:.2f} = {signed(d.advantage_normalised[i])}"
         )
         lines.extend(Content.styled(line, MUTED) for line in wrap(derivation, width))
-    if d.equation:
-        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(d.equation), width))
     if d.without_memory and not brief:
         if d.without_memory != d.action:
             text = f"○ memory changed this choice: without it, '{clean(d.without_memory)}'"

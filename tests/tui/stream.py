@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
+from collections.abc import Callable
+
 import numpy as np
 
 from engine import explain, jitrl
+from engine.control import Control, Stopped
 from engine.records import (
     Candidate,
     Decided,
@@ -16,6 +21,8 @@ from engine.records import (
     ModelCall,
     Neighbour,
     Observation,
+    Paused,
+    Resumed,
     SessionEnded,
     SessionStarted,
     State,
@@ -23,6 +30,7 @@ from engine.records import (
     Thinking,
     Valuation,
 )
+from engine.session import overrule
 
 ROOMS = ("West of House", "North of House", "Forest Path", "Clearing", "Attic", "Cellar [dark]")
 ACTIONS = (
@@ -138,3 +146,50 @@ def run(episodes: int = 2, steps: int = 8, seed: int = 1, planned: int = 0) -> l
 def recorded(events: list[Event]) -> list[tuple[float, Event]]:
     """Return events with times, as a recording gives them."""
     return [(1.0e9 + i, event) for i, event in enumerate(events)]
+
+
+class ScriptedSession:
+    """Plays prepared events through a real `Control`, as a session does: it waits between Decided and Stepped.
+
+    `carried_out` collects (provenance, action) of every step.
+    """
+
+    def __init__(
+        self, emit: Callable[[Event], None], events: list[Event], crash: BaseException | None = None
+    ):
+        self.control = Control()
+        self.carried_out: list[tuple[str, str]] = []
+        self.ended = threading.Event()
+        self._emit, self._events, self._crash = emit, events, crash
+        self._episode = 1
+
+    def fast_forward(self, episodes: int) -> None:
+        self.control.fast_forward(self._episode + episodes)
+
+    def run(self) -> None:
+        try:
+            self._run()
+        except Stopped:
+            self._emit(SessionEnded(False, 0, 0.0, 0.0))
+        finally:
+            self.ended.set()
+
+    def _run(self) -> None:
+        override = None
+        for event in self._events:
+            self.control.check()
+            if isinstance(event, EpisodeStarted):
+                self._episode = event.episode
+            if isinstance(event, Stepped):
+                if override is not None:
+                    event = dataclasses.replace(event, action=override, provenance="human")
+                self.carried_out.append((event.provenance, event.action))
+            self._emit(event)
+            if isinstance(event, Decided):
+                override = self.control.gate(
+                    event.episode, lambda begins: self._emit(Paused() if begins else Resumed())
+                )
+                if override is not None:
+                    self._emit(Decided(event.episode, overrule(event.decision, override)))
+        if self._crash is not None:
+            raise self._crash

@@ -1,0 +1,100 @@
+"""All panes of the watch screen, and how they share its space."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.geometry import Size
+
+from jitrl_tui.screens.layout import PANES, TITLES, layout_for
+from jitrl_tui.view import Choice, RunView
+from jitrl_tui.widgets.candidates import CandidatesPane
+from jitrl_tui.widgets.curve import CurvePane
+from jitrl_tui.widgets.lines import LinePane
+from jitrl_tui.widgets.memory import MemoryPane
+from jitrl_tui.widgets.tabs import TabLine
+from jitrl_tui.widgets.transcript import Transcript
+from jitrl_tui.widgets.why import WhyPane
+
+
+class Panes(Container):
+    """Transcript on one side, everything else on the other or below. Arrangements only hide and show."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._front = "candidates"
+        self._zoomed: str | None = None
+        self._layout_name = ""
+
+    def compose(self) -> ComposeResult:
+        """Make every pane once."""
+        yield Transcript("transcript")
+        with Vertical(id="others"):
+            yield CandidatesPane("candidates")
+            yield WhyPane("why")
+            yield TabLine("tabs")
+            yield MemoryPane("memory")
+            yield CurvePane("curve")
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript."""
+        return self.query_one(Transcript)
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether one pane has the whole space."""
+        return self._zoomed is not None
+
+    def show(self, view: RunView, choice: Choice | None) -> None:
+        """Draw a view, and the decision that is looked at."""
+        self.transcript.show(view)
+        self.query_one(CandidatesPane).look_at(choice, self._layout_name in ("narrow", "side"))
+        self.query_one(WhyPane).look_at(choice)
+        self.query_one(MemoryPane).look_at(choice, view.memory_entries, self._zoomed == "memory")
+        self.query_one(CurvePane).look_at(view)
+
+    def fit_to(self, window: Size) -> str:
+        """Hide and show panes for a window's size, the tab in front and the zoom; return the layout's name."""
+        layout = layout_for(*window)
+        self._layout_name = layout.name
+        if layout.tabs and self._front not in layout.tabs:
+            self._front = layout.tabs[0]
+        visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
+        for name in PANES:
+            self.query_one(f"#{name}").display = name in visible
+        self.query_one("#others").display = self._zoomed != "transcript"
+        self.query_one(TabLine).show([(name, *TITLES[name]) for name in layout.tabs], self._front)
+        focused = self.screen.focused
+        if focused is not None and focused.id in PANES and not focused.display:
+            self._focus(self._zoomed or "transcript")
+        return layout.name
+
+    def go_to(self, name: str, window: Size) -> None:
+        """Bring a pane to the front and give it the focus."""
+        if name in layout_for(*window).tabs:
+            self._front = name
+        if self._zoomed is not None:
+            self._zoomed = name
+        self.query_one(f"#{name}").display = True
+        self._focus(name)
+        self.fit_to(window)
+
+    def zoom(self, on: bool, window: Size) -> None:
+        """Give all the space to the pane with the focus, or share it again."""
+        focused = self.screen.focused
+        if on:
+            self._zoomed = focused.id if focused is not None and focused.id in PANES else self._front
+            self._focus(self._zoomed)
+        else:
+            self._zoomed = None
+        self.fit_to(window)
+
+    def _focus(self, name: str) -> None:
+        # At once, not later: a pane that hides with the focus would send it elsewhere in between.
+        self.screen.set_focus(self.query_one(f"#{name}"))
+
+    def text_with_focus(self) -> str:
+        """Return all the text of the pane with the focus, "" if it is none."""
+        focused = self.screen.focused
+        return focused.plain_text() if isinstance(focused, (LinePane, Transcript)) else ""

@@ -1,0 +1,132 @@
+"""Wrapping, bars, curves, layouts and the folded view, against something independent."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from engine.records import EpisodeEnded, Notice, Observation, Stepped
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.layout import PANES, layout_for
+from jitrl_tui.source import Inbox
+from jitrl_tui.view import PARAGRAPHS, RunView, clean
+from jitrl_tui.widgets.bars import changed, thick, thin
+from jitrl_tui.widgets.curve import Canvas, running_average
+from jitrl_tui.widgets.lines import fit, wrap
+from tests.tui import stream
+
+texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)
+
+
+@given(texts, st.integers(2, 60))
+def test_wrapped_lines_fit_and_lose_nothing_but_spaces(text, width):
+    lines = wrap(text, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@given(st.lists(st.text("abcdefghij", min_size=1, max_size=9), max_size=40), st.integers(10, 40))
+def test_words_that_fit_are_never_broken(words, width):
+    assert " ".join(wrap(" ".join(words), width)).split() == words
+
+
+@given(texts, st.integers(1, 60))
+def test_fit_gives_exactly_the_width(text, width):
+    assert cell_len(fit(text, width)) == width
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 80))
+def test_bars_fill_their_width(before, after, width):
+    assert sum(map(len, thick(after, width))) == width
+    assert sum(map(len, thin(before, width))) == width
+    kept, moved, rest = changed(before, after, width)
+    assert len(kept + moved + rest) == width
+    assert ("▓" in moved) <= (after > before)
+    assert ("░" in moved) <= (after < before)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50))
+def test_the_running_average_is_the_mean_of_every_prefix(scores):
+    expected = [np.mean(scores[: n + 1]) for n in range(len(scores))]
+    np.testing.assert_allclose(running_average(scores), expected, atol=1e-9)
+
+
+def test_a_rising_curve_is_drawn_from_bottom_left_to_top_right():
+    canvas = Canvas(10, 4, 0, 10, 20)
+    canvas.line([i / 2 for i in range(20)], "")
+    rows = ["".join(text for text, _ in canvas.row(y)) for y in range(4)]
+    firsts = [len(row) - len(row.lstrip(" \u2800")) for row in rows]
+    assert firsts == sorted(firsts, reverse=True)
+
+
+@pytest.mark.parametrize("width", range(20, 260, 17))
+@pytest.mark.parametrize("height", range(5, 80, 7))
+def test_every_window_has_a_layout_and_every_pane_is_within_reach(width, height):
+    layout = layout_for(width, height)
+    assert (layout.name == "tiny") == (width < 60 or height < 18)
+    if layout.name != "tiny":
+        assert set(layout.shown) | set(layout.tabs) == set(PANES)
+        assert not set(layout.shown) & set(layout.tabs)
+
+
+def test_clean_takes_control_and_direction_characters_and_keeps_the_rest():
+    assert clean("a\x1b[31mb\x07\x9b\u202ec\r\nd\te") == "a[31mbc\nd" + " " * 3 + "e"
+
+
+def test_the_view_follows_the_run():
+    events = stream.run(3, 7)
+    view = RunView()
+    view.fold_all(events)
+    ends = [e for e in events if isinstance(e, EpisodeEnded)]
+    assert list(view.scores) == [e.score for e in ends]
+    assert view.average == pytest.approx(np.mean(view.scores))
+    assert view.tokens == sum(e.tokens for e in ends)
+    assert view.memory_entries == ends[-1].memory_entries
+    assert view.activity == "ended"
+    gains = [p for p in view.paragraphs if p.kind in ("gain", "loss")]
+    assert len(gains) == sum(e.reward != 0 for e in events if isinstance(e, Stepped))
+
+
+def test_the_view_is_bounded():
+    view = RunView()
+    view.fold_all(stream.run(1, 1)[:2])
+    for step in range(PARAGRAPHS * 2):
+        view.fold(Stepped(1, step, "wait", Observation("Time passes."), 0.0))
+    assert len(view.paragraphs) == PARAGRAPHS
+    assert view.written > PARAGRAPHS * 2
+
+
+def test_any_position_of_a_replay_shows_what_folding_so_far_shows():
+    events = stream.run(3, 6)
+    source = ReplaySource(lambda: stream.recorded(events), delay=0.0)
+    inbox = Inbox(lambda: None)
+    source.start(inbox)
+    source.stop()
+    source.wait(10)
+    source._load() if not source._events else None
+    source._events = list(events)
+    for position in (len(events), 5, 30, 12, 1, 44, 0):
+        seen = source._view_at(position)
+        wanted = RunView()
+        wanted.fold_all(events[:position])
+        for spec in dataclasses.fields(RunView):
+            assert getattr(seen, spec.name) == getattr(wanted, spec.name), spec.name
+
+
+def test_a_replay_that_cannot_be_read_says_so():
+    from engine.errors import BadFile
+
+    def read():
+        raise BadFile("x is not a recording")
+        yield
+
+    inbox = Inbox(lambda: None)
+    source = ReplaySource(read)
+    source.start(inbox)
+    assert source.wait(10)
+    assert inbox.drain(10) == [Notice("error", "x is not a recording")]

@@ -1,0 +1,392 @@
+"""The watch screen, driven by keys at two sizes."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+
+import pytest
+
+from engine.errors import GameError
+from engine.records import Decided, Notice, Observation, Paused, Stepped
+from tests.tui import stream
+from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.screen_text import screen_text
+
+SMALL, LARGE = (80, 24), (140, 45)
+
+
+def drive(coroutine) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+@pytest.mark.parametrize("size", [SMALL, (100, 26), (100, 30), LARGE, (160, 45)])
+def test_a_recording_plays_to_its_end_and_every_size_shows_what_matters(size):
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            text = screen_text(app)
+            view = watch(pilot).view
+            assert "Zork I" in text
+            assert "episode 2/2" in text
+            assert "local/smollm2" in text
+            assert f"score {view.seen.score:.0f}/350" in text
+            assert "step 8/8" in text
+            assert "16 remembered" in text
+            assert "Session over: 2 episodes" in text
+            assert "space" in text.splitlines()[-1]
+            assert "leave" in text.splitlines()[-1]
+            decision = view.choice.decision
+            assert f"▸ {decision.action[:10]}" in text
+            for line in text.splitlines():
+                assert len(line) <= size[0] + 8  # combining signs take no cell
+
+    drive(go())
+
+
+def test_the_large_size_shows_all_panes_and_the_numbers_of_the_decision():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=LARGE) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            text = screen_text(app)
+            for title in ("transcript", "candidates", "why", "memory", "learning curve"):
+                assert title in text
+            decision = watch(pilot).view.choice.decision
+            for index, candidate in enumerate(decision.candidates):
+                row = next(
+                    line for line in text.splitlines() if f" {candidate.action} " in line and "│" in line
+                )
+                for number in (candidate.z, decision.z_prime[index]):
+                    assert f"{number:+.2f}".replace("-", "−") in row
+                assert f"{decision.prior[index]:.0%}" in text
+                assert f"{decision.posterior[index]:.0%}" in text
+            for neighbour in decision.neighbours[:3]:
+                assert f"{neighbour.similarity:.2f}" in text
+            assert decision.equation[:20] in text
+
+    drive(go())
+
+
+def test_panes_are_tabs_when_small_and_digits_letters_and_tab_reach_them():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=SMALL) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            assert "[candidates]" in screen_text(app)
+            await pilot.press("4")
+            await settled(pilot)
+            assert "[memory]" in screen_text(app)
+            assert "ep/step" in screen_text(app)
+            await pilot.press("l")
+            await settled(pilot)
+            assert "[learning curve]" in screen_text(app)
+            assert "best" in screen_text(app)
+            await pilot.press("z")
+            await settled(pilot)
+            assert "Session over" not in screen_text(app)
+            await pilot.press("escape")
+            await settled(pilot)
+            assert "Session over" in screen_text(app)
+            before = app.focused
+            await pilot.press("tab")
+            assert app.focused is not before
+
+    drive(go())
+
+
+def test_space_pauses_and_goes_on_and_n_makes_one_step():
+    async def go():
+        app, session = live_app(delay=8.0)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            await pilot.press("space")
+            await until(pilot, lambda: screen.view.activity == "paused")
+            assert "PAUSED" in screen_text(app)
+            assert "go on" in screen_text(app)
+            assert not session.carried_out
+            for count in (1, 2):
+                await pilot.press("n")
+                await until(pilot, lambda: len(session.carried_out) == count)  # noqa: B023
+                await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            await pilot.press("space")
+            await until(pilot, lambda: len(session.carried_out) == 3)
+            assert screen.view.activity != "paused"
+
+    drive(go())
+
+
+def test_o_overrules_with_a_picked_candidate_and_with_a_typed_command():
+    async def go():
+        app, session = live_app(delay=8.0)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            await pilot.press("space")
+            await until(pilot, lambda: screen.view.activity == "paused")
+            await pilot.press("o")
+            await until(pilot, lambda: "overrule" in screen_text(app) and "as yours" in screen_text(app))
+            await pilot.press("down", "enter")
+            await until(pilot, lambda: len(session.carried_out) == 1)
+            second = screen.view.choices[0].decision.candidates[1].action
+            assert session.carried_out == [("human", second)]
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            assert "(you)" in screen_text(app)
+            await pilot.press("o", *"xyzzy", "enter")
+            await until(pilot, lambda: len(session.carried_out) == 2)
+            assert session.carried_out[1] == ("human", "xyzzy")
+            # A space in the dialog is text, not pause; a filter finds a valid action.
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            await pilot.press("o", *"go e", "enter")
+            await until(pilot, lambda: len(session.carried_out) == 3)
+            assert session.carried_out[2] == ("human", "go east")
+
+    drive(go())
+
+
+def test_o_while_running_waits_for_the_next_decision_and_esc_lets_it_go_on():
+    async def go():
+        app, session = live_app(delay=0.1, events=stream.run(1, 30))
+        async with app.run_test(size=LARGE) as pilot:
+            await until(pilot, lambda: len(session.carried_out) > 0)
+            await pilot.press("o")
+            await until(pilot, lambda: len(app.screen_stack) == 3)
+            count = len(session.carried_out)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(session.carried_out) > count + 1)
+
+    drive(go())
+
+
+def test_f_hurries_to_the_end_of_the_episode_and_through_n():
+    async def go():
+        app, session = live_app(delay=8.0, events=stream.run(5, 6))
+        async with app.run_test(size=SMALL) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            await pilot.press("f", "enter")
+            await until(pilot, lambda: screen.view.episode == 2 and screen.view.pending)
+            assert len(session.carried_out) == 6
+            await pilot.press("f", "2", "enter")
+            await until(pilot, lambda: screen.view.episode == 5 and screen.view.pending)
+            assert len(session.carried_out) == 24
+            assert "fast-forward" not in screen_text(app)
+
+    drive(go())
+
+
+def test_plus_and_minus_change_the_speed():
+    async def go():
+        app, _ = live_app(delay=1.0)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            assert "1 s a step" in screen_text(app)
+            await pilot.press("plus")
+            await settled(pilot)
+            assert "0.5 s a step" in screen_text(app)
+            await pilot.press("minus", "minus")
+            await settled(pilot)
+            assert "2 s a step" in screen_text(app)
+
+    drive(go())
+
+
+def test_left_looks_back_at_an_earlier_decision_and_esc_returns():
+    async def go():
+        app, _ = live_app(delay=0.0, events=stream.run(1, 8)[:-2])
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.step == 8)
+            await pilot.press("left", "left", "left")
+            await settled(pilot)
+            assert screen.choice.decision.step == 4
+            text = screen_text(app)
+            assert "looking back: episode 1 step 5" in text
+            assert screen.choice.decision.why.split(".")[0][:30] in text
+            await pilot.press("escape")
+            await settled(pilot)
+            assert screen.choice.decision.step == 7
+            assert "looking back" not in screen_text(app)
+
+    drive(go())
+
+
+def test_seeking_in_a_recording_shows_the_past_and_plays_on_from_there():
+    async def go():
+        app, source = replay_app(stream.run(3, 6))
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.ended)
+            await pilot.press("left")
+            await until(pilot, lambda: screen.view.ended is None and screen.view.activity == "paused")
+            assert (screen.view.episode, screen.view.step) == (3, 5)
+            assert screen.view.pending
+            assert "Session over" not in screen_text(app)
+            source.seek_to(0.0)
+            await until(pilot, lambda: screen.view.episode == 1 and screen.view.activity == "paused")
+            assert "Episode 1 of 3" in screen_text(app)
+            assert "1/19" in screen_text(app)
+            await pilot.press("right_square_bracket")
+            await until(pilot, lambda: screen.view.episode == 2 and screen.view.activity == "paused")
+            await pilot.press("space")
+            await until(pilot, lambda: screen.view.ended)
+            assert list(screen.view.scores) == [e.score for e in stream.run(3, 6) if hasattr(e, "flips")]
+
+    drive(go())
+
+
+def test_markup_and_control_characters_are_shown_as_text():
+    nasty = "[inventory] [/b] [@click=app.quit]x[/] \x1b[2J\x07 [bold red]not red[/]"
+
+    async def go():
+        events = [
+            dataclasses.replace(
+                e,
+                action="say [b]hi[/b]",
+                observation=dataclasses.replace(e.observation, text=nasty, place="[r]Room[/r]"),
+            )
+            if isinstance(e, Stepped)
+            else e
+            for e in stream.run(1, 3)
+        ]
+        events = [
+            dataclasses.replace(e, decision=dataclasses.replace(e.decision, why=nasty, note=nasty))
+            if isinstance(e, Decided)
+            else e
+            for e in events
+        ]
+        app, _ = replay_app([*events[:-1], Notice("warning", nasty), events[-1]])
+        async with app.run_test(size=LARGE) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            text = screen_text(app)
+            assert "[inventory] [/b] [@click=app.quit]x[/]" in text
+            assert "[bold red]not" in text
+            assert "> say [b]hi[/b]" in text
+            assert "[r]Room[/r]" in text
+            assert "\x1b" not in text
+            assert "\x07" not in text
+
+    drive(go())
+
+
+def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window():
+    async def go(crash, sentence):
+        app, _ = live_app(crash=crash, events=stream.run(1, 2)[:-1])
+        async with app.run_test(size=SMALL) as pilot:
+            await until(pilot, lambda: "this cannot go on" in screen_text(app))
+            assert sentence in " ".join(screen_text(app).split())
+            await pilot.press("enter")
+            await until(pilot, lambda: "this cannot go on" not in screen_text(app))
+            assert "stopped by an error" in screen_text(app)
+            await pilot.press("q")
+            await until(pilot, lambda: not app.is_running or app._exit)
+
+    drive(go(GameError("the story stopped answering; start it again"), "the story stopped answering"))
+    drive(go(ZeroDivisionError("boom"), "ZeroDivisionError"))
+
+
+def test_what_only_a_person_can_mend_is_shown_in_a_banner():
+    async def go():
+        reason = "the key for gemini was refused; set GEMINI_API_KEY"
+        app, _ = live_app(events=[*stream.run(1, 2)[:3], Notice("warning", reason), Paused(reason)])
+        async with app.run_test(size=SMALL) as pilot:
+            await until(pilot, lambda: watch(pilot).view.activity == "paused")
+            assert reason in screen_text(app)
+            assert "space tries again" in screen_text(app)
+
+    drive(go())
+
+
+@pytest.mark.parametrize("size", [(59, 24), (80, 17), (20, 5)])
+def test_a_window_that_is_too_small_says_so_and_recovers(size):
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            assert str(size[0]) in screen_text(app)
+            assert "transcript" not in screen_text(app)
+            await pilot.resize_terminal(80, 24)
+            await until(pilot, lambda: "transcript" in screen_text(app))
+
+    drive(go())
+
+
+def test_q_stops_the_session_and_leaves_at_any_moment():
+    async def go(key):
+        app, session = live_app(delay=8.0)
+        async with app.run_test(size=SMALL) as pilot:
+            await until(pilot, lambda: watch(pilot).view.pending)
+            await pilot.press(key)
+            await asyncio.to_thread(session.ended.wait, 10)
+            assert session.ended.is_set()
+            await until(pilot, lambda: app._exit)
+            assert app.return_value == 0
+
+    for key in ("q", "ctrl+q", "ctrl+c"):
+        drive(go(key))
+
+
+def test_help_and_prompt_windows_open_and_close():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=LARGE) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press("p")
+            await until(pilot, lambda: "USER: What now?" in screen_text(app))
+            assert "1. open mailbox 72" in screen_text(app)
+            assert "812 tokens in" in screen_text(app)
+            await pilot.press("escape", "question_mark")
+            await until(pilot, lambda: "How to read the candidates" in screen_text(app))
+            await pilot.press("escape")
+            await until(pilot, lambda: "learning curve" in screen_text(app))
+
+    drive(go())
+
+
+def test_a_burst_of_events_leaves_the_screen_responsive():
+    """12,000 steps arrive at once; the loop that answers keys is never away for long."""
+    step = next(e for e in stream.run(1, 1) if isinstance(e, Stepped))
+    opening = stream.run(1, 1)[:2]
+    many = [dataclasses.replace(step, step=i, observation=Observation("Time passes.")) for i in range(12_000)]
+
+    async def beat(gaps: list[float]) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            gaps.append(time.monotonic() - before)
+
+    async def go():
+        app, _ = live_app(events=[*opening, *many])
+        gaps: list[float] = []
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            pulse = asyncio.create_task(beat(gaps))
+            await until(pilot, lambda: screen.view.step == 12_000)
+            pulse.cancel()
+            assert max(gaps) < 0.4
+            assert len(screen.view.paragraphs) <= 2_000
+            assert len(screen.panes.transcript._paragraphs) <= 2_500
+
+    drive(go())
+
+
+def test_playing_takes_commands_and_an_empty_line_lets_the_agent_go_on():
+    async def go():
+        app, session = live_app(play=True)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            assert "the agent would" in screen_text(app)
+            await pilot.press(*"open box", "enter")
+            await until(pilot, lambda: len(session.carried_out) == 1)
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            await pilot.press("enter")
+            await until(pilot, lambda: len(session.carried_out) == 2)
+            assert session.carried_out[0] == ("human", "open box")
+            assert session.carried_out[1][0] == "agent"
+
+    drive(go())
