@@ -1,0 +1,149 @@
+"""Make stories with TextWorld, byte for byte the same whenever they are made again.
+
+A recipe is a kind, a seed and a size. Making runs in a Python process of its own with a fixed hash
+seed, because TextWorld walks over sets; the date that Inform writes into a story's header is replaced
+by a fixed one. TextWorld is an extra (`pip install 'jitrl[make]'`) and is imported only there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import GameError, MissingError, UsageError
+
+KINDS = ("cooking", "house")
+SIZES = ("small", "medium", "large")
+SERIAL = b"250101"
+"""Stands in the header where Inform writes the day of compiling (bytes 0x12 to 0x17)."""
+TEXTWORLD = "1.7.0"
+_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What decides every byte of a story.
+
+    Attributes:
+        name: Catalogue name; the files are `tw-NAME.z8` and `NAME.json`. Jericho keeps score only for
+            generated stories whose file name begins with `tw-`.
+        kind: "cooking" or "house".
+        size: "small", "medium" or "large".
+        seed: From 0.
+        difficulty: "easy", "medium" or "hard", for people.
+    """
+
+    name: str
+    title: str
+    kind: str
+    size: str
+    seed: int
+    difficulty: str
+    description: str
+
+
+SHIPPED: tuple[Recipe, ...] = (
+    Recipe(
+        name="pantry",
+        title="The Pantry",
+        kind="cooking",
+        size="medium",
+        seed=18,
+        difficulty="easy",
+        description="Four ingredients to fetch and cook, all doors open: many small points close together.",
+    ),
+    Recipe(
+        name="manor",
+        title="The Manor",
+        kind="house",
+        size="medium",
+        seed=8,
+        difficulty="medium",
+        description="Five treasures to bring to the hall, two locks with their keys, one thing to leave alone.",
+    ),
+    Recipe(
+        name="feast",
+        title="The Feast",
+        kind="cooking",
+        size="large",
+        seed=14,
+        difficulty="hard",
+        description="Five ingredients to fetch, cut and cook behind closed doors, and many ways to spoil them.",
+    ),
+)
+
+
+def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """Make the story, its metadata and its walkthrough in `folder`; return its index entry.
+
+    Raises:
+        UsageError: Unknown kind or size, negative seed, or a seed whose house cannot be won.
+        MissingError: TextWorld is not installed.
+        GameError: Compiling failed.
+    """
+    if recipe.kind not in KINDS or recipe.size not in SIZES or recipe.seed < 0:
+        raise UsageError(
+            f"stories are of kind {' or '.join(KINDS)}, of size {', '.join(SIZES)}, with a seed from 0"
+        )
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", recipe.name):
+        raise UsageError(f"{recipe.name!r} is no name for a story: use small letters, digits and hyphens")
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    root = str(Path(__file__).resolve().parents[3])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-m", "engine.games.stories.compile", json.dumps(asdict(recipe)), str(folder)]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise GameError(f"making {recipe.name} took more than {_SECONDS:.0f} s and was stopped") from None
+    if done.returncode == MissingError.exit_code:
+        raise MissingError(
+            "TextWorld, which makes stories, is not installed; add it with: pip install 'jitrl[make]'"
+        )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise GameError(f"{recipe.name} could not be made: {last}; another seed may work")
+    entry: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return entry
+
+
+def make_shipped(folder: Path) -> list[dict[str, Any]]:
+    """Make every shipped story again in `folder`, with `index.json` and `walkthroughs.json`."""
+    entries = [make_story(recipe, folder) for recipe in SHIPPED]
+    walkthroughs = {}
+    for entry in entries:
+        path = folder / f"{entry['name']}.walkthrough.json"
+        walkthroughs[entry["name"]] = json.loads(path.read_text())
+        path.unlink()
+    _write(folder / "walkthroughs.json", walkthroughs)
+    _write(folder / "index.json", entries)
+    return entries
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def md5(path: Path) -> str:
+    """Return the md5 of a file, in hex."""
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def main() -> None:
+    """Make all shipped stories: `python -m engine.games.stories.recipe FOLDER`."""
+    parser = argparse.ArgumentParser(description="Make the shipped stories again.")
+    parser.add_argument("folder", type=Path)
+    for entry in make_shipped(parser.parse_args().folder):
+        sys.stdout.write(f"{entry['name']} {entry['md5']} max {entry['max_score']}\n")
+
+
+if __name__ == "__main__":
+    main()

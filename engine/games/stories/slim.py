@@ -1,0 +1,92 @@
+"""Reduce TextWorld's description of a game to what `engine.games.generated` needs.
+
+Kept are the named entities with their types, the facts of the start, and the rules that have a
+command, with their conditions. Quests, grammar, source text and walkthrough are left out: nothing that
+is read during play tells how to win.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+FORMAT = 1
+_RULE = re.compile(r"^\s*([\w/']+)\s*::\s*(.+?)\s*->\s*(.*?)\s*;", re.M)
+_COMMAND = re.compile(r'^\s*([\w/\']+)\s*::\s*"([^"]*)"\s*::', re.M)
+_CONDITION = re.compile(r"(\$?)([\w/]+)\(([^)]*)\)")
+_TYPE = re.compile(r"^type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.M)
+_DERIVED = re.compile(r"^\s*([\w/]+)\(([^)]*)\)\s*=\s*([^;]+);", re.M)
+_SECRET = re.compile(r"ingredient_\d+$")
+_IDLE = ("look", "inventory", "examine")
+
+
+def slim(game: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata kept for play.
+
+    Keys: `format`; `objective`; `max_score`; `types` (type to its parent, "" for none); `entities`
+    (id, type, name as shown); `facts` (predicate, then ids); `rules` (name, command template,
+    conditions consumed or kept, effects; each a predicate with typed placeholders `name:type`).
+    """
+    logic = re.sub(r"#.*", "", game["KB"]["logic"])
+    types = {name: parent or "" for name, parent in _TYPE.findall(logic)}
+    derived = {name: (args, body) for name, args, body in _DERIVED.findall(logic)}
+    commands = dict(_COMMAND.findall(logic))
+    rules: list[list[Any]] = []
+    for name, before, after in _RULE.findall(logic):
+        template = commands.get(name, "")
+        if not template or template.split()[0] in _IDLE:
+            continue
+        conditions = _without_secrets(_conditions(before, derived, types))
+        effects = [[predicate, *arguments] for _, predicate, *arguments in _conditions(after, derived, types)]
+        if not any(rule[1] == template and rule[2] == conditions for rule in rules):
+            rules.append([name, template, conditions, effects])
+    entities = [
+        [key, infos["type"], infos["name"]]
+        for key, infos in game["infos"]
+        if infos.get("name") and infos["type"] not in ("P", "I")
+    ]
+    hidden = {key for key, infos in game["infos"] if infos["type"] == "ingredient"}
+    facts = sorted(
+        [fact["name"], *(argument["name"] for argument in fact["arguments"])]
+        for fact in game["world"]
+        if not _SECRET.match(fact["name"]) and not hidden & {part["name"] for part in fact["arguments"]}
+    )
+    return {
+        "format": FORMAT,
+        "objective": game["objective"],
+        "max_score": sum(quest["reward"] for quest in game["quests"] if not quest["optional"]),
+        "types": types,
+        "entities": entities,
+        "facts": facts,
+        "rules": rules,
+    }
+
+
+def _conditions(text: str, derived: dict[str, tuple[str, str]], types: dict[str, str]) -> list[list[str]]:
+    """Parse `$at(P, r) & in(o, I)` into [kept or consumed, predicate, placeholder:type, ...] items."""
+    found: list[list[str]] = []
+    for mark, predicate, arguments in _CONDITION.findall(text):
+        names = [part.strip() for part in arguments.split(",")]
+        if predicate in derived:
+            formal, body = derived[predicate]
+            rename = dict(zip([part.split(":")[0].strip() for part in formal.split(",")], names, strict=True))
+            for _, inner, inner_args in _CONDITION.findall(body):
+                inner_names = [part.strip() for part in inner_args.split(",")]
+                found.append([mark, inner, *(_typed(rename.get(n, n), types) for n in inner_names)])
+            continue
+        found.append([mark, predicate, *(_typed(name, types) for name in names)])
+    return found
+
+
+def _without_secrets(conditions: list[list[str]]) -> list[list[str]]:
+    """Drop what would tell the recipe: which food it asks for."""
+    secret = {slot for _, name, *slots in conditions if _SECRET.match(name) for slot in slots}
+    return [condition for condition in conditions if not secret & set(condition[2:])]
+
+
+def _typed(name: str, types: dict[str, str]) -> str:
+    """Return `name:type`; a placeholder's type is its name without primes, unless it says so itself."""
+    if ":" in name:
+        return ":".join(part.strip() for part in name.split(":"))
+    kind = name.rstrip("'0123456789")
+    return f"{name}:{kind if kind in types else 'object'}"
