@@ -1,0 +1,269 @@
+"""Episodes to and from the documents that are stored, checked and bounded.
+
+A document keeps each distinct state, history and list of valid actions once; its steps point to them by
+index. `docs/memory-format.md` describes every field.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from engine.errors import BadFile
+from engine.records import Episode, State, Step
+
+TEXT_LIMIT = 1 << 16
+"""Longest text, in characters; longer ones are clipped."""
+NAME_LIMIT = 1000
+"""Longest action, token or name, in characters."""
+TOKEN_LIMIT = 4096
+"""Most tokens of a state."""
+ACTION_LIMIT = 4096
+"""Most valid actions of a step."""
+STEP_LIMIT = 100_000
+"""Most steps of an episode."""
+
+FORGOTTEN = "forgotten"
+"""Provenance of a step whose content was taken out; its reward stays, so that other returns do not change."""
+
+_PROVENANCE = re.compile(r"agent|human|forgotten|imported:.{1,200}", re.DOTALL)
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_EPISODE_FIELDS: tuple[tuple[str, type], ...] = (
+    ("uid", str), ("scope", str), ("number", int), ("agent", str), ("model", str), ("seed", int),
+    ("session", str), ("score", float), ("max_score", float), ("done", bool), ("won", bool), ("died", bool),
+    ("started", float), ("wall_s", float), ("token_scheme", int),
+)  # fmt: skip
+_OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
+
+T = TypeVar("T")
+
+
+def bounded(episode: Episode) -> Episode:
+    """Return the episode with texts and lists clipped to the limits, and no lone surrogates.
+
+    Raises:
+        BadFile: It cannot be stored at all: no uid, no steps or too many, a number that is not finite.
+    """
+    if not episode.uid or len(episode.uid) > NAME_LIMIT:
+        raise BadFile(f"an episode needs a uid of 1 to {NAME_LIMIT} characters")
+    if not 0 < len(episode.steps) <= STEP_LIMIT:
+        raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEP_LIMIT})")
+    for step in episode.steps:
+        if not _PROVENANCE.fullmatch(step.provenance):
+            raise BadFile(f"{step.provenance!r} is no provenance: agent, human or imported:NAME")
+        if not all(map(math.isfinite, (step.reward, step.env_reward, step.score))):
+            raise BadFile("a step's reward or score is not a finite number")
+    numbers = (episode.score, episode.max_score or 0.0, episode.started, episode.wall_s)
+    if not all(map(math.isfinite, numbers)):
+        raise BadFile("an episode's score or time is not a finite number")
+    seen: dict[State, State] = {}
+    return replace(
+        episode,
+        steps=tuple(_bounded_step(step, seen) for step in episode.steps),
+        final=_bounded_state(episode.final, seen),
+        agent=_text(episode.agent, NAME_LIMIT),
+        model=_text(episode.model, NAME_LIMIT),
+        session=_text(episode.session, NAME_LIMIT),
+        scope=_text(episode.scope, NAME_LIMIT),
+    )
+
+
+def to_document(episode: Episode, first: int) -> dict[str, Any]:
+    """Return the document of an episode whose step 0 is entry `first` of its scope."""
+    states, histories, valid = _Pool(), _Pool(), _Pool()
+    steps = []
+    for step in episode.steps:
+        fields: dict[str, Any] = {
+            "state": states.index(_state_key(step.state)),
+            "history": histories.index((step.state.history, step.state.history_tokens)),
+            "action": step.action,
+            "reward": step.reward,
+            "valid": valid.index(step.valid_actions),
+        }
+        for name, usual in _OPTIONAL_STEP.items():
+            if getattr(step, name) != usual:
+                fields[name] = getattr(step, name)
+        steps.append(fields)
+    final = episode.final
+    end = [states.index(_state_key(final)), histories.index((final.history, final.history_tokens))]
+    document: dict[str, Any] = {name: getattr(episode, name) for name, _ in _EPISODE_FIELDS}
+    document["first"] = first
+    document["states"] = [{"text": t, "tokens": list(tokens), "place": p} for t, tokens, p in states.items]
+    document["histories"] = [{"text": text, "tokens": list(tokens)} for text, tokens in histories.items]
+    document["valid"] = [list(actions) for actions in valid.items]
+    document["steps"] = steps
+    document["final"] = end
+    return document
+
+
+def to_episode(document: Mapping[str, Any]) -> Episode:
+    """Return the episode of a document.
+
+    Raises:
+        BadFile: The document is none of an episode.
+    """
+    check(document)
+    states, histories = document["states"], document["histories"]
+    valid = [tuple(actions) for actions in document["valid"]]
+    built: dict[tuple[int, int], State] = {}
+
+    def state(index: int, history: int) -> State:
+        key = (index, history)
+        if key not in built:
+            s, h = states[index], histories[history]
+            tokens, history_tokens = tuple(s["tokens"]), tuple(h["tokens"])
+            built[key] = State(s["text"], tokens, h["text"], history_tokens, s.get("place", ""))
+        return built[key]
+
+    steps = tuple(
+        Step(
+            state=state(fields["state"], fields["history"]),
+            action=fields["action"],
+            reward=float(fields["reward"]),
+            env_reward=float(fields.get("env_reward", 0.0)),
+            score=float(fields.get("score", 0.0)),
+            provenance=fields.get("provenance", "agent"),
+            valid_actions=valid[fields["valid"]],
+            changed=fields.get("changed", True),
+            world_hash=fields.get("world_hash", ""),
+        )
+        for fields in document["steps"]
+    )
+    values = {name: document[name] for name, _ in _EPISODE_FIELDS if name in document}
+    return Episode(**values, steps=steps, final=state(*document["final"]))
+
+
+def check(document: Mapping[str, Any]) -> None:
+    """Make sure that a document from a file is one of an episode, whole and within the limits.
+
+    Raises:
+        BadFile: It is not; the sentence says where.
+    """
+    for name, kind in _EPISODE_FIELDS:
+        value = document.get(name)
+        if name in ("uid", "scope", "number") and value is None:
+            raise BadFile(f"an episode lacks its {name}")
+        if value is not None and not _is(value, kind):
+            raise BadFile(f"the {name} of an episode should be {kind.__name__}, not {value!r}")
+    if not document["uid"] or not _is(document.get("first"), int) or document["first"] < 0:
+        raise BadFile("an episode lacks its uid or its first entry")
+    states = _listed(document, "states")
+    histories = _listed(document, "histories")
+    for kept in (*states, *histories):
+        if not isinstance(kept, dict) or not isinstance(kept.get("text"), str):
+            raise BadFile("a state of an episode has no text")
+        if len(kept["text"]) > TEXT_LIMIT + 1:
+            raise BadFile("a state of an episode is longer than memory takes")
+        _check_texts(kept.get("tokens"), TOKEN_LIMIT, "tokens")
+        if not isinstance(kept.get("place", ""), str):
+            raise BadFile("the place of a state should be a text")
+    valid = _listed(document, "valid")
+    for actions in valid:
+        _check_texts(actions, ACTION_LIMIT, "valid actions")
+    steps = _listed(document, "steps")
+    if not 0 < len(steps) <= STEP_LIMIT:
+        raise BadFile(f"an episode of {len(steps)} steps is not one")
+    sizes = (len(states), len(histories), len(valid))
+    for fields in steps:
+        _check_step(fields, sizes)
+    final = _listed(document, "final")
+    if len(final) != 2 or not (_within(final[0], len(states)) and _within(final[1], len(histories))):
+        raise BadFile("an episode lacks its final state")
+
+
+def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
+    if not isinstance(fields, dict):
+        raise BadFile("a step of an episode is no object")
+    if not all(_within(fields.get(n), s) for n, s in zip(("state", "history", "valid"), sizes, strict=True)):
+        raise BadFile("a step of an episode points to a state that is not there")
+    if not isinstance(fields.get("action"), str) or len(fields["action"]) > NAME_LIMIT + 1:
+        raise BadFile("a step of an episode lacks its action")
+    if not _is(fields.get("reward"), float):
+        raise BadFile("a step of an episode lacks its reward")
+    for name, usual in _OPTIONAL_STEP.items():
+        if name in fields and not _is(fields[name], type(usual)):
+            raise BadFile(f"the {name} of a step should be {type(usual).__name__}, not {fields[name]!r}")
+    if not _PROVENANCE.fullmatch(fields.get("provenance", "agent")):
+        raise BadFile(f"{fields['provenance']!r} is no provenance")
+
+
+def _check_texts(value: Any, limit: int, what: str) -> None:
+    if not isinstance(value, list) or len(value) > limit:
+        raise BadFile(f"the {what} of an episode should be a list of at most {limit} texts")
+    for text in value:
+        if not isinstance(text, str) or len(text) > NAME_LIMIT + 1:
+            raise BadFile(f"the {what} of an episode should be texts of at most {NAME_LIMIT} characters")
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
+    return isinstance(value, kind)
+
+
+def _within(value: Any, size: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < size
+
+
+def _listed(document: Mapping[str, Any], name: str) -> list[Any]:
+    value = document.get(name)
+    if not isinstance(value, list):
+        raise BadFile(f"an episode lacks its {name}")
+    return value
+
+
+def _text(text: str, limit: int) -> str:
+    if len(text) > limit:
+        text = text[:limit] + "…"
+    # A lone surrogate (from an undecodable byte) has no UTF-8.
+    return text if text.isascii() else _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _texts(texts: Sequence[str], limit: int) -> tuple[str, ...]:
+    return tuple(_text(text, NAME_LIMIT) for text in texts[:limit])
+
+
+def _bounded_state(state: State, seen: dict[State, State]) -> State:
+    if state not in seen:
+        seen[state] = State(
+            _text(state.text, TEXT_LIMIT),
+            _texts(state.tokens, TOKEN_LIMIT),
+            _text(state.history, TEXT_LIMIT),
+            _texts(state.history_tokens, TOKEN_LIMIT),
+            _text(state.place, NAME_LIMIT),
+        )
+    return seen[state]
+
+
+def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
+    return replace(
+        step,
+        state=_bounded_state(step.state, seen),
+        action=_text(step.action, NAME_LIMIT),
+        valid_actions=_texts(step.valid_actions, ACTION_LIMIT),
+        world_hash=_text(step.world_hash, NAME_LIMIT),
+        provenance=_text(step.provenance, NAME_LIMIT),
+    )
+
+
+def _state_key(state: State) -> tuple[str, tuple[str, ...], str]:
+    return (state.text, state.tokens, state.place)
+
+
+class _Pool:
+    """Distinct things in the order of their first use."""
+
+    def __init__(self) -> None:
+        self._indices: dict[Any, int] = {}
+
+    def index(self, item: Any) -> int:
+        return self._indices.setdefault(item, len(self._indices))
+
+    @property
+    def items(self) -> list[Any]:
+        return list(self._indices)

@@ -1,0 +1,366 @@
+"""All remembered steps of a scope in columns, and the retrieval over them.
+
+A row is a step; rows follow the order in which episodes were stored, so that a later row is a newer one.
+The texts of the states stay in the journal; a row knows where.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+from array import array
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.errors import BadFile
+from engine.memory.document import FORGOTTEN, check
+from engine.memory.index import Query, TokenSets
+from engine.memory.reader import Place
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+NOTHING = -1
+_COLUMNS = {
+    "state": "i", "history": "i", "next": "i", "action": "i", "text": "i", "pair": "i", "older": "i",
+    "episode": "i", "provenance": "H", "reward": "d", "env_reward": "d",
+}  # fmt: skip
+_GAMMAS = 4
+
+
+class Entries:
+    """The columns, the two indexes, and what groups equal rows.
+
+    Attributes:
+        states: Distinct token sets of states, final ones included.
+        histories: Distinct token sets of histories.
+        actions: Distinct actions by number.
+        uids: Episode row by uid.
+        live: Rows that were not forgotten.
+        first: Entry number of each episode's step 0, ascending.
+        start: Row of each episode's step 0; one more at the end.
+        numbers: Number of each episode within the scope.
+        doc_ids: Id of each episode's document.
+        done: 1 for each episode that the environment ended.
+        next_entry: Entry number that the next episode begins with.
+        next_number: Number of the next episode.
+    """
+
+    def __init__(self, next_entry: int = 0, next_number: int = 1) -> None:
+        self.states = TokenSets()
+        self.histories = TokenSets(searchable=False)
+        self.actions: list[str] = []
+        self.provenances: list[str] = []
+        self.uids: dict[str, int] = {}
+        self.live = 0
+        self.first = array("q")
+        self.start = array("q", [0])
+        self.numbers = array("q")
+        self.doc_ids = array("q")
+        self.done = array("b")
+        self.next_entry = next_entry
+        self.next_number = next_number
+        self.columns: dict[str, array[Any]] = {name: array(kind) for name, kind in _COLUMNS.items()}
+        self.text_offset = array("q")
+        self.text_length = array("i")
+        self.text_hash = array("q")
+        self._set_text = array("i")  # by state: the text last seen with it
+        self._pair_state = array("i")
+        self._pair_history = array("i")
+        self._pair_last = array("i")  # by pair: its newest row
+        self._first_pair = array("i")  # by state: its first pair
+        self._more_pairs: dict[int, array[int]] = {}  # by state: all its pairs, where there are several
+        self._action_numbers: dict[str, int] = {}
+        self._returns: dict[float, array[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self.columns["state"])
+
+    # --------------------------------------------------------------------------------------- adding
+
+    def add(self, doc_id: int, document: Mapping[str, Any], offset: int, line: bytes) -> None:
+        """Take an episode's document; `line`, at `offset` of the journal, holds it.
+
+        Raises:
+            BadFile: It is no episode, is known already, or is older than what came before.
+        """
+        check(document)
+        if document["uid"] in self.uids or document["first"] < self.next_entry:
+            raise BadFile(f"the episode {document['uid']} comes twice")
+        states = [self._add_state(kept["tokens"]) for kept in document["states"]]
+        histories = [self.histories.add(kept["tokens"]) for kept in document["histories"]]
+        texts = self._add_texts(document["states"], states, offset, line)
+        episode, steps, final = len(self.first), document["steps"], document["final"]
+        following = [states[step["state"]] for step in steps[1:]] + [states[final[0]]]
+        hidden = [step.get("provenance") == FORGOTTEN for step in steps[1:]] + [False]
+        add = {name: column.append for name, column in self.columns.items()}
+        for step, after, unknown in zip(steps, following, hidden, strict=True):
+            row = len(self)
+            provenance = step.get("provenance", "agent")
+            forgotten = provenance == FORGOTTEN
+            state, history = states[step["state"]], histories[step["history"]]
+            add["state"](NOTHING if forgotten else state)
+            add["history"](history)
+            add["next"](NOTHING if unknown else after)
+            add["action"](self._action(step["action"]))
+            add["text"](texts[step["state"]])
+            add["episode"](episode)
+            add["provenance"](self._provenance(provenance))
+            add["reward"](step["reward"])
+            add["env_reward"](step.get("env_reward", 0.0))
+            pair = NOTHING if forgotten else self._pair(state, history)
+            add["pair"](pair)
+            add["older"](NOTHING if forgotten else self._pair_last[pair])
+            if not forgotten:
+                self._pair_last[pair] = row
+                self.live += 1
+        self.uids[document["uid"]] = episode
+        self.first.append(document["first"])
+        self.start.append(len(self))
+        self.numbers.append(document["number"])
+        self.doc_ids.append(doc_id)
+        self.done.append(bool(document.get("done")))
+        self.next_entry = document["first"] + len(steps)
+        self.next_number = max(self.next_number, document["number"] + 1)
+
+    def _add_state(self, tokens: list[str]) -> int:
+        state = self.states.add(tokens)
+        while len(self._first_pair) < len(self.states):
+            self._first_pair.append(NOTHING)
+            self._set_text.append(NOTHING)
+        return state
+
+    def _add_texts(
+        self, kept: list[dict[str, Any]], states: list[int], offset: int, line: bytes
+    ) -> list[int]:
+        """Return the number of each state's text; only its place in the journal is kept."""
+        numbers, at = [], 0
+        for one, state in zip(kept, states, strict=True):
+            encoded = json.dumps(one["text"], ensure_ascii=False).encode("utf-8", "replace")
+            key = _text_hash(encoded)
+            last = self._set_text[state]
+            if last != NOTHING and self.text_hash[last] == key:
+                numbers.append(last)
+                continue
+            found = line.find(encoded, at)
+            at = max(found, at)
+            number = len(self.text_hash)
+            self.text_hash.append(key)
+            self.text_offset.append(offset + found if found >= 0 else NOTHING)
+            self.text_length.append(len(encoded))
+            self._set_text[state] = number
+            numbers.append(number)
+        return numbers
+
+    def _action(self, action: str) -> int:
+        number = self._action_numbers.setdefault(action, len(self.actions))
+        if number == len(self.actions):
+            self.actions.append(action)
+        return number
+
+    def _provenance(self, name: str) -> int:
+        if name not in self.provenances:
+            if len(self.provenances) == 1 << 16:
+                raise BadFile("a memory holds more than 65,536 sources")
+            self.provenances.append(name)
+        return self.provenances.index(name)
+
+    def _pair(self, state: int, history: int) -> int:
+        """Return the number of this combination of state and history."""
+        first = self._first_pair[state]
+        if first != NOTHING:
+            if self._pair_history[first] == history:
+                return first
+            more = self._more_pairs.get(state)
+            if more is not None:
+                numbers = np.frombuffer(more, np.int32)
+                same = np.flatnonzero(np.frombuffer(self._pair_history, np.int32)[numbers] == history)
+                if len(same):
+                    return int(numbers[same[0]])
+                del numbers, same
+        number = len(self._pair_state)
+        self._pair_state.append(state)
+        self._pair_history.append(history)
+        self._pair_last.append(NOTHING)
+        if first == NOTHING:
+            self._first_pair[state] = number
+        else:
+            self._more_pairs.setdefault(state, array("i", [first])).append(number)
+        return number
+
+    # ------------------------------------------------------------------------------------- retrieval
+
+    def nearest(
+        self, tokens: tuple[str, ...], history: tuple[str, ...], *, k: int, r: float, weight: float
+    ) -> list[tuple[int, float]]:
+        """Return at most k rows with (1-w) J(state) + w J(history) >= r, best first, newest first among equals.
+
+        Returns:
+            (row, similarity) each.
+        """
+        if k < 1 or not len(self._pair_state):
+            return []
+        query = self.states.query(tokens)
+        other = self.histories.query(history) if weight else None
+        least_state = (r - weight) / (1 - weight) - 1e-9 if weight < 1 else 0.0
+        if least_state >= 0.3:
+            states, similarity = self.states.similar(query, least_state)
+            pairs, scores = self._pairs_of(states, similarity)
+        else:
+            pairs = np.arange(len(self._pair_state), dtype=np.int32)
+            of = np.frombuffer(self._pair_state, np.int32)
+            scores = self.states.compare_all(query)[of]
+        if other is not None:
+            pairs, scores = self._with_history(pairs, scores, other, k=k, r=r, weight=weight)
+        keep = scores >= r
+        return self._newest(pairs[keep], scores[keep], k)
+
+    def _pairs_of(self, states: Ints, similarity: Floats) -> tuple[Ints, Floats]:
+        """Return all pairs of these states, each with its state's similarity."""
+        if not len(states):
+            return states, similarity
+        firsts = np.frombuffer(self._first_pair, np.int32)[states]
+        several = [
+            (place, more)
+            for place, state in enumerate(states.tolist())
+            if (more := self._more_pairs.get(state)) is not None
+        ]
+        used = firsts != NOTHING
+        used[[place for place, _ in several]] = False
+        pairs = [firsts[used], *(np.frombuffer(more, np.int32) for _, more in several)]
+        scores = [similarity[used], *(np.full(len(more), similarity[place]) for place, more in several)]
+        return np.concatenate(pairs), np.concatenate(scores)
+
+    def _with_history(
+        self, pairs: Ints, similarity: Floats, query: Query, *, k: int, r: float, weight: float
+    ) -> tuple[Ints, Floats]:
+        """Return those pairs that can be among the best k above r, with their whole scores."""
+        of = np.frombuffer(self._pair_history, np.int32)[pairs]
+        state_part = (1 - weight) * similarity
+        sizes = self.histories.sizes(of)
+        total = sizes + query.size
+        apart = np.minimum(self.histories.least_differences(query, of), total)
+        # |q ^ s| >= h leaves at most (total - h) / 2 in common: J <= (total - h) / (total + h).
+        bound = state_part + weight * np.divide(
+            total - apart, total + apart, out=np.ones(len(of)), where=total > 0
+        )
+        bound += 1e-9
+        possible = np.flatnonzero(bound >= r)
+        if len(possible) > 4 * k + 64:
+            # The k-th best of the most promising ones bars what cannot reach it.
+            promising = possible[np.argpartition(bound[possible], -(k + 32))[-(k + 32) :]]
+            scores = state_part[promising] + weight * self.histories.compare(query, of[promising])
+            kth = np.partition(scores, -k)[-k]
+            possible = possible[bound[possible] >= kth]
+        numbers, where = np.unique(of[possible], return_inverse=True)
+        history_part = self.histories.compare(query, numbers)[where]
+        return pairs[possible], state_part[possible] + weight * history_part
+
+    def _newest(self, pairs: Ints, scores: Floats, k: int) -> list[tuple[int, float]]:
+        if not len(pairs):
+            return []
+        last = np.frombuffer(self._pair_last, np.int32)[pairs]
+        if len(pairs) > 4 * k:
+            keep = scores >= np.partition(scores, -k)[-k]
+            last, scores = last[keep], scores[keep]
+        # The best k pairs hold the best k rows: a row of any other pair has k better or newer ones before it.
+        order = np.lexsort((last, scores))[::-1][:k]
+        older = self.columns["older"]
+        found = []
+        for row, score in zip(last[order].tolist(), scores[order].tolist(), strict=True):
+            for _ in range(k):
+                if row == NOTHING:
+                    break
+                found.append((row, score))
+                row = older[row]
+        found.sort(key=lambda hit: (-hit[1], -hit[0]))
+        return found[:k]
+
+    # --------------------------------------------------------------------------------------- looking
+
+    def read_text(self, number: int, read: Callable[[Place], bytes]) -> str | None:
+        """Return a text by number from where it lies in the journal; None if it is not there any more."""
+        offset = self.text_offset[number]
+        if offset == NOTHING:
+            return None
+        encoded = read(Place(offset, self.text_length[number]))
+        if _text_hash(encoded) != self.text_hash[number]:
+            return None
+        text = json.loads(encoded)
+        return text if isinstance(text, str) else None
+
+    def row(self, entry: int) -> int | None:
+        """Return the row of an entry number, None if there is none."""
+        episode = bisect.bisect_right(self.first, entry) - 1
+        if episode < 0:
+            return None
+        row = self.start[episode] + entry - self.first[episode]
+        return row if row < self.start[episode + 1] else None
+
+    def entry(self, row: int) -> int:
+        """Return the entry number of a row."""
+        episode = self.columns["episode"][row]
+        return int(self.first[episode] + row - self.start[episode])
+
+    def step(self, row: int) -> int:
+        """Return the step of a row within its episode."""
+        return row - int(self.start[self.columns["episode"][row]])
+
+    def column(self, name: str, since: int = 0) -> NDArray[Any]:
+        """Return a copy of a column from row `since` on."""
+        column = self.columns[name][since:]
+        return np.frombuffer(column, column.typecode) if column else np.zeros(0, column.typecode)
+
+    def returns(self, gamma: float) -> array[Any]:
+        """Return G of every row for the discount `gamma`; kept for the last few discounts asked."""
+        known = self._returns.pop(gamma, None)
+        if known is None:
+            known = array("d")
+            while len(self._returns) >= _GAMMAS:
+                self._returns.pop(next(iter(self._returns)))
+        self._returns[gamma] = known
+        if len(known) < len(self):
+            known.frombytes(self._new_returns(gamma, len(known)).tobytes())
+        return known
+
+    def _new_returns(self, gamma: float, since: int) -> Floats:
+        """Return G of the rows from `since` on, where an episode begins.
+
+        All episodes at once, from their last step backwards: G_t = r_t + gamma G_{t+1} (Eq. 3).
+        """
+        g = np.array(self.columns["reward"][since:], np.float64)
+        episode = bisect.bisect_left(self.start, since)
+        starts = np.array(self.start[episode:], np.int64) - since
+        lengths = np.diff(starts)
+        order = np.argsort(-lengths, kind="stable")
+        last, lengths = starts[1:][order] - 1, lengths[order]
+        for back in range(1, int(lengths.max(initial=0))):
+            at = last[: int(np.searchsorted(-lengths, -back, side="left"))] - back
+            g[at] += gamma * g[at + 1]
+        return g
+
+    def nbytes(self) -> int:
+        """Return the bytes that all this takes in memory, without the cached returns."""
+        import sys
+
+        small = (
+            self.first, self.start, self.numbers, self.doc_ids, self.done, self.text_offset,
+            self.text_length, self.text_hash, self._set_text, self._pair_state, self._pair_history,
+            self._pair_last, self._first_pair,
+        )  # fmt: skip
+        held = sum(map(sys.getsizeof, (*self.columns.values(), *small, *self._more_pairs.values())))
+        names = sys.getsizeof(self._more_pairs) + 28 * len(self._more_pairs) + sys.getsizeof(self.uids)
+        names += sum(map(sys.getsizeof, self.uids)) + 28 * len(self.uids)
+        names += sys.getsizeof(self._action_numbers) + 28 * len(self.actions) + sys.getsizeof(self.actions)
+        names += sum(map(sys.getsizeof, self.actions))
+        return held + names + self.states.nbytes() + self.histories.nbytes()
+
+
+def _text_hash(encoded: bytes) -> int:
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little", signed=True)

@@ -1,0 +1,153 @@
+"""The few things memory does with files: private, never through links, safely on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from engine.errors import StorageError
+
+LOCK_WAIT_S = 30.0
+_BLOCK = 4 << 20
+
+
+class FileLock:
+    """An exclusive lock that several processes share (flock; local disks only)."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = -1
+
+    def acquire(self, wait_s: float = LOCK_WAIT_S) -> None:
+        """Wait for the lock.
+
+        Raises:
+            StorageError: Another process held it all the time.
+            OSError: The lock file cannot be made.
+        """
+        if self._fd < 0:
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(self._path, flags, 0o600)
+        deadline, pause = time.monotonic() + wait_s, 0.0005
+        while True:
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StorageError(
+                        f"another program has been writing to {self._path.parent} for {wait_s:.0f} s; "
+                        "close it and try again; nothing stored before is lost"
+                    ) from None
+                time.sleep(pause)
+                pause = min(pause * 1.5, 0.01)
+
+    def release(self) -> None:
+        """Let others in."""
+        if self._fd >= 0:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Give the file back; safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, replace: bool = False) -> Iterator[int]:
+    """Yield the descriptor of a new file of mode 0600; unless `replace`, it must not be there yet."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_TRUNC if replace else os.O_EXCL)
+    fd = os.open(path, flags, 0o600)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def write_lines(fd: int, lines: Iterable[bytes]) -> None:
+    """Write many small pieces in few large writes."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size >= _BLOCK:
+            write_all(fd, b"".join(held))
+            held, size = [], 0
+    write_all(fd, b"".join(held))
+
+
+def replace_file(path: Path, lines: Iterable[bytes], *, keep_as: Path | None = None) -> None:
+    """Put a new file in the place of `path`, all of it or nothing; `keep_as` gets the old one.
+
+    Raises:
+        OSError: It could not be written; the old one is untouched.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with new_file(partial, replace=True) as fd:
+            write_lines(fd, lines)
+            os.fsync(fd)
+        if keep_as is not None and not keep_as.exists():
+            os.link(path, keep_as)
+        os.replace(partial, path)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    sync_folder(path.parent)
+
+
+def append_durably(path: Path, end: int, data: bytes) -> None:
+    """Append `data` to a file of `end` bytes; on any failure the file is cut back to `end`.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, end)
+            os.fsync(fd)
+        raise
+    finally:
+        os.close(fd)
+
+
+def cut(path: Path, end: int, aside: Path | None) -> None:
+    """Cut a file to `end` bytes; what follows is first copied to `aside`, if one is given."""
+    if aside is not None:
+        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            with new_file(aside, replace=True) as fd:
+                at = end
+                while block := os.pread(source, _BLOCK, at):
+                    write_all(fd, block)
+                    at += len(block)
+                os.fsync(fd)
+        finally:
+            os.close(source)
+    os.truncate(path, end)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's own entries (new and renamed files) onto the disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

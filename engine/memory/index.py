@@ -1,0 +1,365 @@
+"""Exact Jaccard similarity over distinct token sets: every set with J >= t, or J with all of them.
+
+    J(q, s) = |q & s| / |q | s|, and 1 for two empty sets
+
+Two filters find the few sets worth counting; neither can miss one.
+
+- Sketch: bit i of a set's 64-bit sketch is the parity of its tokens with number = i (mod 64). Sketches that
+  differ in h bits come from sets that differ in h tokens or more, and J >= t allows at most
+  |q| (1 - t) / t differing tokens.
+- Prefix: J >= t asks for o = ceil(t |q|) common tokens, so among any |q| - o + 1 tokens of q there is a
+  common one. The rarest are taken, and only the sets that hold them are looked at (Chaudhuri et al.,
+  "A primitive operator for similarity joins", ICDE 2006).
+
+What passes is counted exactly, token by token.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+_SLACK = 1e-9
+"""Keeps rounding from turning a bound that is met exactly into one that is missed."""
+_SCAN_BLOCK = 1 << 15
+"""Sketches compared at a time, so that they stay in the processor's cache."""
+
+
+class TokenSets:
+    """Distinct sets of tokens, numbered from 0 in the order they came.
+
+    Args:
+        searchable: Keep posting lists; without them `similar` scans all sketches.
+    """
+
+    def __init__(self, *, searchable: bool = True) -> None:
+        self._vocabulary: dict[str, int] = {}
+        self._postings: list[array[int]] | None = [] if searchable else None
+        self._flat = array("i")
+        self._offsets = array("q", [0])
+        self._sizes = array("i")
+        self._sketches = array("Q")
+        self._known = _Hashes()
+        self._mask = np.zeros(0, np.uint8)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def add(self, tokens: Sequence[str]) -> int:
+        """Return the number of the set of these tokens; a new one is taken in."""
+        vocabulary, postings = self._vocabulary, self._postings
+        ids = sorted({vocabulary.setdefault(token, len(vocabulary)) for token in tokens})
+        content = array("i", ids)
+        key = _hash(content)
+        known = self._known.get(key)
+        if known is not None and self._content(known) == content:
+            return known
+        number = len(self._sizes)
+        sketch = 0
+        for token in ids:
+            sketch ^= 1 << (token & 63)
+        if postings is not None:
+            while len(postings) < len(vocabulary):
+                postings.append(array("i"))
+            for token in ids:
+                postings[token].append(number)
+        self._flat.extend(content)
+        self._offsets.append(len(self._flat))
+        self._sizes.append(len(ids))
+        self._sketches.append(sketch)
+        if known is None:
+            self._known.put(key, number)
+        return number
+
+    def find(self, tokens: Sequence[str]) -> int | None:
+        """Return the number of the set of exactly these tokens, None if it never came."""
+        query = self.query(tokens)
+        if query.unknown:
+            return None
+        content = array("i", sorted(query.list))
+        known = self._known.get(_hash(content))
+        return known if known is not None and self._content(known) == content else None
+
+    def tokens(self, number: int) -> tuple[str, ...]:
+        """Return the tokens of a set, sorted. Slow: it turns the vocabulary around."""
+        wanted = set(self._content(number))
+        return tuple(sorted(token for token, i in self._vocabulary.items() if i in wanted))
+
+    def query(self, tokens: Sequence[str]) -> Query:
+        """Return the tokens as something to compare sets with."""
+        distinct = set(tokens)
+        get = self._vocabulary.get
+        ids = [number for token in distinct if (number := get(token)) is not None]
+        return Query(np.array(ids, np.int32), len(distinct), ids)
+
+    def similar(self, query: Query, t: float) -> tuple[Ints, Floats]:
+        """Return the numbers of all sets with J >= t, and their J. t must be above 0.
+
+        The order is not defined.
+        """
+        candidates = self._candidates(query, t)
+        similarity = self.compare(query, candidates)
+        keep = similarity >= t
+        return candidates[keep], similarity[keep]
+
+    def compare(self, query: Query, numbers: Ints) -> Floats:
+        """Return J of the query with each of these sets."""
+        sizes = np.frombuffer(self._sizes, np.int32)[numbers] if len(numbers) else np.zeros(0, np.int32)
+        common = self._common(query, numbers, sizes)
+        return _jaccard(common, sizes, query.size)
+
+    def compare_all(self, query: Query) -> Floats:
+        """Return J of the query with every set, in the order of their numbers."""
+        count = len(self)
+        if not count:
+            return np.zeros(0)
+        sizes = np.frombuffer(self._sizes, np.int32)
+        postings = self._postings
+        if postings is None or sum(len(postings[i]) for i in query.list) * 2 > len(self._flat):
+            return _jaccard(self._common(query, None, sizes), sizes, query.size)
+        common = np.zeros(count, np.int32)
+        for token in query.list:
+            common[np.frombuffer(postings[token], np.int32)] += 1
+        return _jaccard(common, sizes, query.size)
+
+    def sizes(self, numbers: Ints) -> Ints:
+        """Return how many tokens each of these sets has."""
+        if not len(numbers):
+            return np.zeros(0, np.int32)
+        sizes: Ints = np.frombuffer(self._sizes, np.int32)[numbers]
+        return sizes
+
+    def least_differences(self, query: Query, numbers: Ints) -> Ints:
+        """Return for each set a number of tokens in which it surely differs from the query."""
+        if not len(numbers):
+            return np.zeros(0, np.int32)
+        sketches = np.frombuffer(self._sketches, np.uint64)[numbers]
+        least: Ints = np.bitwise_count(sketches ^ query.sketch).astype(np.int32) + np.int32(query.unknown)
+        return least
+
+    def nbytes(self) -> int:
+        """Return the bytes that the sets take in memory, Python's own objects included."""
+        arrays = (self._flat, self._offsets, self._sizes, self._sketches, *(self._postings or ()))
+        held = sum(sys.getsizeof(part) for part in arrays) + sys.getsizeof(self._postings)
+        words = sys.getsizeof(self._vocabulary) + sum(map(sys.getsizeof, self._vocabulary))
+        return held + words + 28 * len(self._vocabulary) + self._known.nbytes() + self._mask.nbytes
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _content(self, number: int) -> array[int]:
+        return self._flat[self._offsets[number] : self._offsets[number + 1]]
+
+    def _candidates(self, query: Query, t: float) -> Ints:
+        """Return a superset of the sets with J >= t, without doubles."""
+        count = len(self)
+        if not count or not query.size:
+            return np.arange(count, dtype=np.int32)
+        most = math.floor(query.size * (1 - t) / t + _SLACK) - query.unknown
+        if most < 0:
+            return np.zeros(0, np.int32)
+        lists = self._prefix(query, t)
+        if lists is not None and 4 * sum(map(len, lists)) < count:
+            if not lists:
+                return np.zeros(0, np.int32)
+            numbers = np.concatenate([np.frombuffer(one, np.int32) for one in lists])
+            sketches = np.frombuffer(self._sketches, np.uint64)[numbers]
+            near = numbers[np.bitwise_count(sketches ^ query.sketch) <= most]
+            return np.unique(near) if len(lists) > 1 else near
+        return self._scan(query.sketch, most)
+
+    def _prefix(self, query: Query, t: float) -> list[array[int]] | None:
+        """Return posting lists of which every set with J >= t is in one; the empty ones left out."""
+        if self._postings is None:
+            return None
+        enough = math.ceil(t * query.size - _SLACK)
+        # Tokens that nobody ever saw are the rarest of all; they use up places without costing anything.
+        places = query.size - enough + 1 - query.unknown
+        lists = sorted((self._postings[token] for token in query.list), key=len)
+        return [one for one in lists[: max(places, 0)] if one]
+
+    def _scan(self, sketch: np.uint64, most: int) -> Ints:
+        sketches = np.frombuffer(self._sketches, np.uint64)
+        found = []
+        for start in range(0, len(sketches), _SCAN_BLOCK):
+            differing = np.bitwise_count(sketches[start : start + _SCAN_BLOCK] ^ sketch)
+            near = np.flatnonzero(differing <= most)
+            if len(near):
+                found.append(near + start)
+        return (np.concatenate(found) if found else np.zeros(0, np.int64)).astype(np.int32)
+
+    def _common(self, query: Query, numbers: Ints | None, sizes: Ints) -> Ints:
+        """Return how many tokens each set shares with the query."""
+        if not len(sizes):
+            return np.zeros(0, np.int32)
+        if len(self._mask) < len(self._vocabulary):
+            self._mask = np.zeros(len(self._vocabulary) * 5 // 4 + 64, np.uint8)
+        mask, flat = self._mask, np.frombuffer(self._flat, np.int32) if self._flat else np.zeros(0, np.int32)
+        offsets = np.frombuffer(self._offsets, np.int64)
+        filled = sizes > 0
+        common: Ints
+        if not filled.all():
+            common = np.zeros(len(sizes), np.int32)
+            chosen = np.flatnonzero(filled) if numbers is None else numbers[filled]
+            common[filled] = self._common(query, chosen.astype(np.int32), sizes[filled])
+            return common
+        mask[query.ids] = 1
+        try:
+            if numbers is None:
+                hits, starts = mask[flat], offsets[:-1]
+            else:
+                ends = np.cumsum(sizes)
+                starts = ends - sizes
+                places = np.arange(ends[-1]) + np.repeat(offsets[numbers] - starts, sizes)
+                hits = mask[flat[places]]
+            common = np.add.reduceat(hits, starts, dtype=np.int32)
+            return common
+        finally:
+            mask[query.ids] = 0
+
+    # ------------------------------------------------------------------------------------ snapshots
+
+    def dump(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays."""
+        postings = self._postings or []
+        return {
+            f"{prefix}_flat": np.array(self._flat, np.int32),
+            f"{prefix}_sizes": np.array(self._sizes, np.int32),
+            f"{prefix}_sketches": np.array(self._sketches, np.uint64),
+            f"{prefix}_words": pack_texts(list(self._vocabulary)),
+            f"{prefix}_posted": np.array([len(one) for one in postings], np.int64),
+            f"{prefix}_postings": np.frombuffer(b"".join(one.tobytes() for one in postings), np.int32),
+            **self._known.dump(prefix),
+        }
+
+    def restore(self, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `dump` returned."""
+        sizes = arrays[f"{prefix}_sizes"]
+        self._vocabulary = {word: i for i, word in enumerate(unpack_texts(arrays[f"{prefix}_words"]))}
+        self._flat = _array("i", arrays[f"{prefix}_flat"])
+        self._sizes = _array("i", sizes)
+        self._offsets = _array("q", np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        self._sketches = _array("Q", arrays[f"{prefix}_sketches"])
+        self._known.restore(prefix, arrays)
+        if self._postings is not None:
+            data = np.ascontiguousarray(arrays[f"{prefix}_postings"], np.int32).view(np.uint8).data
+            ends = (np.cumsum(arrays[f"{prefix}_posted"]) * 4).tolist()
+            self._postings = []
+            for start, end in zip([0, *ends], ends, strict=False):
+                one = array("i")
+                one.frombytes(data[start:end])
+                self._postings.append(one)
+
+
+class Query:
+    """A token set to compare with.
+
+    Attributes:
+        ids: Numbers of its tokens that are known, int32.
+        size: Number of its tokens, unknown ones included.
+        list: `ids` as a list.
+        unknown: Tokens that no set holds.
+        sketch: Of the known tokens.
+    """
+
+    __slots__ = ("ids", "list", "size", "sketch", "unknown")
+
+    def __init__(self, ids: Ints, size: int, as_list: list[int]) -> None:
+        self.ids = ids
+        self.size = size
+        self.list = as_list
+        self.unknown = size - len(as_list)
+        sketch = 0
+        for token in as_list:
+            sketch ^= 1 << (token & 63)
+        self.sketch = np.uint64(sketch)
+
+
+class _Hashes:
+    """From a 64-bit hash to a number: sorted arrays for the many, a dict for the latest."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.int64)
+        self._numbers = np.zeros(0, np.int32)
+        self._latest: dict[int, int] = {}
+
+    def get(self, key: int) -> int | None:
+        found = self._latest.get(key)
+        if found is None and len(self._keys):
+            place = int(self._keys.searchsorted(key))
+            if place < len(self._keys) and self._keys[place] == key:
+                return int(self._numbers[place])
+        return found
+
+    def put(self, key: int, number: int) -> None:
+        self._latest[key] = number
+        if len(self._latest) > max(1 << 16, len(self._keys) // 4):
+            self._merge()
+
+    def _merge(self) -> None:
+        keys = np.concatenate([self._keys, np.fromiter(self._latest, np.int64, len(self._latest))])
+        numbers = np.fromiter(self._latest.values(), np.int32, len(self._latest))
+        numbers = np.concatenate([self._numbers, numbers])
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._numbers = keys[order], numbers[order]
+        self._latest = {}
+
+    def nbytes(self) -> int:
+        """Return the bytes taken in memory."""
+        return self._keys.nbytes + self._numbers.nbytes + 110 * len(self._latest)
+
+    def dump(self, prefix: str) -> dict[str, NDArray[Any]]:
+        self._merge()
+        return {f"{prefix}_keys": self._keys, f"{prefix}_numbers": self._numbers}
+
+    def restore(self, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._keys = np.array(arrays[f"{prefix}_keys"], np.int64)
+        self._numbers = np.array(arrays[f"{prefix}_numbers"], np.int32)
+        self._latest = {}
+
+
+def pack_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Return texts as bytes: JSON, so that any character may be in them."""
+    import json
+
+    return np.frombuffer(json.dumps(list(texts)).encode(), np.uint8)
+
+
+def unpack_texts(packed: NDArray[np.uint8]) -> list[str]:
+    """Return the texts of `pack_texts`."""
+    import json
+
+    texts = json.loads(packed.tobytes())
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("not a list of texts")
+    return texts
+
+
+def _hash(content: array[int]) -> int:
+    return int.from_bytes(blake2b(content.tobytes(), digest_size=8).digest(), "little", signed=True)
+
+
+def _array(kind: str, values: NDArray[Any]) -> array[Any]:
+    made: array[Any] = array(kind)
+    made.frombytes(np.ascontiguousarray(values, np.dtype(kind)).tobytes())
+    return made
+
+
+def _jaccard(common: Ints, sizes: Ints, size: int) -> Floats:
+    union = sizes + size - common
+    if not size:
+        same: Floats = (union == 0).astype(np.float64)
+        return same
+    similarity: Floats = common / union
+    return similarity

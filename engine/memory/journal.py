@@ -1,0 +1,285 @@
+"""An append-only file of documents that several processes share: locking, appends, atomic rewrites.
+
+The first line is a header; each further line holds documents of one table, all of them or none. Writers
+hold an exclusive lock (`lock` beside the file; local disks only), read what others added, append with one
+write and fsync, or put a rewritten file in its place. Readers need no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadFile, StorageError
+from engine.memory import files, frame
+from engine.memory.reader import FORMAT, Document, Listener, Place, Reader, Resume, Schema
+
+LINE_LIMIT = 64 << 20
+"""Longest line that is written, in bytes."""
+
+Changes = Mapping[str, Mapping[int, Document | None]]
+"""By table and id: the new document, or None to remove it."""
+
+
+class Journal:
+    """One journal file.
+
+    Args:
+        path: The file, in a folder that exists. Made by the first append.
+        listener: Is told of every document.
+        about: Kept in the header of a new file.
+        notice: Called with a sentence when something was recovered.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        listener: Listener | None = None,
+        *,
+        about: Mapping[str, Any] | None = None,
+        schema: Schema | None = None,
+        notice: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._schema = schema or Schema()
+        self._reader = Reader(path, listener, self._schema, notice)
+        self._listener = listener
+        self._about = dict(about or {})
+        self._notice = notice
+        self._clock = clock
+        self._file_lock = files.FileLock(path.with_name("lock"))
+        self._depth = 0
+
+    @property
+    def reader(self) -> Reader:
+        """The read side."""
+        return self._reader
+
+    def open(self, resume: Resume = lambda header: None) -> None:
+        """Read the file; mend its end after a crash, where it can be written to.
+
+        Args:
+            resume: Returns, for a header, how far the listener already knows the file, or None.
+
+        Raises:
+            BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
+        """
+        with self.lock:
+            self._reader.load(resume)
+            if self._reader.exists and self._reader.tail(1):
+                try:
+                    with self.writing():
+                        pass
+                except StorageError:
+                    self._reader.read_on(final=True)
+
+    def refresh(self) -> bool:
+        """Read what others added or changed; return whether there was anything. Costs one stat."""
+        with self.lock:
+            return self._reader.refresh(final=self._depth > 0)
+
+    def ids(self, table: str) -> list[int]:
+        """Return the ids of a table's documents in the order of the file."""
+        with self.lock:
+            return list(self._reader.position.places.get(table, ()))
+
+    def document(self, table: str, doc_id: int) -> Document | None:
+        """Return one document, read from the file; None if there is none."""
+        with self.lock:
+            return self._reader.document(table, doc_id)
+
+    def next_id(self, table: str) -> int:
+        """Return the id the next document of a table gets; ids are never used twice."""
+        return self._reader.position.next_ids.get(table, 1)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock, with everything read that others wrote. Reentrant.
+
+        Raises:
+            StorageError: The folder cannot be written to, or another program holds the lock for long.
+        """
+        with self.lock:
+            if self._depth == 0:
+                try:
+                    self._file_lock.acquire()
+                except OSError as error:
+                    raise self._failed(error) from None
+            self._depth += 1
+            try:
+                if self._depth == 1:
+                    self._prepare()
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._file_lock.release()
+
+    def append(self, table: str, documents: Mapping[int, Document]) -> None:
+        """Add documents, all of them or none; on return they are on the disk.
+
+        Raises:
+            StorageError: They could not be written; the file is as before.
+            BadFile: They cannot be written as JSON.
+        """
+        line = frame.encode(_payload(table, documents))
+        if len(line) > LINE_LIMIT:
+            raise StorageError(
+                f"an episode of {len(line) >> 20} MB is more than memory takes ({LINE_LIMIT >> 20} MB)"
+            )
+        with self.writing():
+            if not self._reader.exists:
+                self._create()
+            end = self._reader.position.offset
+            try:
+                files.append_durably(self.path, end, line)
+            except OSError as error:
+                raise self._failed(error) from None
+            self._reader.position.offset = end + len(line)
+            self._reader.apply(table, documents, Place(end, len(line) - 1), line[:-1])
+            self._reader.look()
+
+    def rewrite(self, changes: Changes) -> None:
+        """Replace the file by one with `changes`; without any, it is only written anew.
+
+        Raises:
+            StorageError: It could not be written; the file is as before.
+        """
+        with self.writing():
+            if not self._reader.exists:
+                self._create()
+            keep_as = None
+            if self._reader.damaged:  # what could not be mended is not thrown away
+                keep_as = self.path.with_name(f"damaged-{self._reader.position.generation}.bak")
+            self._replace(changes, keep_as)
+
+    def close(self) -> None:
+        """Give the files back; safe to call twice."""
+        with self.lock:
+            self._reader.close_file()
+            self._file_lock.close()
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _prepare(self) -> None:
+        """With the lock just taken: clean up after crashes, read what others wrote, migrate."""
+        for left in self.path.parent.glob(f"{self.path.name}.*.part"):
+            with contextlib.suppress(OSError):
+                left.unlink()
+        self._reader.refresh(final=True)
+        if self._reader.exists:
+            self._reader.read_on(final=True)
+            self._mend_end()
+            version = self._reader.header["schema"]
+            if version < self._schema.version:
+                backup = self.path.with_name(f"{self.path.stem}.schema{version}.bak")
+                self._replace({}, backup)
+                self._notice(
+                    f"{self.path} was brought from schema {version} to {self._schema.version}; the old file "
+                    f"is kept as {backup.name}"
+                )
+
+    def _mend_end(self) -> None:
+        """Complete or set aside what a crash left after the last whole line."""
+        tail = self._reader.tail(LINE_LIMIT + 1)
+        if not tail:
+            return
+        whole = [p.payload for p in frame.mend(tail) if self._reader.documents(p.payload) is not None]
+        position = self._reader.position
+        aside = self.path.with_name(f"torn-{position.generation}-{position.offset}.bin")
+        try:
+            files.cut(self.path, position.offset, None if whole else aside)
+            if whole:
+                lines = b"".join(frame.encode(payload) for payload in whole)
+                files.append_durably(self.path, position.offset, lines)
+        except OSError as error:
+            raise self._failed(error) from None
+        self._reader.look()
+        if whole:
+            self._reader.read_on(final=True)
+            self._notice(f"the last line of {self.path} was incomplete and could be mended; nothing is lost")
+        else:
+            self._notice(
+                f"an unfinished write of {len(tail)} bytes at the end of {self.path} was set aside as "
+                f"{aside.name}; every episode that had been stored is there"
+            )
+
+    def _create(self) -> None:
+        try:
+            files.replace_file(self.path, [self._new_header({})])
+        except OSError as error:
+            raise self._failed(error) from None
+        self._reader.load()
+
+    def _replace(self, changes: Changes, keep_as: Path | None) -> None:
+        try:
+            files.replace_file(self.path, self._new_lines(changes), keep_as=keep_as)
+        except OSError as error:
+            raise self._failed(error) from None
+        self._reader.load()
+
+    def _new_header(self, next_ids: Mapping[str, int]) -> bytes:
+        header = self._reader.header
+        about = dict(self._listener.about()) if self._listener is not None else {}
+        fields = {
+            "format": FORMAT,
+            "schema": self._schema.version,
+            "generation": secrets.token_hex(8),
+            "created": header.get("created", round(self._clock(), 3)),
+            "next_ids": dict(next_ids),
+            "about": {**self._about, **header.get("about", {}), **about},
+        }
+        return frame.encode(_json(fields))
+
+    def _new_lines(self, changes: Changes) -> Iterator[bytes]:
+        """Yield the lines of the rewritten file, a document each; unchanged ones are copied."""
+        reader = self._reader
+        next_ids = dict(reader.position.next_ids)
+        for table, changed in changes.items():
+            next_ids[table] = max([next_ids.get(table, 1), *(doc_id + 1 for doc_id in changed)])
+        yield self._new_header(next_ids)
+        current = reader.header["schema"] == self._schema.version
+        for table in dict.fromkeys([*reader.position.places, *changes]):
+            places, changed = reader.position.places.get(table, {}), changes.get(table, {})
+            sharing = Counter(place.offset for place in places.values())
+            for doc_id in sorted(places.keys() | changed.keys()):
+                if doc_id in changed:
+                    document = changed[doc_id]
+                else:
+                    line = reader.read(places[doc_id])
+                    alone = sharing[places[doc_id].offset] == 1
+                    if current and alone and frame.decode(line) is not None:
+                        yield line + b"\n"
+                        continue
+                    document = reader.document(table, doc_id)
+                if document is not None:
+                    yield frame.encode(_payload(table, {doc_id: document}))
+
+    def _failed(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"cannot write to {self.path.parent}: {error.strerror or error}; nothing stored before is lost. "
+            "Free some space, or choose another folder with --saves DIR"
+        )
+
+
+def _json(data: Any) -> bytes:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def _payload(table: str, documents: Mapping[int, Document]) -> bytes:
+    try:
+        return _json({"table": table, "put": documents})
+    except (TypeError, ValueError) as error:
+        raise BadFile(f"this cannot be stored: {error}") from None

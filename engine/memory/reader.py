@@ -1,0 +1,365 @@
+"""The read side of a journal: header, lines, damage, and what others have added. Never changes the file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from engine.errors import BadFile, StorageError
+from engine.memory import frame
+
+FORMAT = "jitrl-journal"
+_BLOCK = 4 << 20
+_HEADER_LIMIT = 1 << 16
+
+Document = dict[str, Any]
+Migration = Callable[[str, Document], Document]
+Resume = Callable[[Mapping[str, Any]], "Position | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What the documents of a journal look like.
+
+    Attributes:
+        version: The version this program writes.
+        migrations: From a version, the step to the next one: (table, document) -> document.
+    """
+
+    version: int = 1
+    migrations: Mapping[int, Migration] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line is: its first byte and its length without the newline."""
+
+    offset: int
+    length: int
+
+
+class Listener(Protocol):
+    """Is told of every document in the order of the file; holds whatever it makes of them."""
+
+    def reset(self, about: Mapping[str, Any]) -> None:
+        """Forget everything: the file is read anew; `about` is what its header remembers."""
+        ...
+
+    def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
+        """Take a new document; `line` is the whole line that holds it."""
+        ...
+
+    def about(self) -> Mapping[str, Any]:
+        """Return what a rewritten header is to remember besides the documents."""
+        ...
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a journal has been read, and where its documents are; what a snapshot keeps."""
+
+    generation: str = ""
+    offset: int = 0
+    places: dict[str, dict[int, Place]] = field(default_factory=dict)
+    next_ids: dict[str, int] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads one journal file.
+
+    Args:
+        notice: Called with a sentence when something was mended or left out.
+
+    Attributes:
+        header: Of the file as it is, {} while there is none.
+        damaged: Stretches that could not be mended.
+    """
+
+    def __init__(
+        self, path: Path, listener: Listener | None, schema: Schema, notice: Callable[[str], None]
+    ) -> None:
+        self.path = path
+        self.header: dict[str, Any] = {}
+        self.damaged = 0
+        self.position = Position()
+        self._listener = listener
+        self._schema = schema
+        self._notice = notice
+        self._fd = -1
+        self._seen = (-1, -1)  # size and time of change at the last look
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file, as of the last look."""
+        return self._fd >= 0
+
+    def load(self, resume: Resume = lambda header: None) -> None:
+        """Read the file from its beginning, or from where `resume` says that the listener knows it.
+
+        Raises:
+            BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
+            StorageError: It cannot be opened.
+        """
+        self.forget()
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
+        try:
+            if os.fstat(fd).st_size == 0:  # made, but never written: nothing to lose
+                os.close(fd)
+                return
+            self.header, start = self._read_header(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+        known = resume(self.header)
+        if known is not None and self._continues(known):
+            self.position = known
+        else:
+            if self._listener is not None:
+                about = self.header.get("about")
+                self._listener.reset(about if isinstance(about, dict) else {})
+            ids = self.header.get("next_ids", {})
+            self.position = Position(
+                generation=str(self.header.get("generation", "")),
+                offset=start,
+                next_ids={str(name): int(value) for name, value in ids.items()},
+            )
+        self.look()
+        self.read_on(final=False)
+
+    def refresh(self, *, final: bool = False) -> bool:
+        """Read what was added or changed since; return whether there was anything. Costs one stat.
+
+        Args:
+            final: Nobody is writing now: what is damaged at the end stays so.
+        """
+        try:
+            now = os.stat(self.path)
+        except FileNotFoundError:
+            if self._fd < 0:
+                return False
+            self.forget()
+            return True
+        if self._fd < 0 or not os.path.samestat(now, os.fstat(self._fd)):
+            self.load()
+            return self._fd >= 0
+        if (now.st_size, now.st_mtime_ns) == self._seen:
+            return False
+        if now.st_size < self.position.offset:
+            self.load()
+            return True
+        self._seen = (now.st_size, now.st_mtime_ns)
+        return self.read_on(final=final)
+
+    def document(self, table: str, doc_id: int) -> Document | None:
+        """Return one document, read from the file, None if there is none.
+
+        Raises:
+            BadFile: Its line has been damaged beyond mending since it was first read.
+        """
+        place = self.position.places.get(table, {}).get(doc_id)
+        if place is None:
+            return None
+        found = self.parse(self.read(place))
+        if found is None or doc_id not in found[1]:
+            raise BadFile(
+                f"document {doc_id} of {self.path} has been damaged on the disk; "
+                "`jitrl memory verify` looks at all of them"
+            )
+        return found[1][doc_id]
+
+    def read(self, place: Place) -> bytes:
+        """Return some bytes of the file as it was when it was opened."""
+        return os.pread(self._fd, place.length, place.offset)
+
+    def parse(self, line: bytes) -> tuple[str, dict[int, Document]] | None:
+        """Return table and documents of a line, a flipped bit mended; None if it cannot be had."""
+        payload = frame.decode(line)
+        if payload is None:
+            payload = next((part.payload for part in frame.mend(line)), None)
+        return None if payload is None else self.documents(payload)
+
+    def documents(self, payload: bytes) -> tuple[str, dict[int, Document]] | None:
+        """Return table and documents of a payload, brought to this schema; None if it is none of ours."""
+        try:
+            data = json.loads(payload)
+            table, put = data["table"], data["put"]
+            documents = {int(doc_id): document for doc_id, document in put.items()}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        if not isinstance(table, str) or not all(isinstance(one, dict) for one in documents.values()):
+            return None
+        for step in range(self.header.get("schema", self._schema.version), self._schema.version):
+            migrate = self._schema.migrations[step]
+            documents = {doc_id: migrate(table, document) for doc_id, document in documents.items()}
+        return table, documents
+
+    def read_on(self, *, final: bool) -> bool:
+        """Read from the position on; return whether there was anything.
+
+        Unless `final`, damage at the very end may still be being written and is left for later.
+        """
+        changed = False
+        damaged: list[bytes] = []
+        for offset, line in self._lines():
+            payload = frame.decode(line)
+            found = None if payload is None else self.documents(payload)
+            if found is None:
+                damaged.append(line)
+                continue
+            if damaged:
+                changed |= self._salvage(damaged)
+                damaged = []
+            self.position.offset = offset + len(line) + 1
+            self.apply(*found, Place(offset, len(line)), line)
+            changed = True
+        if damaged and final:
+            changed |= self._salvage(damaged)
+        return changed
+
+    def apply(self, table: str, documents: Mapping[int, Document], place: Place, line: bytes) -> None:
+        """Remember where new documents are, and tell the listener."""
+        places = self.position.places.setdefault(table, {})
+        next_ids = self.position.next_ids
+        for doc_id, document in documents.items():
+            if doc_id in places:
+                continue
+            places[doc_id] = place
+            next_ids[table] = max(next_ids.get(table, 1), doc_id + 1)
+            if self._listener is not None:
+                self._listener.put(table, doc_id, document, place, line)
+
+    def tail(self, limit: int) -> bytes:
+        """Return up to `limit` bytes after what has been read: an unfinished line, if anything."""
+        return os.pread(self._fd, limit, self.position.offset)
+
+    def look(self) -> None:
+        """Remember how the file looks now, for `refresh`."""
+        now = os.fstat(self._fd)
+        self._seen = (now.st_size, now.st_mtime_ns)
+
+    def forget(self) -> None:
+        """Go back to knowing nothing."""
+        self.close_file()
+        self.header = {}
+        self.position = Position()
+        self.damaged = 0
+        self._seen = (-1, -1)
+        if self._listener is not None:
+            self._listener.reset({})
+
+    def close_file(self) -> None:
+        """Give the file back; safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+    def read_header(self) -> dict[str, Any]:
+        """Return the header of the file, nothing else read or kept.
+
+        Raises:
+            BadFile: It is no journal of ours, or one of a newer version.
+            StorageError: It cannot be opened.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
+        try:
+            return self._read_header(fd)[0]
+        finally:
+            os.close(fd)
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
+        """Return the header and where the lines after it begin."""
+        head = os.pread(fd, _HEADER_LIMIT, 0)
+        payload, end = _header_payload(head)
+        try:
+            header = json.loads(payload or b"null")
+        except ValueError:
+            header = None
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise BadFile(
+                f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
+                "Move it away to begin a new memory"
+            )
+        version = header.get("schema")
+        if not isinstance(version, int) or version > self._schema.version:
+            raise BadFile(
+                f"{self.path} was written by a newer jitrl (schema {version}, this one knows up to "
+                f"{self._schema.version}); it is left as it is. Update jitrl to use it"
+            )
+        for step in range(version, self._schema.version):
+            if step not in self._schema.migrations:
+                raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
+        return header, end
+
+    def _continues(self, known: Position) -> bool:
+        """Whether the file still begins with what `known` stands for."""
+        if known.generation != self.header.get("generation") or known.offset > os.fstat(self._fd).st_size:
+            return False
+        places = (place for table in known.places.values() for place in table.values())
+        last = max(places, key=lambda place: place.offset, default=None)
+        return last is None or self.parse(self.read(last)) is not None
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield offset and bytes of each whole line from the position on."""
+        offset = at = self.position.offset
+        held = b""
+        while block := os.pread(self._fd, _BLOCK, at):
+            at += len(block)
+            *lines, held = (held + block).split(b"\n")
+            for line in lines:
+                yield offset, line
+                offset += len(line) + 1
+
+    def _salvage(self, damaged: list[bytes]) -> bool:
+        """Take what can be had out of the consecutive damaged lines at the position; tell about it."""
+        start, stretch = self.position.offset, b"\n".join(damaged)
+        self.position.offset = start + len(stretch) + 1
+        saved = False
+        for part in frame.mend(stretch):
+            found = self.documents(part.payload)
+            if found is not None:
+                place = Place(start + part.start, part.end - part.start)
+                self.apply(*found, place, stretch[part.start : part.end])
+                saved = True
+        if saved:
+            self._notice(
+                f"a damaged line of {self.path} was mended; nothing is lost. "
+                "`jitrl memory compact` writes the file anew"
+            )
+        else:
+            self.damaged += 1
+            self._notice(
+                f"{len(stretch)} bytes of {self.path} at {start} are damaged beyond mending and were left "
+                "out; everything else is there"
+            )
+        return saved
+
+
+def _header_payload(head: bytes) -> tuple[bytes | None, int]:
+    """Return the payload of the first line and its end, a flipped bit mended; None if there is none."""
+    end = head.find(b"\n")
+    if end >= 0 and (payload := frame.decode(head[:end])) is not None:
+        return payload, end + 1
+    if FORMAT.encode()[:6] not in head[:200] and FORMAT.encode()[-6:] not in head[:200]:
+        return None, 0  # not ours: a flipped bit cannot have hidden both halves of the name
+    second = frame.second_start(head)
+    ends = [second - 1, end, head.find(b"\n", end + 1)]  # its newline flipped; or a newline made
+    for stop in ends:
+        mended = frame.mend(head[:stop]) if stop > 0 else []
+        if len(mended) == 1:
+            return mended[0].payload, stop + 1
+    return None, 0

@@ -1,0 +1,166 @@
+"""Keeps secrets out of memory: what is stored, what is tokenised, what is asked.
+
+Patterns are incomplete by nature; what was found is counted, and a memory can be purged of anything with
+`jitrl memory forget`. Game text is left alone but for what can only be a key: "password: swordfish" in a
+game is knowledge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from engine.records import Episode, State, Step
+
+PLACEHOLDER = "[redacted]"
+SHORTEST = 8
+"""Shorter secrets are not looked for: they would be found everywhere."""
+
+_SECRET_NAME = re.compile(r"(?i)(key|token|secret|password|passwd|credential)s?$")
+
+# (what must be in the text for the pattern to be worth a try, pattern with the secret as group "s")
+_PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("-----begin",), re.compile(
+        r"(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.{0,20000}?"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z))", re.S)),
+    (("sk-", "rk-", "pk-", "sk_", "rk_", "pk_"), re.compile(r"\b(?P<s>[srp]k[-_][A-Za-z0-9_-]{16,})")),
+    (("gh", "glpat-"), re.compile(r"\b(?P<s>(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,})")),
+    (("akia", "asia"), re.compile(r"\b(?P<s>A(?:KIA|SIA)[0-9A-Z]{16})\b")),
+    (("aiza",), re.compile(r"\b(?P<s>AIza[0-9A-Za-z_-]{30,})")),
+    (("xox",), re.compile(r"\b(?P<s>xox[abeoprs]-[A-Za-z0-9-]{10,})")),
+    (("hf_",), re.compile(r"\b(?P<s>hf_[A-Za-z0-9]{20,})")),
+    (("ya29.",), re.compile(r"\b(?P<s>ya29\.[A-Za-z0-9_-]{20,})")),
+    (("eyj",), re.compile(r"\b(?P<s>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)")),
+    (("bearer", "basic"), re.compile(r"(?i)\b(?:bearer|basic)\s+(?P<s>[A-Za-z0-9+/._~=-]{16,})")),
+    (("://",), re.compile(r"://(?P<s>[^\s/@:\"'<>]{1,200}:[^\s/@\"'<>]{1,200})@")),
+)  # fmt: skip
+
+_FIELD = (
+    r"(?:pass(?:word|wd|phrase|code)|secret|api[ _-]?key|(?:access|auth|session|csrf|form)[ _-]?(?:token|key)"
+)
+_FIELD += r"|one[ -]time code|otp|pin code|security code|cvv2?|cvc|card number|social security|iban)"
+_FORM_HINTS = ("pass", "secret", "key", "token", "otp", "pin code", "code", "cv", "card", "social", "iban")
+_FORM_VALUES = (
+    re.compile(
+        rf"(?i)\b[\w-]{{0,40}}{_FIELD}[\w-]{{0,40}}['\"]?\s{{0,3}}[:=]\s{{0,3}}['\"]?(?P<s>[^\s'\"&,;]{{1,200}})"
+    ),
+    re.compile(rf"(?i){_FIELD}[^\n]{{0,40}}?\bvalue\s?[:=]\s?['\"]?(?P<s>[^\n'\"]{{1,200}})"),
+)
+_TYPED = re.compile(r"(?is)^\s*(?:type|fill|input|enter)\b\s*\(?\s*(?P<where>\[[^\]]{1,80}\]|['\"][^'\"]{1,80}['\"])"
+                    r"\s*,?\s*(?P<what>\[.*?\]|['\"].*?['\"]|\S.*?)\s*(?P<rest>\)?\s*(?:\[[01]\])?\s*)$")  # fmt: skip
+
+
+def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of environment variables that are named like secrets (`…_API_KEY`, `…_TOKEN`)."""
+    return frozenset(v for n, v in environment.items() if _SECRET_NAME.search(n) and len(v) >= SHORTEST)
+
+
+class Redactor:
+    """Takes secrets out of texts, states and episodes.
+
+    Args:
+        secrets: Exact values to take out wherever they appear; those under 8 characters are ignored.
+        web: Whether the texts come from web pages: then values of password-like form fields go too.
+
+    Attributes:
+        count: Secrets taken out so far.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, web: bool = False) -> None:
+        known = {secret for secret in secrets if len(secret) >= SHORTEST}
+        self._secrets = sorted(known, key=len, reverse=True)
+        self._web = web
+        self.count = 0
+
+    def text(self, text: str, found: set[str] | None = None) -> str:
+        """Return `text` without secrets; what was taken out is added to `found`."""
+        taken: set[str] = set()
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, PLACEHOLDER)
+                taken.add(secret)
+        lower = text.lower()
+        for hints, pattern in _PATTERNS:
+            if any(hint in lower for hint in hints):
+                text = pattern.sub(lambda match: _blank(match, taken), text)
+        if self._web and any(hint in lower for hint in _FORM_HINTS):
+            for pattern in _FORM_VALUES:
+                text = pattern.sub(lambda match: _blank(match, taken), text)
+        self.count += len(taken)
+        if found is not None:
+            found |= taken
+        return text
+
+    def state(self, state: State, found: set[str] | None = None) -> State:
+        """Return the state without secrets, in its texts and in its tokens."""
+        taken: set[str] = set() if found is None else found
+        text, history = self.text(state.text, taken), self.text(state.history, taken)
+        if not taken:
+            return state
+        pieces = {piece for secret in taken for piece in re.findall(r"\w+", secret.lower())}
+        whole = {secret.lower() for secret in taken}
+
+        def clean(tokens: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(
+                t for t in tokens if t.lower() not in pieces and not any(s in t.lower() for s in whole)
+            )
+
+        return replace(
+            state, text=text, tokens=clean(state.tokens), history=history,
+            history_tokens=clean(state.history_tokens), place=self.text(state.place),
+        )  # fmt: skip
+
+    def step(self, step: Step, seen: dict[State, State], found: set[str]) -> Step:
+        """Return the step without secrets; `seen` keeps equal states equal."""
+        if step.state not in seen:
+            seen[step.state] = self.state(step.state, found)
+        action = self.typed(step.state.text, self.text(step.action, found), found)
+        valid = tuple(self.text(one, found) for one in step.valid_actions)
+        return replace(step, state=seen[step.state], action=action, valid_actions=valid)
+
+    def typed(self, page: str, action: str, found: set[str]) -> str:
+        """Return a web action without what it types into a password-like field of `page`."""
+        match = _TYPED.match(action) if self._web else None
+        if match is None:
+            return action
+        where, what = match["where"], match["what"]
+        bare = where.strip("[]'\"")
+        lines = [line for line in page.splitlines() if where in line or f"[{bare}]" in line]
+        if not any(re.search(f"(?i){_FIELD}", text) for text in (*lines, bare)):
+            return action
+        value = what.strip("[]'\"")
+        if value and value != PLACEHOLDER.strip("[]"):
+            found.add(value)
+            self.count += 1
+        return action[: match.start("what")] + PLACEHOLDER + action[match.end("what") :]
+
+    def episode(self, episode: Episode) -> Episode:
+        """Return the episode without secrets. What was typed into a field is taken out of later pages too."""
+        found: set[str] = set()
+        seen: dict[State, State] = {}
+        steps = tuple(self.step(step, seen, found) for step in episode.steps)
+        final = self.state(episode.final, found)
+        cleaned = replace(
+            episode, steps=steps, final=final, agent=self.text(episode.agent),
+            model=self.text(episode.model), session=self.text(episode.session),
+        )  # fmt: skip
+        typed = {secret for secret in found if len(secret) >= SHORTEST} - set(self._secrets)
+        if not typed or not self._web:
+            return cleaned
+        again = Redactor([*self._secrets, *typed])
+        found, seen = set(), {}
+        return replace(
+            cleaned,
+            steps=tuple(again.step(step, seen, found) for step in cleaned.steps),
+            final=again.state(cleaned.final),
+        )
+
+
+def _blank(match: re.Match[str], taken: set[str]) -> str:
+    secret = match["s"]
+    if secret.startswith(PLACEHOLDER[:-1]) or PLACEHOLDER in secret:
+        return match[0]
+    taken.add(secret)
+    start, end = match.start("s") - match.start(), match.end("s") - match.start()
+    return match[0][:start] + PLACEHOLDER + match[0][end:]

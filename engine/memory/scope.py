@@ -1,0 +1,375 @@
+"""The memory of one game, or of one site and page pattern: its journal, its index, and what is asked of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.errors import BadFile
+from engine.memory import document as documents
+from engine.memory.database import JournalDB, JournalStorage, JournalTable
+from engine.memory.entries import NOTHING, Entries
+from engine.memory.journal import Journal
+from engine.memory.reader import Document, Place
+from engine.memory.redact import Redactor
+from engine.records import Episode, Neighbour, State, Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+JOURNAL = "episodes.jnl"
+TABLE = "episodes"
+_TEXTS = 20_000
+"""State texts kept at hand, of those that were read from the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """Remembered steps (s, a, r, s') in columns, oldest first; every array has shape (n,).
+
+    States are numbers of distinct token sets: equal numbers, equal sets. -1 is an unknown state: the next
+    state of a step whose successor was forgotten.
+
+    Attributes:
+        entry: Entry number.
+        state: s.
+        action: Number into `Scope.actions()`.
+        reward: r of the evaluator.
+        env_reward: Change of the environment's score.
+        next_state: s'.
+        last: Whether the episode ended with this step.
+        done: Whether the environment ended it there (as against the step limit).
+        episode: Number of the episode within the scope.
+        step: Step within the episode, from 0.
+    """
+
+    entry: NDArray[np.int64]
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    env_reward: NDArray[np.float64]
+    next_state: NDArray[np.int32]
+    last: NDArray[np.bool_]
+    done: NDArray[np.bool_]
+    episode: NDArray[np.int64]
+    step: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+
+class Scope:
+    """One scope of a memory. Every method may be called from any thread.
+
+    Args:
+        folder: Its folder, made when it is not there.
+        name: For instance "game/zork1-b732a93a".
+        redactor: Takes secrets out of what is stored and asked.
+        notice: Called with a sentence when something was recovered or left out.
+
+    Attributes:
+        notices: Those sentences, for who comes later.
+
+    Raises:
+        BadFile: The journal is foreign, damaged in its first line, or from a newer version.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        redactor: Redactor | None = None,
+        notice: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.notices: list[str] = []
+        self._tell_user = notice
+        self._redactor = redactor or Redactor()
+        self._entries = Entries()
+        self._unreadable = 0
+        self._texts: dict[int, str] = {}
+        self._cached: tuple[int, str, Episode] | None = None
+        self._journal = Journal(folder / JOURNAL, self, about={"scope": name}, notice=self._tell, clock=clock)
+        self._lock = self._journal.lock
+        self._journal.open()
+
+    # ------------------------------------------------------------------------------------- the face
+
+    @property
+    def path(self) -> Path:
+        """The journal file."""
+        return self._journal.path
+
+    @property
+    def journal(self) -> Journal:
+        """The journal itself, for what rewrites or checks it."""
+        return self._journal
+
+    @property
+    def db(self) -> JournalDB:
+        """The episodes' documents as a TinyDB database: `scope.db.search(where("agent") == "jitrl")`.
+
+        Documents of episodes are in the table `episodes`, which is the default one.
+        """
+        return _EpisodeDB(self._journal)
+
+    @property
+    def unreadable(self) -> int:
+        """Documents that were left out because they are no episodes."""
+        return self._unreadable
+
+    def __len__(self) -> int:
+        """Return the number of remembered steps."""
+        return self._entries.live
+
+    @property
+    def episode_count(self) -> int:
+        """The number of remembered episodes."""
+        return len(self._entries.first)
+
+    def append(self, episode: Episode) -> int:
+        """Remember an episode; on return it is on the disk.
+
+        Secrets are taken out and overlong texts clipped. An episode with number 0 gets the next one.
+
+        Returns:
+            Entries added; 0 when an episode of that uid is known already.
+
+        Raises:
+            BadFile: It cannot be stored: no uid, no steps, a number that is not finite.
+            StorageError: It could not be written; what was stored before is intact.
+        """
+        clean = documents.bounded(self._redactor.episode(episode))
+        with self._journal.writing():
+            entries = self._entries
+            if clean.uid in entries.uids:
+                return 0
+            if clean.number < 1:
+                clean = dataclasses.replace(clean, number=entries.next_number)
+            clean = dataclasses.replace(clean, scope=self.name)
+            doc_id = self._journal.next_id(TABLE)
+            before = entries.live
+            self._journal.append(TABLE, {doc_id: documents.to_document(clean, entries.next_entry)})
+            return self._entries.live - before
+
+    def neighbours(
+        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0
+    ) -> tuple[Neighbour, ...]:
+        """Return N(s): at most k remembered steps of similarity r or more.
+
+        The similarity is (1 - w) J(states) + w J(histories) with w = `history_weight`. The most similar
+        comes first, the newest first among equals.
+        """
+        state = self._redactor.state(state)
+        with self._lock:
+            self._journal.refresh()
+            hits = self._entries.nearest(state.tokens, state.history_tokens, k=k, r=r, weight=history_weight)
+            return self._neighbours(hits, gamma)
+
+    def similar(
+        self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0
+    ) -> tuple[Neighbour, ...]:
+        """Return the k most similar remembered steps, however little similar they are."""
+        near = self.neighbours(state, k=k, r=0.8, gamma=gamma, history_weight=history_weight)
+        if len(near) == k:
+            return near
+        return self.neighbours(state, k=k, r=0.0, gamma=gamma, history_weight=history_weight)
+
+    def refresh(self) -> bool:
+        """Take in what other processes wrote; return whether there was anything. Costs one stat."""
+        return self._journal.refresh()
+
+    def episodes(self) -> Iterator[Episode]:
+        """Yield the episodes, oldest first. One that has since been damaged is left out, and told."""
+        for doc_id in self._journal.ids(TABLE):
+            try:
+                found = self._journal.document(TABLE, doc_id)
+                if found is not None:
+                    yield documents.to_episode(found)
+            except BadFile as error:
+                self._tell(str(error))
+
+    def episode(self, uid: str) -> Episode | None:
+        """Return one episode, None if it is not known."""
+        with self._lock:
+            number = self._entries.uids.get(uid)
+            return None if number is None else self._episode(number)
+
+    def entry(self, entry: int) -> Step | None:
+        """Return the step of an entry number, None if there is none or it was forgotten."""
+        with self._lock:
+            row = self._entries.row(entry)
+            if row is None or self._entries.columns["state"][row] == NOTHING:
+                return None
+            return self._episode(self._entries.columns["episode"][row]).steps[self._entries.step(row)]
+
+    def actions(self) -> tuple[str, ...]:
+        """Return every action ever taken; `Transitions.action` points into it. It only ever grows."""
+        with self._lock:
+            return tuple(self._entries.actions)
+
+    def state_tokens(self, state: int) -> tuple[str, ...]:
+        """Return the tokens of a state number, sorted."""
+        with self._lock:
+            return self._entries.states.tokens(state)
+
+    def states_like(self, state: State, *, r: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the numbers of all states with J >= r (r above 0) and their J, most similar first."""
+        state = self._redactor.state(state)
+        with self._lock:
+            self._journal.refresh()
+            numbers, similarity = self._entries.states.similar(self._entries.states.query(state.tokens), r)
+            order = np.argsort(-similarity, kind="stable")
+            return numbers[order], similarity[order]
+
+    def transitions(self, since: int = 0) -> Transitions:
+        """Return the remembered steps from entry number `since` on, without forgotten ones.
+
+        To go on later, ask from the last entry plus one. State and action numbers stay as they are until
+        the memory is rewritten (`generation` changes).
+        """
+        with self._lock:
+            self._journal.refresh()
+            return _transitions(self._entries, since)
+
+    @property
+    def generation(self) -> str:
+        """Changes whenever the journal was rewritten: numbers of states and actions are new then."""
+        return self._journal.reader.position.generation
+
+    def close(self) -> None:
+        """Give the files back; safe to call twice."""
+        self._journal.close()
+
+    # ---------------------------------------------------------------------- what the journal tells
+
+    def reset(self, about: Mapping[str, Any]) -> None:
+        """Forget all rows: the journal is read anew."""
+        self._entries = Entries(_counter(about, "next_entry", 0), _counter(about, "next_number", 1))
+        self._unreadable = 0
+        self._texts = {}
+        self._cached = None
+
+    def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
+        """Take a document into the index."""
+        if table != TABLE:
+            return
+        try:
+            self._entries.add(doc_id, document, place.offset, line)
+        except BadFile as error:
+            self._unreadable += 1
+            self._tell(f"document {doc_id} of {self.path} was left out: {error}")
+
+    def about(self) -> Mapping[str, Any]:
+        """Return what a rewritten journal has to remember: numbers that must not be given twice."""
+        return {"next_entry": self._entries.next_entry, "next_number": self._entries.next_number}
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _tell(self, text: str) -> None:
+        self.notices.append(text)
+        self._tell_user(text)
+
+    def _neighbours(self, hits: Iterable[tuple[int, float]], gamma: float) -> tuple[Neighbour, ...]:
+        entries = self._entries
+        columns, returns = entries.columns, entries.returns(gamma)
+        found = []
+        for row, similarity in hits:
+            episode = columns["episode"][row]
+            step = row - entries.start[episode]
+            found.append(
+                Neighbour(
+                    entry=entries.first[episode] + step,
+                    similarity=similarity,
+                    action=entries.actions[columns["action"][row]],
+                    g=returns[row],
+                    episode=entries.numbers[episode],
+                    step=step,
+                    state=self._text(row),
+                    provenance=entries.provenances[columns["provenance"][row]],
+                )
+            )
+        return tuple(found)
+
+    def _text(self, row: int) -> str:
+        """Return the text of a row's state, from the journal."""
+        entries = self._entries
+        number = entries.columns["text"][row]
+        text = self._texts.get(number)
+        if text is None:
+            text = entries.read_text(number, self._journal.reader.read)
+            if text is None:
+                episode = self._episode(entries.columns["episode"][row])
+                text = episode.steps[entries.step(row)].state.text
+            if len(self._texts) >= _TEXTS:
+                self._texts.clear()
+            self._texts[number] = text
+        return text
+
+    def _episode(self, number: int) -> Episode:
+        """Return an episode by its row; the last one asked for is kept."""
+        generation = self.generation
+        if self._cached is None or self._cached[:2] != (number, generation):
+            found = self._journal.document(TABLE, self._entries.doc_ids[number])
+            if found is None:
+                raise BadFile(f"an episode is no longer in {self.path}")
+            self._cached = (number, generation, documents.to_episode(found))
+        return self._cached[2]
+
+
+class _EpisodeDB(JournalDB):
+    """The database of a scope."""
+
+    default_table_name = TABLE
+    table_class = JournalTable
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(journal, storage=JournalStorage)
+
+
+def _transitions(entries: Entries, since: int) -> Transitions:
+    first = 0
+    if since > 0:
+        row = entries.row(since)
+        first = _row_from(entries, since) if row is None else row
+    episode = entries.column("episode", first)
+    starts = np.array(entries.start, np.int64)
+    rows = np.arange(first, len(entries), dtype=np.int64)
+    step = rows - starts[episode]
+    last = rows + 1 == starts[episode + 1]
+    keep = entries.column("state", first) != NOTHING
+    columns = Transitions(
+        entry=np.array(entries.first, np.int64)[episode] + step,
+        state=entries.column("state", first),
+        action=entries.column("action", first),
+        reward=entries.column("reward", first),
+        env_reward=entries.column("env_reward", first),
+        next_state=entries.column("next", first),
+        last=last,
+        done=last & np.array(entries.done, bool)[episode],
+        episode=np.array(entries.numbers, np.int64)[episode],
+        step=step,
+    )
+    return Transitions(*(getattr(columns, spec.name)[keep] for spec in dataclasses.fields(columns)))
+
+
+def _row_from(entries: Entries, since: int) -> int:
+    """Return the first row whose entry number is `since` or more."""
+    import bisect
+
+    episode = bisect.bisect_left(entries.first, since)
+    return int(entries.start[episode])
+
+
+def _counter(about: Mapping[str, Any], name: str, least: int) -> int:
+    value = about.get(name, least)
+    return value if isinstance(value, int) and value >= least else least

@@ -1,0 +1,115 @@
+"""The face of memory: one folder, a scope for each game or kind of page.
+
+memory = Memory(saves / "memory")
+scope = memory.scope("game/zork1-b732a93a")
+scope.append(episode)
+scope.neighbours(state, k=10, r=0.95, gamma=0.5)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import JitrlError, StorageError
+from engine.paths import ensure_folder, slug
+
+if TYPE_CHECKING:
+    from engine.memory.scope import Scope, Transitions
+
+__all__ = ["Memory", "Scope", "Transitions"]
+
+
+class Memory:
+    """All scopes under one folder. Scopes are opened when they are asked for.
+
+    Args:
+        folder: Usually `saves/memory`; made (mode 0700) when something is opened in it.
+        secrets: Values that must never be stored; by default those of environment variables that are
+            named like secrets.
+        notice: Called with a sentence when something was recovered or left out.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        secrets: Iterable[str] | None = None,
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.folder = Path(folder)
+        self._secrets = None if secrets is None else tuple(secrets)
+        self._notice = notice
+        self._open: dict[str, Scope] = {}
+        self._lock = threading.Lock()
+
+    def scope(self, name: str) -> Scope:
+        """Return a scope by name, opened; a new one is empty and leaves no file before its first episode.
+
+        Raises:
+            UsageError: The name cannot be one.
+            BadFile: Its journal is foreign, damaged in its first line, or from a newer version.
+            StorageError: It cannot be read, or its folder cannot be made.
+        """
+        from engine.memory.redact import Redactor, secrets_of
+        from engine.memory.scope import Scope
+
+        with self._lock:
+            if name not in self._open:
+                folder = self.folder / slug(name)
+                if folder.is_symlink():
+                    raise StorageError(f"{folder} is a link; memory only uses real folders. Remove it")
+                ensure_folder(self.folder)
+                ensure_folder(folder)
+                secrets = secrets_of(os.environ) if self._secrets is None else self._secrets
+                redactor = Redactor(secrets, web=not name.startswith("game/"))
+                self._open[name] = Scope(folder, name, redactor=redactor, notice=self._notice)
+            return self._open[name]
+
+    def scopes(self) -> list[str]:
+        """Return the names of the scopes that have a journal, sorted. Unreadable ones are left out."""
+        return sorted(name for name, error in self.inspect() if error is None)
+
+    def inspect(self) -> list[tuple[str, str | None]]:
+        """Return (name, None) for each scope, and (folder, what is wrong) for those that cannot be read."""
+        from engine.memory.reader import Reader, Schema
+
+        found: list[tuple[str, str | None]] = []
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for folder in sorted(self.folder.iterdir()):
+                path = folder / "episodes.jnl"
+                if folder.is_symlink() or not path.is_file() or not path.stat().st_size:
+                    continue
+                try:
+                    header = Reader(path, None, Schema(), lambda text: None).read_header()
+                    name = header.get("about", {}).get("scope")
+                    found.append((name, None) if isinstance(name, str) else (folder.name, "it has no name"))
+                except JitrlError as error:
+                    found.append((folder.name, str(error)))
+        return found
+
+    def close(self) -> None:
+        """Close all scopes; safe to call twice."""
+        with self._lock:
+            for scope in self._open.values():
+                scope.close()
+            self._open.clear()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs numpy when it is asked for."""
+    if name in ("Scope", "Transitions"):
+        from engine.memory import scope
+
+        return getattr(scope, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
