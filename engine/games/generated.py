@@ -9,7 +9,8 @@ neither keeps any state of its own, so saves, restores and undo cannot confuse t
 * `WorldKey` reads the interpreter's memory and returns a text that is equal for equal worlds.
 
 A worker tries the candidates from a saved state and keeps those after which the key (or the score) is
-another one or the story has ended.
+another one or the story has ended. Jericho keeps a generated story's score outside its saved state: after
+`set_state` the score it tells is that of the last command, whatever state was brought back.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ class GeneratedStory:
         """Return whether an entity is of a type or of one that descends from it."""
         if kind == "object":
             return True
-        mine = self._kind.get(key, key)
+        mine: str = self._kind.get(key, key)
         while mine and mine != kind:
             mine = self._parents.get(mine, "")
         return mine == kind
@@ -261,8 +262,9 @@ def _rule(template: str, conditions: list[list[str]]) -> _Rule:
     kinds: dict[str, str] = {}
     parsed = []
     for _, predicate, *slots in conditions:
-        kinds.update(slot.split(":") for slot in slots)
-        parsed.append((predicate, tuple(slot.split(":")[0] for slot in slots)))
+        pairs = [slot.partition(":") for slot in slots]
+        kinds.update({name: kind for name, _, kind in pairs})
+        parsed.append((predicate, tuple(name for name, _, _ in pairs)))
     return _Rule(template, tuple(parsed), kinds)
 
 

@@ -43,9 +43,9 @@ def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
     data[0x12:0x18] = SERIAL
     story.write_bytes(data)
     metadata = slim(json.loads(json.dumps(game.serialize())))
-    metadata_file = folder / f"{recipe.name}.json"
+    metadata_file = folder / f"{story.stem}.json"
     metadata_file.write_text(json.dumps(metadata, separators=(",", ":"), sort_keys=True) + "\n")
-    (folder / f"{recipe.name}.walkthrough.json").write_text(json.dumps(commands, indent=1) + "\n")
+    (folder / f"{story.stem}.walkthrough.json").write_text(json.dumps(commands, indent=1) + "\n")
     check(story, commands, metadata["max_score"])
     return {
         "name": recipe.name,

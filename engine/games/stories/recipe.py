@@ -33,8 +33,9 @@ class Recipe:
     """What decides every byte of a story.
 
     Attributes:
-        name: Catalogue name; the files are `tw-NAME.z8` and `NAME.json`. Jericho keeps score only for
-            generated stories whose file name begins with `tw-`.
+        name: Catalogue name; the files are `tw-NAME.z8`, `tw-NAME.json` (what play needs) and
+            `tw-NAME.walkthrough.json` (for checking only). Jericho keeps score only for generated
+            stories whose file name begins with `tw-`.
         kind: "cooking" or "house".
         size: "small", "medium" or "large".
         seed: From 0.
@@ -116,20 +117,11 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
 
 
 def make_shipped(folder: Path) -> list[dict[str, Any]]:
-    """Make every shipped story again in `folder`, with `index.json` and `walkthroughs.json`."""
+    """Make every shipped story again in `folder`, with `index.json`."""
     entries = [make_story(recipe, folder) for recipe in SHIPPED]
-    walkthroughs = {}
-    for entry in entries:
-        path = folder / f"{entry['name']}.walkthrough.json"
-        walkthroughs[entry["name"]] = json.loads(path.read_text())
-        path.unlink()
-    _write(folder / "walkthroughs.json", walkthroughs)
-    _write(folder / "index.json", entries)
+    text = json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+    (folder / "index.json").write_text(text, encoding="utf-8")
     return entries
-
-
-def _write(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def md5(path: Path) -> str:
