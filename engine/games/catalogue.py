@@ -182,7 +182,7 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
     from jericho import defines
 
     bindings = defines.BINDINGS_DICT.get(story.digest)
-    return (int(bindings["seed"]), tuple(bindings["walkthrough"].split("/"))) if bindings else None
+    return (max(1, int(bindings["seed"])), tuple(bindings["walkthrough"].split("/"))) if bindings else None
 
 
 def _check_header(path: Path, data: bytes, size: int) -> None:
