@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
+from textual.driver import Driver
 from textual.screen import Screen
 
 from engine.errors import UsageError
 from jitrl_tui import plain
+from jitrl_tui.driver import sturdy
 from jitrl_tui.screens.home import HomeScreen, Offer
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
@@ -64,6 +66,10 @@ class JitrlApp(App[int]):
         """Add what our screens use and themes do not know: text and lines that stand back."""
         variables = super().get_css_variables()
         return {**variables, **quiet_colours(variables)}
+
+    def get_driver_class(self) -> type[Driver]:
+        """Choose the driver that outlives its terminal."""
+        return sturdy(super().get_driver_class())
 
     @property
     def watching(self) -> WatchScreen | None:

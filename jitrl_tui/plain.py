@@ -47,6 +47,7 @@ def wants_plain() -> bool:
         bool(os.environ.get("JITRL_PLAIN"))
         or os.environ.get("TERM", "") in ("", "dumb")
         or not sys.stdout.isatty()
+        or not sys.stdin.isatty()
     )
 
 

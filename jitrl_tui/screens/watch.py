@@ -135,10 +135,12 @@ class WatchScreen(Screen[int]):
             self.query_one(name).display = not tiny
         notice = self.query_one("#tiny", Static)
         notice.display = tiny
+        self.query_one(Scrubber).display = not tiny and not self.source.live
+        self.query_one(CommandLine).display = not tiny and self._play
         if tiny:
             notice.update(
-                f"This window is {width} × {height}.\nThe watch screen needs {LEAST_WIDTH} × {LEAST_HEIGHT}: "
-                "please enlarge it.\nThe run goes on; q leaves."
+                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
+                "The run goes on; q leaves."
             )
 
     # --------------------------------------------------------------------------------------- events

@@ -1,0 +1,116 @@
+"""A real terminal for the real app: a pty, with pyte to read what a person would see."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable, Mapping
+
+import pyte
+
+
+class Terminal:
+    """Runs `jitrl ARGS` in a terminal of its own.
+
+    Everything waits for what appears on the screen, bounded in time.
+    """
+
+    def __init__(self, *args: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None):
+        self.raw = b""
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._exit: int | None = None
+        child_env = {
+            k: v for k, v in os.environ.items() if not k.startswith(("JITRL_", "TEXTUAL", "NO_COLOR"))
+        }
+        child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.execve(sys.executable, [sys.executable, "-m", "jitrl_tui.cli", *args], child_env)
+        self._set_size(columns, rows)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._exit is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self._reap(5)
+        self.hang_up()
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def send(self, keys: str) -> None:
+        """Type."""
+        os.write(self._fd, keys.encode())
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the window's size."""
+        self._screen.resize(rows, columns)
+        self._set_size(columns, rows)
+
+    def wait_for(self, wanted: str | Callable[[str], object], seconds: float = 30) -> str:
+        """Read until the screen shows `wanted`, and return its text."""
+        shown = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
+        end = time.monotonic() + seconds
+        while not shown(self.text):
+            left = end - time.monotonic()
+            assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}"
+            if not self._pump(left):
+                assert shown(self.text), f"it ended without {wanted!r}; the screen shows:\n{self.text}"
+        return self.text
+
+    def wait_for_exit(self, seconds: float = 30) -> int:
+        """Read until the program has ended, and return its exit code (negative: the signal)."""
+        end = time.monotonic() + seconds
+        while self._pump(max(0.0, end - time.monotonic())):
+            assert time.monotonic() < end, f"it did not end; the screen shows:\n{self.text}"
+        return self._reap(max(1.0, end - time.monotonic()))
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a window's close button does."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def reap(self, seconds: float) -> int:
+        """Wait for the end of a program whose terminal is gone."""
+        return self._reap(seconds)
+
+    def _pump(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return bool(data)
+
+    def _reap(self, seconds: float) -> int:
+        end = time.monotonic() + seconds
+        while self._exit is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._exit = os.waitstatus_to_exitcode(status)
+                break
+            assert time.monotonic() < end, "the program did not end"
+            select.select([], [], [], 0.02)
+        return self._exit
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

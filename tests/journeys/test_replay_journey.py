@@ -1,0 +1,95 @@
+"""`jitrl replay` in a real terminal."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.recording import Recorder
+from tests.journeys.terminal import Terminal
+from tests.tui import stream
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "events.jsonl"
+    recorder = Recorder(path)
+    for at, event in stream.recorded(stream.run(3, 8)):
+        recorder.write(event, at)
+    recorder.close()
+    return path
+
+
+def test_it_plays_pauses_seeks_resizes_and_leaves_the_terminal_as_it_was(recording):
+    with Terminal("replay", str(recording), "--speed", "0") as terminal:
+        text = terminal.wait_for("Session over: 3 episodes")
+        assert "Zork I" in text
+        assert "PAUSED at the end" in text
+        terminal.send("\x1b[D")
+        terminal.wait_for(lambda text: "PAUSED at the end" not in text and "24/25" in text)
+        terminal.resize(140, 45)
+        terminal.wait_for(lambda text: "5 learning curve" in text and "3 why" in text)
+        terminal.resize(40, 10)
+        terminal.wait_for("too small")
+        terminal.resize(100, 30)
+        terminal.wait_for("2 candidates")
+        terminal.send("?")
+        terminal.wait_for("Watching the agent learn")
+        terminal.send("\x1b")
+        terminal.wait_for(lambda text: "Watching the agent learn" not in text)
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+        assert b"\x1b[?1049l" in terminal.raw
+        assert b"Traceback" not in terminal.raw
+
+
+@pytest.mark.parametrize("keys", ["\x03", "\x11", "q"])
+def test_every_way_out_works_at_once(recording, keys):
+    with Terminal("replay", str(recording)) as terminal:
+        terminal.wait_for("candidates")
+        terminal.send(keys)
+        assert terminal.wait_for_exit(10) == 0
+        assert b"Traceback" not in terminal.raw
+
+
+def test_a_closed_terminal_ends_the_program(recording):
+    with Terminal("replay", str(recording)) as terminal:
+        terminal.wait_for("candidates")
+        terminal.hang_up()
+        assert terminal.reap(10) in (0, -1, 129)
+
+
+def test_without_colour_nothing_is_coloured_and_all_is_there(recording):
+    with Terminal("replay", str(recording), "--speed", "0", env={"NO_COLOR": "1"}) as terminal:
+        terminal.wait_for("Session over: 3 episodes")
+        terminal.send("q")
+        terminal.wait_for_exit()
+        colours = {m for m in re.findall(rb"\x1b\[[0-9;]*[34]8;2;(\d+;\d+;\d+)", terminal.raw)}
+        assert all(len(set(c.split(b";"))) == 1 for c in colours), "only shades of grey"
+
+
+def test_a_dumb_terminal_gets_plain_lines(recording):
+    with Terminal("replay", str(recording), env={"TERM": "dumb"}) as terminal:
+        assert terminal.wait_for_exit() == 0
+        text = terminal.raw.decode()
+        assert "\x1b" not in text
+        assert "Agent: > " in text
+        assert "Session over: 3 episodes" in text
+
+
+def test_a_pipe_gets_plain_lines_and_a_bad_file_one_sentence(recording, tmp_path):
+    command = [sys.executable, "-m", "jitrl_tui.cli", "replay"]
+    done = subprocess.run([*command, str(recording)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert "Episode 3 ended" in done.stdout
+    assert done.stderr == ""
+    bad = tmp_path / "bad"
+    bad.write_text("nonsense\n")
+    done = subprocess.run([*command, str(bad)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "is not a recording" in done.stderr
+    assert "Traceback" not in done.stderr
