@@ -117,10 +117,16 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
 
 
 def make_shipped(folder: Path) -> list[dict[str, Any]]:
-    """Make every shipped story again in `folder`, with `index.json`."""
+    """Make every shipped story again in `folder`, with `index.json` and `walkthroughs.json`."""
     entries = [make_story(recipe, folder) for recipe in SHIPPED]
-    text = json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
-    (folder / "index.json").write_text(text, encoding="utf-8")
+    walkthroughs = {}
+    for recipe in SHIPPED:
+        path = folder / f"tw-{recipe.name}.walkthrough.json"
+        walkthroughs[recipe.name] = json.loads(path.read_text(encoding="utf-8"))
+        path.unlink()
+    for name, value in (("index", entries), ("walkthroughs", walkthroughs)):
+        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
     return entries
 
 
