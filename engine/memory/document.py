@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -52,7 +52,7 @@ def bounded(episode: Episode) -> Episode:
     if not 0 < len(episode.steps) <= STEP_LIMIT:
         raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEP_LIMIT})")
     for step in episode.steps:
-        if not _PROVENANCE.fullmatch(step.provenance):
+        if step.provenance != "agent" and not _PROVENANCE.fullmatch(step.provenance):
             raise BadFile(f"{step.provenance!r} is no provenance: agent, human or imported:NAME")
         if not all(map(math.isfinite, (step.reward, step.env_reward, step.score))):
             raise BadFile("a step's reward or score is not a finite number")
@@ -84,8 +84,9 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
             "valid": valid.index(step.valid_actions),
         }
         for name, usual in _OPTIONAL_STEP.items():
-            if getattr(step, name) != usual:
-                fields[name] = getattr(step, name)
+            value = getattr(step, name)
+            if value != usual:
+                fields[name] = value
         steps.append(fields)
     final = episode.final
     end = [states.index(_state_key(final)), histories.index((final.history, final.history_tokens))]
@@ -186,16 +187,15 @@ def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
     for name, usual in _OPTIONAL_STEP.items():
         if name in fields and not _is(fields[name], type(usual)):
             raise BadFile(f"the {name} of a step should be {type(usual).__name__}, not {fields[name]!r}")
-    if not _PROVENANCE.fullmatch(fields.get("provenance", "agent")):
+    if "provenance" in fields and not _PROVENANCE.fullmatch(fields["provenance"]):
         raise BadFile(f"{fields['provenance']!r} is no provenance")
 
 
 def _check_texts(value: Any, limit: int, what: str) -> None:
     if not isinstance(value, list) or len(value) > limit:
         raise BadFile(f"the {what} of an episode should be a list of at most {limit} texts")
-    for text in value:
-        if not isinstance(text, str) or len(text) > NAME_LIMIT + 1:
-            raise BadFile(f"the {what} of an episode should be texts of at most {NAME_LIMIT} characters")
+    if value and (set(map(type, value)) != {str} or max(map(len, value)) > NAME_LIMIT + 1):
+        raise BadFile(f"the {what} of an episode should be texts of at most {NAME_LIMIT} characters")
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -224,7 +224,11 @@ def _text(text: str, limit: int) -> str:
     return text if text.isascii() else _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _texts(texts: Sequence[str], limit: int) -> tuple[str, ...]:
+def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
+    if not texts:
+        return texts
+    if len(texts) <= limit and max(map(len, texts)) <= NAME_LIMIT and "".join(texts).isascii():
+        return texts
     return tuple(_text(text, NAME_LIMIT) for text in texts[:limit])
 
 
@@ -241,13 +245,16 @@ def _bounded_state(state: State, seen: dict[State, State]) -> State:
 
 
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
-    return replace(
-        step,
-        state=_bounded_state(step.state, seen),
-        action=_text(step.action, NAME_LIMIT),
-        valid_actions=_texts(step.valid_actions, ACTION_LIMIT),
-        world_hash=_text(step.world_hash, NAME_LIMIT),
-        provenance=_text(step.provenance, NAME_LIMIT),
+    return Step(
+        _bounded_state(step.state, seen),
+        _text(step.action, NAME_LIMIT),
+        step.reward,
+        step.env_reward,
+        step.score,
+        _text(step.provenance, NAME_LIMIT),
+        _texts(step.valid_actions, ACTION_LIMIT),
+        step.changed,
+        _text(step.world_hash, NAME_LIMIT),
     )
 
 

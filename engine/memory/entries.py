@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.errors import BadFile
 from engine.memory.document import FORGOTTEN, check
-from engine.memory.index import Query, TokenSets
+from engine.memory.index import Query, TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
 from engine.memory.reader import Place
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ _COLUMNS = {
     "state": "i", "history": "i", "next": "i", "action": "i", "text": "i", "pair": "i", "older": "i",
     "episode": "i", "provenance": "H", "reward": "d", "env_reward": "d",
 }  # fmt: skip
+_KEPT = (
+    "first", "start", "numbers", "doc_ids", "done", "text_offset", "text_length", "text_hash",
+    "_set_text", "_pair_state", "_pair_history", "_pair_last", "_first_pair",
+)  # fmt: skip
 _GAMMAS = 4
 
 
@@ -345,15 +349,60 @@ class Entries:
             g[at] += gamma * g[at + 1]
         return g
 
+    # ------------------------------------------------------------------------------------ snapshots
+
+    def dump(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything as plain values and arrays."""
+        arrays = {f"row_{name}": as_numpy(column) for name, column in self.columns.items()}
+        arrays |= {name: as_numpy(getattr(self, name)) for name in _KEPT}
+        arrays |= self.states.dump("states") | self.histories.dump("histories")
+        arrays |= {name: pack_texts(getattr(self, name)) for name in ("actions", "provenances")}
+        arrays["uids"] = pack_texts(list(self.uids))
+        return {"live": self.live, "next_entry": self.next_entry, "next_number": self.next_number}, arrays
+
+    def restore(self, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `dump` returned.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is not what `dump` returns.
+        """
+        self.live, self.next_entry = int(meta["live"]), int(meta["next_entry"])
+        self.next_number = int(meta["next_number"])
+        for name, column in self.columns.items():
+            self.columns[name] = from_numpy(column.typecode, arrays[f"row_{name}"])
+        for name in _KEPT:
+            setattr(self, name, from_numpy(getattr(self, name).typecode, arrays[name]))
+        self.states.restore("states", arrays)
+        self.histories.restore("histories", arrays)
+        self.actions, self.provenances = unpack_texts(arrays["actions"]), unpack_texts(arrays["provenances"])
+        self._action_numbers = {action: number for number, action in enumerate(self.actions)}
+        self.uids = {uid: number for number, uid in enumerate(unpack_texts(arrays["uids"]))}
+        self._group_pairs(arrays["_pair_state"])
+        rows, episodes = len(self), len(self.first)
+        if (
+            any(len(column) != rows for column in self.columns.values())
+            or len(self.uids) != episodes or len(self.start) != episodes + 1 or self.start[-1] != rows
+            or len(self._first_pair) != len(self.states) or len(self._set_text) != len(self.states)
+        ):  # fmt: skip
+            raise ValueError("the snapshot's parts do not fit together")
+
+    def _group_pairs(self, state_of: Ints) -> None:
+        """Find the states that have several pairs."""
+        order = np.argsort(state_of, kind="stable").astype(np.int32)
+        states, starts, counts = np.unique(state_of[order], return_index=True, return_counts=True)
+        several = counts > 1
+        self._more_pairs = {
+            state: array("i", order[start : start + count].tobytes())
+            for state, start, count in zip(
+                states[several].tolist(), starts[several].tolist(), counts[several].tolist(), strict=True
+            )
+        }
+
     def nbytes(self) -> int:
         """Return the bytes that all this takes in memory, without the cached returns."""
         import sys
 
-        small = (
-            self.first, self.start, self.numbers, self.doc_ids, self.done, self.text_offset,
-            self.text_length, self.text_hash, self._set_text, self._pair_state, self._pair_history,
-            self._pair_last, self._first_pair,
-        )  # fmt: skip
+        small = [getattr(self, name) for name in _KEPT]
         held = sum(map(sys.getsizeof, (*self.columns.values(), *small, *self._more_pairs.values())))
         names = sys.getsizeof(self._more_pairs) + 28 * len(self._more_pairs) + sys.getsizeof(self.uids)
         names += sum(map(sys.getsizeof, self.uids)) + 28 * len(self.uids)

@@ -89,8 +89,12 @@ def write_lines(fd: int, lines: Iterable[bytes]) -> None:
     write_all(fd, b"".join(held))
 
 
-def replace_file(path: Path, lines: Iterable[bytes], *, keep_as: Path | None = None) -> None:
+def replace_file(
+    path: Path, lines: Iterable[bytes], *, keep_as: Path | None = None, durable: bool = True
+) -> None:
     """Put a new file in the place of `path`, all of it or nothing; `keep_as` gets the old one.
+
+    Unless `durable`, a power cut may leave a damaged file.
 
     Raises:
         OSError: It could not be written; the old one is untouched.
@@ -99,14 +103,16 @@ def replace_file(path: Path, lines: Iterable[bytes], *, keep_as: Path | None = N
     try:
         with new_file(partial, replace=True) as fd:
             write_lines(fd, lines)
-            os.fsync(fd)
+            if durable:
+                os.fsync(fd)
         if keep_as is not None and not keep_as.exists():
             os.link(path, keep_as)
         os.replace(partial, path)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
 def append_durably(path: Path, end: int, data: bytes) -> None:

@@ -60,7 +60,10 @@ class TokenSets:
     def add(self, tokens: Sequence[str]) -> int:
         """Return the number of the set of these tokens; a new one is taken in."""
         vocabulary, postings = self._vocabulary, self._postings
-        ids = sorted({vocabulary.setdefault(token, len(vocabulary)) for token in tokens})
+        try:
+            ids = sorted(set(map(vocabulary.__getitem__, tokens)))
+        except KeyError:
+            ids = sorted({vocabulary.setdefault(token, len(vocabulary)) for token in tokens})
         content = array("i", ids)
         key = _hash(content)
         known = self._known.get(key)
@@ -247,10 +250,10 @@ class TokenSets:
         """Take back what `dump` returned."""
         sizes = arrays[f"{prefix}_sizes"]
         self._vocabulary = {word: i for i, word in enumerate(unpack_texts(arrays[f"{prefix}_words"]))}
-        self._flat = _array("i", arrays[f"{prefix}_flat"])
-        self._sizes = _array("i", sizes)
-        self._offsets = _array("q", np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
-        self._sketches = _array("Q", arrays[f"{prefix}_sketches"])
+        self._flat = from_numpy("i", arrays[f"{prefix}_flat"])
+        self._sizes = from_numpy("i", sizes)
+        self._offsets = from_numpy("q", np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        self._sketches = from_numpy("Q", arrays[f"{prefix}_sketches"])
         self._known.restore(prefix, arrays)
         if self._postings is not None:
             data = np.ascontiguousarray(arrays[f"{prefix}_postings"], np.int32).view(np.uint8).data
@@ -350,9 +353,15 @@ def _hash(content: array[int]) -> int:
     return int.from_bytes(blake2b(content.tobytes(), digest_size=8).digest(), "little", signed=True)
 
 
-def _array(kind: str, values: NDArray[Any]) -> array[Any]:
+def as_numpy(values: array[Any]) -> NDArray[Any]:
+    """Return a copy of an array."""
+    return np.frombuffer(values.tobytes(), values.typecode)
+
+
+def from_numpy(kind: str, values: NDArray[Any]) -> array[Any]:
+    """Return a copy of numpy's array as Python's, which grows at the end for nearly nothing."""
     made: array[Any] = array(kind)
-    made.frombytes(np.ascontiguousarray(values, np.dtype(kind)).tobytes())
+    made.frombytes(np.ascontiguousarray(values, np.dtype(kind)).view(np.uint8).data)
     return made
 
 

@@ -34,6 +34,7 @@ class Journal:
     Args:
         path: The file, in a folder that exists. Made by the first append.
         listener: Is told of every document.
+        resume: Returns, for a header, how far the listener already knows the file, or None.
         about: Kept in the header of a new file.
         notice: Called with a sentence when something was recovered.
 
@@ -45,6 +46,7 @@ class Journal:
         path: Path,
         listener: Listener | None = None,
         *,
+        resume: Resume = lambda header: None,
         about: Mapping[str, Any] | None = None,
         schema: Schema | None = None,
         notice: Callable[[str], None] = lambda text: None,
@@ -53,7 +55,7 @@ class Journal:
         self.path = path
         self.lock = threading.RLock()
         self._schema = schema or Schema()
-        self._reader = Reader(path, listener, self._schema, notice)
+        self._reader = Reader(path, listener, self._schema, notice, resume)
         self._listener = listener
         self._about = dict(about or {})
         self._notice = notice
@@ -66,17 +68,14 @@ class Journal:
         """The read side."""
         return self._reader
 
-    def open(self, resume: Resume = lambda header: None) -> None:
+    def open(self) -> None:
         """Read the file; mend its end after a crash, where it can be written to.
-
-        Args:
-            resume: Returns, for a header, how far the listener already knows the file, or None.
 
         Raises:
             BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
         """
         with self.lock:
-            self._reader.load(resume)
+            self._reader.load()
             if self._reader.exists and self._reader.tail(1):
                 try:
                     with self.writing():
@@ -126,28 +125,26 @@ class Journal:
                 if self._depth == 0:
                     self._file_lock.release()
 
-    def append(self, table: str, documents: Mapping[int, Document]) -> None:
-        """Add documents, all of them or none; on return they are on the disk.
+    def append(self, table: str, *groups: Mapping[int, Document]) -> None:
+        """Add documents; of each group all or none. On return they are on the disk.
 
         Raises:
             StorageError: They could not be written; the file is as before.
             BadFile: They cannot be written as JSON.
         """
-        line = frame.encode(_payload(table, documents))
-        if len(line) > LINE_LIMIT:
-            raise StorageError(
-                f"an episode of {len(line) >> 20} MB is more than memory takes ({LINE_LIMIT >> 20} MB)"
-            )
+        lines = [_encoded(table, group) for group in groups]
         with self.writing():
             if not self._reader.exists:
                 self._create()
             end = self._reader.position.offset
             try:
-                files.append_durably(self.path, end, line)
+                files.append_durably(self.path, end, b"".join(lines))
             except OSError as error:
                 raise self._failed(error) from None
-            self._reader.position.offset = end + len(line)
-            self._reader.apply(table, documents, Place(end, len(line) - 1), line[:-1])
+            for group, line in zip(groups, lines, strict=True):
+                self._reader.position.offset = end + len(line)
+                self._reader.apply(table, group, Place(end, len(line) - 1), line[:-1])
+                end += len(line)
             self._reader.look()
 
     def rewrite(self, changes: Changes) -> None:
@@ -264,7 +261,7 @@ class Journal:
                         continue
                     document = reader.document(table, doc_id)
                 if document is not None:
-                    yield frame.encode(_payload(table, {doc_id: document}))
+                    yield _encoded(table, {doc_id: document})
 
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(
@@ -278,8 +275,14 @@ def _json(data: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _payload(table: str, documents: Mapping[int, Document]) -> bytes:
+def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
+    """Return the line that holds these documents."""
     try:
-        return _json({"table": table, "put": documents})
+        line = frame.encode(_json({"table": table, "put": documents}))
     except (TypeError, ValueError) as error:
         raise BadFile(f"this cannot be stored: {error}") from None
+    if len(line) > LINE_LIMIT:
+        raise StorageError(
+            f"an episode of {len(line) >> 20} MB is more than memory takes ({LINE_LIMIT >> 20} MB)"
+        )
+    return line

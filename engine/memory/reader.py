@@ -73,6 +73,7 @@ class Reader:
 
     Args:
         notice: Called with a sentence when something was mended or left out.
+        resume: Returns, for a header, how far the listener already knows the file, or None.
 
     Attributes:
         header: Of the file as it is, {} while there is none.
@@ -80,7 +81,12 @@ class Reader:
     """
 
     def __init__(
-        self, path: Path, listener: Listener | None, schema: Schema, notice: Callable[[str], None]
+        self,
+        path: Path,
+        listener: Listener | None,
+        schema: Schema,
+        notice: Callable[[str], None],
+        resume: Resume = lambda header: None,
     ) -> None:
         self.path = path
         self.header: dict[str, Any] = {}
@@ -89,6 +95,7 @@ class Reader:
         self._listener = listener
         self._schema = schema
         self._notice = notice
+        self._resume = resume
         self._fd = -1
         self._seen = (-1, -1)  # size and time of change at the last look
 
@@ -97,8 +104,8 @@ class Reader:
         """Whether there is a file, as of the last look."""
         return self._fd >= 0
 
-    def load(self, resume: Resume = lambda header: None) -> None:
-        """Read the file from its beginning, or from where `resume` says that the listener knows it.
+    def load(self) -> None:
+        """Read the file from its beginning, or from where the listener already knows it.
 
         Raises:
             BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
@@ -120,7 +127,7 @@ class Reader:
             os.close(fd)
             raise
         self._fd = fd
-        known = resume(self.header)
+        known = self._resume(self.header)
         if known is not None and self._continues(known):
             self.position = known
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,10 +14,11 @@ import numpy as np
 
 from engine.errors import BadFile
 from engine.memory import document as documents
+from engine.memory import snapshot
 from engine.memory.database import JournalDB, JournalStorage, JournalTable
 from engine.memory.entries import NOTHING, Entries
 from engine.memory.journal import Journal
-from engine.memory.reader import Document, Place
+from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
 from engine.records import Episode, Neighbour, State, Step
 
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 JOURNAL = "episodes.jnl"
+SNAPSHOT = "index.snapshot"
 TABLE = "episodes"
+_SNAPSHOT_ROWS = 5000
+"""Rows that are read from the journal in less time than anybody notices."""
 _TEXTS = 20_000
 """State texts kept at hand, of those that were read from the journal."""
 
@@ -98,8 +103,16 @@ class Scope:
         self._unreadable = 0
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
-        self._journal = Journal(folder / JOURNAL, self, about={"scope": name}, notice=self._tell, clock=clock)
+        self._journal = Journal(
+            folder / JOURNAL,
+            self,
+            resume=self._resume,
+            about={"scope": name},
+            notice=self._tell,
+            clock=clock,
+        )
         self._lock = self._journal.lock
+        self._snapshot_rows = 0
         self._journal.open()
 
     # ------------------------------------------------------------------------------------- the face
@@ -148,18 +161,30 @@ class Scope:
             BadFile: It cannot be stored: no uid, no steps, a number that is not finite.
             StorageError: It could not be written; what was stored before is intact.
         """
-        clean = documents.bounded(self._redactor.episode(episode))
+        return self.append_all([episode])
+
+    def append_all(self, episodes: Iterable[Episode]) -> int:
+        """Remember several episodes with one write, as `append` does; each of them wholly or not at all."""
+        clean = [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
         with self._journal.writing():
             entries = self._entries
-            if clean.uid in entries.uids:
-                return 0
-            if clean.number < 1:
-                clean = dataclasses.replace(clean, number=entries.next_number)
-            clean = dataclasses.replace(clean, scope=self.name)
-            doc_id = self._journal.next_id(TABLE)
+            doc_id, entry, number = self._journal.next_id(TABLE), entries.next_entry, entries.next_number
+            groups: list[dict[int, Document]] = []
+            fresh: set[str] = set()
+            for episode in clean:
+                if episode.uid in entries.uids or episode.uid in fresh:
+                    continue
+                fresh.add(episode.uid)
+                given = episode.number if episode.number > 0 else number
+                named = dataclasses.replace(episode, number=given, scope=self.name)
+                groups.append({doc_id + len(groups): documents.to_document(named, entry)})
+                entry, number = entry + len(episode.steps), max(number, given + 1)
             before = entries.live
-            self._journal.append(TABLE, {doc_id: documents.to_document(clean, entries.next_entry)})
-            return self._entries.live - before
+            if groups:
+                self._journal.append(TABLE, *groups)
+            added = self._entries.live - before
+        self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
+        return added
 
     def neighbours(
         self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0
@@ -248,6 +273,8 @@ class Scope:
 
     def close(self) -> None:
         """Give the files back; safe to call twice."""
+        if self._journal.reader.exists:
+            self._save_snapshot(after=max(_SNAPSHOT_ROWS // 4, len(self._entries) // 50))
         self._journal.close()
 
     # ---------------------------------------------------------------------- what the journal tells
@@ -274,6 +301,44 @@ class Scope:
         return {"next_entry": self._entries.next_entry, "next_number": self._entries.next_number}
 
     # ------------------------------------------------------------------------------------- details
+
+    def _resume(self, header: Mapping[str, Any]) -> Position | None:
+        """Take the index from the snapshot, if it belongs to this journal."""
+        self._snapshot_rows = 0
+        found = snapshot.load(self.folder / SNAPSHOT)
+        if found is None or found[0].get("generation") != header.get("generation"):
+            return None
+        meta, arrays = found
+        try:
+            self._entries.restore(meta["entries"], arrays)
+            doc_ids = self._entries.doc_ids
+            spans = zip(arrays["place_offset"].tolist(), arrays["place_length"].tolist(), strict=True)
+            places = {doc_id: Place(*span) for doc_id, span in zip(doc_ids, spans, strict=True)}
+            next_ids = {TABLE: int(meta["next_id"])}
+            position = Position(meta["generation"], int(meta["offset"]), {TABLE: places}, next_ids)
+        except (KeyError, ValueError, TypeError):
+            self._entries = Entries()
+            return None
+        self._snapshot_rows = len(self._entries)
+        return position
+
+    def _save_snapshot(self, after: int) -> None:
+        """Write the snapshot if more than `after` rows are not in it. Failing is no harm."""
+        with self._lock:
+            position = self._journal.reader.position
+            fresh = len(self._entries) - self._snapshot_rows
+            plain = set(position.places) <= {TABLE} and not self._unreadable
+            if fresh < after or not plain or self._journal.reader.damaged:
+                return
+            meta, arrays = self._entries.dump()
+            places = [position.places[TABLE][doc_id] for doc_id in self._entries.doc_ids]
+            arrays["place_offset"] = np.array([place.offset for place in places], np.int64)
+            arrays["place_length"] = np.array([place.length for place in places], np.int64)
+            head = {"entries": meta, "generation": position.generation, "offset": position.offset}
+            with contextlib.suppress(OSError):
+                path = self.folder / SNAPSHOT
+                snapshot.save(path, {**head, "next_id": self._journal.next_id(TABLE)}, arrays)
+            self._snapshot_rows = len(self._entries)
 
     def _tell(self, text: str) -> None:
         self.notices.append(text)
