@@ -52,6 +52,9 @@ class Observation:
         died: It ended in death or another loss.
         world_hash: Equal for equal worlds; keys caches. "" if unknown.
         changed: Whether the last action changed the world.
+        scene: What looking around would print if nothing wandered about on its own (a thief, say); ""
+            where that is the same as `description`. States are abstracted from it, so that the same place
+            gives the same state whoever passes by; see `engine.games.scene`.
     """
 
     text: str
@@ -66,6 +69,7 @@ class Observation:
     died: bool = False
     world_hash: str = ""
     changed: bool = True
+    scene: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,224 @@
+"""From observations of a game to abstracted states (paper, App. E), without a model call.
+
+Tokens are made of the place, of what the description shows, and of what is carried. What passes by
+leaves no trace in them: wanderers are left out by the observation's `scene`, and sentences that follow
+both a look and a look at the inventory are ambience of the moment (a song bird, a failing lamp, a
+glowing sword, hunger), not part of the place. Score and moves are no part of a state.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+
+from engine.games.phrases import read, scenery_tokens, sentences
+from engine.records import Observation, State
+
+TOKEN_SCHEME = 1
+"""Changes whenever the same observation would give other tokens."""
+
+_MOST_NOUNS = 40
+_HEADING = re.compile(r"^\W*you (?:are|have|'re)\b[^:]*(?::|$)", re.I)
+_BANNER = re.compile(r"copyright|trademark|release|revision|serial|version|rights reserved|\bby\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """One step of the episode so far."""
+
+    state: State
+    action: str
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Milestone:
+    action: str
+    result: str
+    gain: float
+
+
+class GameAbstractor:
+    """Keeps one episode's history. Implements `engine.environment.Abstractor`."""
+
+    def __init__(self) -> None:
+        self._steps: list[_Taken] = []
+        self._milestones: list[_Milestone] = []
+        self._route: list[tuple[str, float]] = []
+        self._goal = ""
+        self._now: State | None = None
+        self._seen: Observation | None = None
+        self._known: dict[tuple[str, str, str], tuple[str, tuple[str, ...]]] = {}
+
+    def begin(self, observation: Observation) -> State:
+        """Forget the last episode and return the state of the first observation."""
+        self._steps, self._milestones = [], []
+        self._route = [(observation.place, observation.score)]
+        self._goal = _goal(observation)
+        self._seen = observation
+        self._now = self._state(observation)
+        return self._now
+
+    def advance(self, action: str, observation: Observation) -> State:
+        """Return the state after `action` led to `observation`."""
+        if self._now is None or self._seen is None:
+            raise RuntimeError("begin an episode before going on with it")
+        before, seen = self._now, self._seen
+        gain = observation.score - seen.score
+        self._steps.append(_Taken(before, action, gain))
+        if gain > 0:
+            self._milestones.append(_Milestone(action, _result(seen, observation), gain))
+        self._walk(observation)
+        self._seen = observation
+        self._now = self._state(observation)
+        return self._now
+
+    def recent(self, steps: int) -> str:
+        """Return the last `steps` steps, oldest first: `Step t: [State: ...] [Action: ...]`."""
+        first = max(0, len(self._steps) - max(0, steps))
+        lines = [
+            f"Step {number}: {taken.state.text} [Action: {taken.action}]"
+            + (f" [Score: {taken.gain:+g}]" if taken.gain else "")
+            for number, taken in enumerate(self._steps[first:], first)
+        ]
+        return "\n".join(lines)
+
+    # ----------------------------------------------------------------------------------------- history
+
+    def _walk(self, observation: Observation) -> None:
+        """Go on with the route; coming back without a gain cuts the loop out."""
+        place, score = observation.place, observation.score
+        if not place or place == self._route[-1][0]:
+            self._route[-1] = (self._route[-1][0], score)
+            return
+        for at, (earlier, then) in enumerate(self._route):
+            if earlier == place and then >= score:
+                del self._route[at + 1 :]
+                return
+        self._route.append((place, score))
+
+    def _state(self, observation: Observation) -> State:
+        text, tokens = self._abstract(observation)
+        places = [place for place, _ in self._route if place]
+        progress = "\n".join(
+            f"✓ M{number}: {milestone.action}→{milestone.result}"
+            for number, milestone in enumerate(self._milestones, 1)
+        )
+        history = (
+            f"[SUMMARY] {self._summary(observation)}\n"
+            f"[PROGRESS] {progress or 'No Progress'}\n"
+            f"[LOCATION] Location: {'→'.join(places) or 'unknown'}"
+        )
+        done = {f"done:{milestone.action.lower()}" for milestone in self._milestones}
+        passed = {f"via:{place.lower()}" for place in places}
+        return State(text, tokens, history, tuple(sorted(done | passed)), observation.place)
+
+    def _summary(self, observation: Observation) -> str:
+        most = "" if observation.max_score is None else f" of {observation.max_score:g}"
+        parts = [self._goal] if self._goal else []
+        parts.append(f"After {len(self._steps)} steps the score is {observation.score:g}{most}.")
+        if self._milestones:
+            last = self._milestones[-1]
+            parts.append(f"The last progress was {last.action} ({last.gain:+g}).")
+        carried = _nouns(_inventory_lines(observation.inventory))
+        parts.append(f"Carrying {', '.join(carried)}." if carried else "Carrying nothing.")
+        if observation.done:
+            parts.append("The game is won." if observation.won else "The game is over.")
+        elif observation.place:
+            parts.append(f"Now at {observation.place}.")
+        return " ".join(parts)
+
+    # -------------------------------------------------------------------------------------- abstraction
+
+    def _abstract(self, observation: Observation) -> tuple[str, tuple[str, ...]]:
+        """Return the state's text and tokens; what was seen before is looked up."""
+        scene = observation.scene or observation.description or observation.text
+        key = (scene, observation.inventory, observation.place)
+        known = self._known.get(key)
+        if known is None:
+            known = abstract(scene, observation.inventory, observation.place)
+            if len(self._known) > 4096:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+
+def abstract(scene: str, inventory: str, place: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
+
+    Args:
+        scene: What `look` prints, wanderers left out.
+        inventory: What `inventory` prints.
+        place: Name of the place, "" if unknown.
+
+    Tokens are `place:NAME`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over all
+    that is carried, which keeps states with different loads apart even among many other tokens.
+    """
+    seen, held = sentences(scene), sentences(inventory)
+    ambience = set(seen) & set(held)
+    seen = [line for line in seen if line not in ambience and not _names(line, place)]
+    held = [line for line in held if line not in ambience]
+    held = _held(held)
+    things = sorted({str(phrase) for line in held for phrase in read(line).phrases})
+    tokens = scenery_tokens("see", seen) | {f"have:{thing}" for thing in things}
+    if place:
+        tokens.add(f"place:{place.lower()}")
+    if things:
+        tokens.add(f"load:{zlib.crc32('+'.join(things).encode()):08x}")
+    nouns = dict.fromkeys(filter(None, [place, *_nouns(seen)[:_MOST_NOUNS]]))
+    carried = [f"carried {noun}" for noun in _nouns(held)]
+    return f"[State: {', '.join([*nouns, *carried])}]", tuple(sorted(tokens))
+
+
+def _names(line: str, place: str) -> bool:
+    """Return whether a line is nothing but the name of the place."""
+    return bool(place) and line.strip("-=. \t").lower() == place.lower()
+
+
+def _held(lines: list[str]) -> list[str]:
+    """Return the lines of an inventory without "You are carrying"; what is worn stays told apart."""
+    found = []
+    for line in lines:
+        heading = _HEADING.match(line)
+        rest = line[heading.end() :].strip() if heading else line
+        if rest:
+            found.append(rest)
+    return found
+
+
+def _inventory_lines(inventory: str) -> list[str]:
+    return _held(sentences(inventory))
+
+
+def _nouns(lines: list[str]) -> list[str]:
+    """Return the noun phrases of lines in the order they stand in, each once."""
+    found: dict[str, None] = {}
+    for line in lines:
+        for phrase in read(line).phrases:
+            found[f"{phrase.words} ({', '.join(phrase.state)})" if phrase.state else phrase.words] = None
+    return list(found)
+
+
+def _result(before: Observation, after: Observation) -> str:
+    """Return the key object or result of a step that gained points."""
+    had = set(_nouns(_inventory_lines(before.inventory)))
+    new = [noun for noun in _nouns(_inventory_lines(after.inventory)) if noun not in had]
+    if new:
+        return new[0]
+    if after.place and after.place != before.place:
+        return after.place
+    nouns = [noun for line in sentences(after.text)[:2] for noun in _nouns([line])]
+    return nouns[0] if nouns else "done"
+
+
+def _goal(observation: Observation) -> str:
+    """Return the first paragraph of the opening that is prose and no part of the place's description."""
+    for paragraph in re.split(r"\n\s*\n", observation.text):
+        told = " ".join(paragraph.split())
+        if len(told.split()) < 8 or _BANNER.search(told):
+            continue
+        if told[:60] in " ".join(observation.description.split()):
+            break
+        return told if len(told) <= 300 else told[:300].rpartition(". ")[0] + "."
+    return ""
