@@ -37,7 +37,7 @@ class World:
         words = [f"w{rank}" for rank in range(shape.words)]
         draw = self._rng.choices
         self._rooms = [sorted(set(draw(words, weights, k=42))) for _ in range(shape.rooms)]
-        self._items = [sorted(set(draw(words, weights, k=3))) + [f"item{i}"] for i in range(shape.items)]
+        self._items = [[*sorted(set(draw(words, weights, k=3))), f"item{i}"] for i in range(shape.items)]
         self._news = [sorted(set(draw(words, weights, k=5))) for _ in range(400)]
         self._exits = [[self._rng.randrange(shape.rooms) for _ in range(4)] for _ in range(shape.rooms)]
         self._number = 0
