@@ -17,6 +17,7 @@ class Key:
         action: What it does, without the `action_` prefix.
         label: In the footer; "" for keys that only the help shows.
         meaning: In the help.
+        rank: Where the footer is short, keys with the highest rank go first.
     """
 
     keys: str
@@ -24,6 +25,7 @@ class Key:
     action: str
     label: str
     meaning: str
+    rank: int = 1
 
 
 WATCH = (
@@ -33,15 +35,16 @@ WATCH = (
         "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
     ),
     Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, or through N episodes"),
-    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none"),
-    Key("minus,underscore", "-", "slower", "slower", "more time between steps"),
-    Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice"),
+    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
+    Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
+    Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
     Key("question_mark", "?", "help", "help", "this page"),
-    Key("q", "q", "leave", "leave", "leave; the session goes on from here next time"),
+    Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
     Key("1,t", "1 t", "pane('transcript')", "", "go to the transcript"),
     Key("2,c", "2 c", "pane('candidates')", "", "go to the candidates"),

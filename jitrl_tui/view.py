@@ -91,6 +91,7 @@ class RunView:
         previous: Final scores of the session before this one, for comparison.
         written: Paragraphs written since the start, kept or not.
         flips: Decisions of this episode that memory changed.
+        resuming: Events of an earlier sitting are being shown again.
     """
 
     previous: tuple[float, ...] = ()
@@ -116,6 +117,7 @@ class RunView:
     ended: SessionEnded | None = None
     error: str = ""
     warning: str = ""
+    resuming: bool = False
 
     def copy(self) -> RunView:
         """Return a view that can go its own way."""
@@ -158,8 +160,7 @@ class RunView:
         self.started = event
         self.memory_entries = event.memory_entries
         self.activity, self.doing, self.ended, self.error = "running", "", None, ""
-        if event.resumed:
-            self._write("notice", "The session goes on where it stood.")
+        self.resuming = event.resumed
 
     def _episode_started(self, event: EpisodeStarted) -> None:
         self.episode, self.step, self.flips = event.episode, 0, 0
@@ -172,6 +173,9 @@ class RunView:
         self._write("text", event.observation.text)
 
     def _thinking(self, event: Thinking) -> None:
+        if self.resuming:
+            self.resuming = False
+            self._write("notice", "Taken up again: the session goes on from here.")
         self.activity, self.doing = "thinking", clean(event.what)
 
     def _decided(self, event: Decided) -> None:
@@ -221,7 +225,9 @@ class RunView:
         how = "won" if event.won else "died" if event.died else "game over" if event.done else "step limit"
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
-        changed = f"; memory changed {event.flips} choices" if event.flips else ""
+        changed = (
+            f"; memory changed {event.flips} choice{'s' if event.flips > 1 else ''}" if event.flips else ""
+        )
         self._write(
             "end",
             f"Episode {event.episode} ended: score {points(event.score)}{limit} "
@@ -249,7 +255,7 @@ class RunView:
         if event.episodes:
             self._write(
                 "end",
-                f"Session over: {event.episodes} episodes, average score {event.average:.1f}, "
+                f"Session over: {event.episodes} episode{'s' if event.episodes > 1 else ''}, average score {event.average:.1f}, "
                 f"last {points(event.final)}.",
             )
 

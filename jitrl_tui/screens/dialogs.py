@@ -15,7 +15,7 @@ from textual.widgets import Input, Markdown, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.records import Decision, ModelCall
-from jitrl_tui.view import Choice, clean
+from jitrl_tui.view import Choice, Paragraph, clean
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
@@ -174,6 +174,35 @@ class ForwardDialog(PickDialog):
         if self._left:
             rows.append((str(self._left), f"all {self._left} episodes that are left"))
         return [(answer, Content("  " + text)) for answer, text in rows]
+
+
+class FindDialog(PickDialog):
+    """Search the transcript. Answers are indices of paragraphs, latest first."""
+
+    def __init__(self, paragraphs: Sequence[Paragraph]) -> None:
+        super().__init__("find", "Every place in the transcript; Enter goes there.", "what to look for")
+        self._paragraphs = paragraphs
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the latest hundred places that hold what is typed."""
+        wanted = typed.casefold()
+        rows: list[tuple[str, Content]] = []
+        for index in range(len(self._paragraphs) - 1, -1, -1):
+            paragraph = self._paragraphs[index]
+            at = paragraph.text.casefold().find(wanted) if wanted else -1
+            if at >= 0:
+                text = paragraph.text.replace("\n", " ")
+                start = max(0, at - 16)
+                where = f"episode {paragraph.episode}"
+                rows.append(
+                    (
+                        str(index),
+                        Content.assemble((f"{where:<12} ", MUTED), fit(text[start : start + 52], 52)),
+                    )
+                )
+                if len(rows) == 100:
+                    break
+        return rows
 
 
 class _CallsPane(LinePane):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Container, Vertical
+from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
@@ -21,7 +21,7 @@ from jitrl_tui.help import page
 from jitrl_tui.screens import dialogs
 from jitrl_tui.view import clean, points
 from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, STRONG, fit
+from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, fit
 from jitrl_tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from jitrl_tui.app import JitrlApp
 
 DEFAULT_MODEL = "local/smollm2"
+
+
+_NUMBERS = (("episodes", "50", 1_000_000), ("steps", "60", 100_000), ("seed", "1", 2**31 - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +116,12 @@ class HomeScreen(Screen[int]):
                 yield Picker("agent", [(name, text.split(";")[0]) for name, text in AGENTS.items()])
                 yield Static("model, any litellm name", classes="label")
                 yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
-                yield Static("episodes, and steps in each", classes="label")
-                yield Input("50", id="episodes", validators=[Integer(1, 1_000_000)], select_on_focus=False)
-                yield Input("60", id="steps", validators=[Integer(1, 100_000)], select_on_focus=False)
+                with Horizontal(classes="row"):
+                    for name, default, most in _NUMBERS:
+                        with Vertical():
+                            yield Static(name, classes="label")
+                            check = [Integer(1, most)]
+                            yield Input(default, id=name, validators=check, select_on_focus=False)
                 yield Static("memory", classes="label")
                 yield Picker(
                     "memory", [("shared", "goes on with what it knows"), ("own", "begins with an empty one")]
@@ -132,12 +138,12 @@ class HomeScreen(Screen[int]):
         listing.focus()
         self.query_one(KeyBar).show(
             [
-                ("Enter", "watch", "enter"),
-                ("↑↓", "choose", "down"),
-                ("tab", "settings", "tab"),
-                ("?", "help", "question_mark"),
-                ("d", "theme", "d"),
-                ("q", "leave", "q"),
+                ("Enter", "watch", "enter", 1),
+                ("↑↓", "choose", "down", 1),
+                ("tab", "settings", "tab", 1),
+                ("?", "help", "question_mark", 1),
+                ("d", "theme", "d", 1),
+                ("q", "leave", "q", 1),
             ]
         )
         self.run_worker(self._find, thread=True, exit_on_error=False)
@@ -177,6 +183,8 @@ class HomeScreen(Screen[int]):
         """Say more about the highlighted game."""
         row = next((g for g in self._offer.games if f"game:{g.name}" == event.option.id), None)
         self.query_one("#about", Static).update(Content(clean(row.about) if row else ""))
+        what = f"watch it learn {clean(row.title or row.name)}" if row else "go on where this session stood"
+        self._say(f"Press Enter to {what}.")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Begin, or go on."""
@@ -225,7 +233,7 @@ class HomeScreen(Screen[int]):
         from engine.settings import SessionConfig, profile
 
         numbers = {}
-        for name in ("episodes", "steps"):
+        for name, _, _ in _NUMBERS:
             text = self.query_one(f"#{name}", Input).value.strip()
             if not text.isascii() or not text.isdigit():
                 raise UsageError(f"{name} must be a whole number, not {text!r}")
@@ -235,6 +243,7 @@ class HomeScreen(Screen[int]):
             agent=self.query_one("#agent", Picker).value,
             model=self.query_one("#model", Input).value.strip() or DEFAULT_MODEL,
             episodes=numbers["episodes"],
+            seed=numbers["seed"],
             settings=profile("default", step_limit=numbers["steps"]),
             games=self._games,
             memory=self.query_one("#memory", Picker).value,
@@ -251,7 +260,7 @@ def _game_line(game: GameRow, width: int) -> Content:
     return Content.assemble(
         (fit(clean(game.title or game.name), room), STRONG),
         (f"{note:>12}", ""),
-        (f"  {mark:<8}", GOOD if game.shipped else MUTED),
+        (f"  {mark:<8}", ""),
     )
 
 

@@ -246,7 +246,7 @@ class WatchScreen(Screen[int]):
             ),
         )
 
-    def _keys(self) -> list[tuple[str, str, str]]:
+    def _keys(self) -> list[tuple[str, str, str, int]]:
         keys = []
         for key in keymap.WATCH:
             label = key.label
@@ -254,13 +254,13 @@ class WatchScreen(Screen[int]):
                 label = "go on"
             if not label or (key.action == "overrule" and not self.source.live):
                 continue
-            keys.append((key.written, label, key.keys.split(",")[0]))
+            keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
-            keys = [("h", "another game", "h"), *(k for k in keys if k[2] not in ("space", "n", "o", "f"))]
+            keys = [("h", "another game", "h", 0), *(k for k in keys if k[2] not in ("space", "n", "o", "f"))]
         if self._looking is not None:
-            keys.insert(0, ("esc", "present", "escape"))
+            keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
-            keys = [("Enter", "do it; empty: let the agent", "enter"), ("esc", "keys", "escape")]
+            keys = [("Enter", "do it; empty: let the agent", "enter", 0), ("esc", "keys", "escape", 0)]
         return keys
 
     def on_descendant_focus(self) -> None:
@@ -431,6 +431,13 @@ class WatchScreen(Screen[int]):
             self.notify("No decision yet.", timeout=2)
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice))
+
+    def action_find(self) -> None:
+        """Search the transcript."""
+        transcript = self.panes.transcript
+        self.app.push_screen(
+            dialogs.FindDialog(transcript.paragraphs), lambda at: at and transcript.go_to_paragraph(int(at))
+        )
 
     def action_help(self) -> None:
         """Show the help."""

@@ -9,32 +9,37 @@ from jitrl_tui.widgets.lines import ACCENT, MUTED
 
 
 class KeyBar(Widget):
-    """Keys and what they do; the first are the last to go when the line is short."""
+    """Keys and what they do; those of the highest rank go first when the line is short."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
-        self._keys: list[tuple[str, str, str]] = []
+        self._keys: list[tuple[str, str, str, int]] = []
         self._spans: list[tuple[int, int, str]] = []
 
-    def show(self, keys: list[tuple[str, str, str]]) -> None:
-        """Show (key as written, label, key as Textual names it)."""
+    def show(self, keys: list[tuple[str, str, str, int]]) -> None:
+        """Show (key as written, label, key as Textual names it, rank)."""
         if keys != self._keys:
             self._keys = keys
             self.refresh()
 
     def render(self) -> Content:
         """Return the line."""
-        width, at = self.size.width, 1
+        at = 1
         parts: list[tuple[str, str] | str] = [" "]
         self._spans = []
-        for written, label, name in self._keys:
+        for written, label, name, _ in self._fitting():
             size = len(written) + 1 + len(label)
-            if at + size > width:
-                break
             parts += [(written, ACCENT), (f" {label}  ", MUTED)]
             self._spans.append((at, at + size, name))
             at += size + 2
         return Content.assemble(*parts)
+
+    def _fitting(self) -> list[tuple[str, str, str, int]]:
+        kept = list(self._keys)
+        while kept and sum(len(k[0]) + len(k[1]) + 3 for k in kept) > self.size.width + 1:
+            worst = max(k[3] for k in kept)
+            del kept[max(i for i, k in enumerate(kept) if k[3] == worst)]
+        return kept
 
     def on_click(self, event: object) -> None:
         """A click on a key presses it."""

@@ -40,9 +40,16 @@ class MemoryPane(LinePane):
             return [Content.styled(line, MUTED) for line in lines]
         size = _action_width(decision.neighbours, width)
         head = f" sim      G  {fit('action', size)} ep/step by"
-        lines = [Content.styled(fit(head + ("  state" if width - size > 44 else ""), width), MUTED)]
+        lines = [
+            Content.styled(
+                fit(head + ("  state" if width - size > 44 and not self.whole else ""), width), MUTED
+            )
+        ]
+        if self.whole:
+            now = wrap(f"Now: {clean(decision.state.text)}", width)
+            lines = [*(Content(line) for line in now), Content(""), *lines]
         for neighbour in decision.neighbours:
-            lines.append(_row(neighbour, decision.action, size, width))
+            lines.append(_row(neighbour, decision.action, size, width, excerpt=not self.whole))
             if self.whole:
                 text = wrap(clean(neighbour.state), max(10, width - 14))
                 lines.extend(Content.styled(" " * 14 + line, MUTED) for line in text)
@@ -54,12 +61,13 @@ def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:
     return max(8, min(longest + 1, 30 if width >= 74 else max(12, width - 34)))
 
 
-def _row(neighbour: Neighbour, chosen: str, size: int, width: int) -> Content:
+def _row(neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool) -> Content:
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else neighbour.provenance[:12]
     where = f"{neighbour.episode}/{neighbour.step + 1}"
     used = 14 + size + 14
-    excerpt = fit(clean(neighbour.state).replace("\n", " "), width - used - 1) if width - used > 12 else ""
+    state = clean(neighbour.state).replace("\n", " ")
+    shown = fit(state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen
     g = f"{signed(neighbour.g):>7}"
     return Content.assemble(
@@ -68,5 +76,5 @@ def _row(neighbour: Neighbour, chosen: str, size: int, width: int) -> Content:
         (fit(clean(neighbour.action), size), ACCENT if same else ""),
         (where.rjust(8), MUTED),
         (f" {by[:5]:<5}", HUMAN if human else MUTED),
-        (" " + excerpt, MUTED),
+        (" " + shown, MUTED),
     )

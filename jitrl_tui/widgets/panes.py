@@ -25,6 +25,7 @@ class Panes(Container):
         self._front = "candidates"
         self._zoomed: str | None = None
         self._layout_name = ""
+        self._tabs: list[tuple[str, str, str]] = []
 
     def compose(self) -> ComposeResult:
         """Make every pane once."""
@@ -64,11 +65,22 @@ class Panes(Container):
         for name in PANES:
             self.query_one(f"#{name}").display = name in visible
         self.query_one("#others").display = self._zoomed != "transcript"
-        self.query_one(TabLine).show([(name, *TITLES[name]) for name in layout.tabs], self._front)
+        self._tabs = [(name, *TITLES[name]) for name in layout.tabs]
+        self._draw_tabs()
         focused = self.screen.focused
         if focused is not None and focused.id in PANES and not focused.display:
             self._focus(self._zoomed or "transcript")
         return layout.name
+
+    def _draw_tabs(self) -> None:
+        focused = self.screen.focused
+        self.query_one(TabLine).show(
+            self._tabs, self._front, focused is not None and focused.id == self._front
+        )
+
+    def on_descendant_focus(self) -> None:
+        """The tab in front shows whether it has the focus."""
+        self._draw_tabs()
 
     def go_to(self, name: str, window: Size) -> None:
         """Bring a pane to the front and give it the focus."""

@@ -38,9 +38,12 @@ class Picker(Widget, can_focus=True):
         """Return the value between its arrows, with its meaning."""
         value, meaning = self._options[self._at]
         arrow = ACCENT if self.has_focus else MUTED
-        return Content.assemble(
-            ("‹ ", arrow), (value, STRONG), (" ›", arrow), (f"  {meaning}" if meaning else "", MUTED)
-        ).truncate(max(1, self.size.width), ellipsis=True)
+        picked = Content.assemble(("‹ ", arrow), (value, STRONG), (" ›", arrow))
+        if self.size.height > 1:
+            return Content("\n").join([picked, Content.styled(f"  {meaning}", MUTED)])
+        return Content.assemble(picked, (f"  {meaning}", MUTED)).truncate(
+            max(1, self.size.width), ellipsis=True
+        )
 
     def action_turn(self, by: int) -> None:
         """Go to the next value."""

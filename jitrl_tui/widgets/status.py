@@ -78,7 +78,7 @@ class StatusBar(Widget):
             (0, f"episode {view.episode}/{started.episodes}", STRONG),
             (2, clean(started.agent), MUTED),
             (1, clean(started.model), MUTED),
-            (2, f"{view.tokens:,} tokens", MUTED),
+            (2, f"{_amount(view.tokens)} tokens", MUTED),
             (1, f"${view.cost_usd:.2f}" if view.cost_usd >= 0.005 or not view.cost_usd
              else f"${view.cost_usd:.4f}", MUTED),
             (0, f"{view.memory_entries:,} remembered", MUTED),
@@ -86,7 +86,7 @@ class StatusBar(Widget):
         if view.average is not None:
             parts.append((2, f"average {view.average:.1f}, best {points(view.best or 0)}", MUTED))
         if view.flips:
-            parts.append((3, f"{view.flips} choices changed by memory", MUTED))
+            parts.append((3, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by memory", MUTED))
         return parts
 
     def _state(self) -> Content:
@@ -108,7 +108,10 @@ class StatusBar(Widget):
             return Content.styled(
                 "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN
             )
-        if view.activity in ("thinking", "starting"):
+        usual = (
+            view.doing == "thinking" and mode.waited < 1
+        )  # every step thinks: say so only if it takes time
+        if view.activity in ("thinking", "starting") and not usual:
             long = f" {mode.waited} s" if mode.waited >= 2 else ""
             return Content.assemble((f"… {view.doing or 'thinking'}{long}", ACCENT))
         if mode.recording:
@@ -123,6 +126,12 @@ class StatusBar(Widget):
         bar, rest = thick(done, 10)
         count = f" {min(view.episode - mode.hurry_from + 1, total)} of {total}" if total > 1 else ""
         return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, FAINT))
+
+
+def _amount(count: int) -> str:
+    if count < 100_000:
+        return f"{count:,}"
+    return f"{count / 1000:,.0f}k" if count < 10_000_000 else f"{count / 1e6:,.1f}M"
 
 
 def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:

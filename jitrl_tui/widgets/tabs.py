@@ -23,20 +23,22 @@ class TabLine(Widget):
         super().__init__(id=id)
         self._tabs: list[tuple[str, str, str]] = []
         self._active = ""
+        self._focused = False
 
-    def show(self, tabs: list[tuple[str, str, str]], active: str) -> None:
-        """Show (pane, key, title) of each, with `active` in front."""
-        if (tabs, active) != (self._tabs, self._active):
-            self._tabs, self._active = tabs, active
+    def show(self, tabs: list[tuple[str, str, str]], active: str, focused: bool) -> None:
+        """Show (pane, key, title) of each, with `active` in front and perhaps the focus on it."""
+        if (tabs, active, focused) != (self._tabs, self._active, self._focused):
+            self._tabs, self._active, self._focused = tabs, active, focused
             self.refresh()
 
     def render(self) -> Content:
         """Return the line."""
         parts: list[tuple[str, str]] = []
+        style = "bold reverse" if self._focused else "bold"
         for pane, key, title in self._tabs:
             front = pane == self._active
             parts.append((f" {key} ", ACCENT))
-            parts.append((f"[{title}]" if front else f" {title} ", "bold" if front else MUTED))
+            parts.append((f"[{title}]" if front else f" {title} ", style if front else MUTED))
         return Content.assemble(*parts)
 
     def on_click(self, event: object) -> None:

@@ -93,6 +93,19 @@ class Transcript(ScrollView, can_focus=True):
         self._replace(list(view.paragraphs))
         self._seen = view.written
 
+    @property
+    def paragraphs(self) -> list[Paragraph]:
+        """What is on show, oldest first; a copy."""
+        return list(self._paragraphs)
+
+    def go_to_paragraph(self, index: int) -> None:
+        """Bring a paragraph into sight and stay there."""
+        if 0 <= index < len(self._starts):
+            self._follow = False
+            top = max(0, self._starts[index] - self.size.height // 3)
+            self.scroll_to(y=top, animate=False, force=True)
+            self._tell_unread()
+
     def mark_step(self, where: tuple[int, int] | None) -> None:
         """Mark the command of (episode, step), and bring it into sight; None for none."""
         if where == self._here:
@@ -105,9 +118,7 @@ class Transcript(ScrollView, can_focus=True):
             for index in range(len(self._paragraphs) - 1, -1, -1):
                 p = self._paragraphs[index]
                 if p.kind == "command" and (p.episode, p.step) == where:
-                    self._follow = False
-                    top = max(0, self._starts[index] - self.size.height // 3)
-                    self.scroll_to(y=top, animate=False, force=True)
+                    self.go_to_paragraph(index)
                     break
         self.refresh()
 
@@ -249,6 +260,12 @@ class Transcript(ScrollView, can_focus=True):
     def _go_end(self) -> None:
         self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
         self._follow = True
+        self.call_after_refresh(self._sync_bar)
+
+    def _sync_bar(self) -> None:
+        # A bar that appears only now has missed the scrolling before it.
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def _tell_unread(self) -> None:
         note = f" {self._unread} new lines below, End to follow " if self._unread and not self._follow else ""

@@ -330,6 +330,20 @@ def test_q_stops_the_session_and_leaves_at_any_moment():
         drive(go(key))
 
 
+def test_slash_finds_a_place_in_the_transcript_and_goes_there():
+    async def go():
+        app, _ = replay_app(stream.run(6, 12))
+        async with app.run_test(size=SMALL) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press("slash", *"Episode 2 of")
+            await until(pilot, lambda: "episode 2 " in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: "━━ Episode 2 of 6" in screen_text(app))
+            assert "Session over" not in screen_text(app)
+
+    drive(go())
+
+
 def test_help_and_prompt_windows_open_and_close():
     async def go():
         app, _ = replay_app()
