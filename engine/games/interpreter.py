@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.games.actions import ActionCache, ActionFinder
+from engine.games.scene import still_look
 from engine.records import Observation
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -234,6 +235,7 @@ class Interpreter:
         done = won or over or halted
         score = float(env.get_score())
         moves = int(env.get_moves())
+        scene = ""
         if done:
             look = before.description if before else ""
             inventory = before.inventory if before else ""
@@ -241,6 +243,8 @@ class Interpreter:
         else:
             look, inventory = self._look(digest)
             place = self._place(look)
+            if self._generated is None and env.is_fully_supported:
+                scene = clean(still_look(env, env.get_state()) or "")
         return Observation(
             text=clean(text),
             description=look,
@@ -254,6 +258,7 @@ class Interpreter:
             died=done and not won,
             world_hash=digest,
             changed=changed or done,
+            scene=scene,
         )
 
     def _place(self, look: str) -> str:
