@@ -1,4 +1,4 @@
-"""All remembered steps of a scope in columns, and the retrieval over them.
+"""All remembered steps of a scope in columns.
 
 A row is a step; rows follow the order in which episodes were stored, so that a later row is a newer one.
 The texts of the states stay in the journal; a row knows where.
@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.errors import BadFile
 from engine.memory.document import FORGOTTEN, check
-from engine.memory.index import Query, TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
+from engine.memory.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
 from engine.memory.reader import Place
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 NOTHING = -1
 _COLUMNS = {
-    "state": "i", "history": "i", "next": "i", "action": "i", "text": "i", "pair": "i", "older": "i",
+    "state": "i", "history": "i", "next": "i", "action": "i", "text": "i", "older_pair": "i", "older_state": "i",
     "episode": "i", "provenance": "H", "reward": "d", "env_reward": "d",
 }  # fmt: skip
 _KEPT = (
     "first", "start", "numbers", "doc_ids", "done", "text_offset", "text_length", "text_hash",
-    "_set_text", "_pair_state", "_pair_history", "_pair_last", "_first_pair",
+    "_set_text", "pair_state", "pair_history", "pair_last", "state_last", "_first_pair",
 )  # fmt: skip
 _GAMMAS = 4
 
@@ -52,6 +52,10 @@ class Entries:
         numbers: Number of each episode within the scope.
         doc_ids: Id of each episode's document.
         done: 1 for each episode that the environment ended.
+        pair_state: State of each combination of a state and a history that was lived.
+        pair_history: Its history.
+        pair_last: Its newest row; older ones follow in the column `older_pair`.
+        state_last: Newest row of each state, -1 where there is none; older ones in `older_state`.
         next_entry: Entry number that the next episode begins with.
         next_number: Number of the next episode.
     """
@@ -75,9 +79,10 @@ class Entries:
         self.text_length = array("i")
         self.text_hash = array("q")
         self._set_text = array("i")  # by state: the text last seen with it
-        self._pair_state = array("i")
-        self._pair_history = array("i")
-        self._pair_last = array("i")  # by pair: its newest row
+        self.pair_state = array("i")
+        self.pair_history = array("i")
+        self.pair_last = array("i")
+        self.state_last = array("i")
         self._first_pair = array("i")  # by state: its first pair
         self._more_pairs: dict[int, array[int]] = {}  # by state: all its pairs, where there are several
         self._action_numbers: dict[str, int] = {}
@@ -118,12 +123,15 @@ class Entries:
             add["provenance"](self._provenance(provenance))
             add["reward"](step["reward"])
             add["env_reward"](step.get("env_reward", 0.0))
-            pair = NOTHING if forgotten else self._pair(state, history)
-            add["pair"](pair)
-            add["older"](NOTHING if forgotten else self._pair_last[pair])
-            if not forgotten:
-                self._pair_last[pair] = row
-                self.live += 1
+            if forgotten:
+                add["older_pair"](NOTHING)
+                add["older_state"](NOTHING)
+                continue
+            pair = self._pair(state, history)
+            add["older_pair"](self.pair_last[pair])
+            add["older_state"](self.state_last[state])
+            self.pair_last[pair] = self.state_last[state] = row
+            self.live += 1
         self.uids[document["uid"]] = episode
         self.first.append(document["first"])
         self.start.append(len(self))
@@ -138,6 +146,7 @@ class Entries:
         while len(self._first_pair) < len(self.states):
             self._first_pair.append(NOTHING)
             self._set_text.append(NOTHING)
+            self.state_last.append(NOTHING)
         return state
 
     def _add_texts(
@@ -179,112 +188,40 @@ class Entries:
         """Return the number of this combination of state and history."""
         first = self._first_pair[state]
         if first != NOTHING:
-            if self._pair_history[first] == history:
+            if self.pair_history[first] == history:
                 return first
             more = self._more_pairs.get(state)
             if more is not None:
                 numbers = np.frombuffer(more, np.int32)
-                same = np.flatnonzero(np.frombuffer(self._pair_history, np.int32)[numbers] == history)
+                same = np.flatnonzero(np.frombuffer(self.pair_history, np.int32)[numbers] == history)
                 if len(same):
                     return int(numbers[same[0]])
                 del numbers, same
-        number = len(self._pair_state)
-        self._pair_state.append(state)
-        self._pair_history.append(history)
-        self._pair_last.append(NOTHING)
+        number = len(self.pair_state)
+        self.pair_state.append(state)
+        self.pair_history.append(history)
+        self.pair_last.append(NOTHING)
         if first == NOTHING:
             self._first_pair[state] = number
         else:
             self._more_pairs.setdefault(state, array("i", [first])).append(number)
         return number
 
-    # ------------------------------------------------------------------------------------- retrieval
-
-    def nearest(
-        self, tokens: tuple[str, ...], history: tuple[str, ...], *, k: int, r: float, weight: float
-    ) -> list[tuple[int, float]]:
-        """Return at most k rows with (1-w) J(state) + w J(history) >= r, best first, newest first among equals.
-
-        Returns:
-            (row, similarity) each.
-        """
-        if k < 1 or not len(self._pair_state):
-            return []
-        query = self.states.query(tokens)
-        other = self.histories.query(history) if weight else None
-        least_state = (r - weight) / (1 - weight) - 1e-9 if weight < 1 else 0.0
-        if least_state >= 0.3:
-            states, similarity = self.states.similar(query, least_state)
-            pairs, scores = self._pairs_of(states, similarity)
-        else:
-            pairs = np.arange(len(self._pair_state), dtype=np.int32)
-            of = np.frombuffer(self._pair_state, np.int32)
-            scores = self.states.compare_all(query)[of]
-        if other is not None:
-            pairs, scores = self._with_history(pairs, scores, other, k=k, r=r, weight=weight)
-        keep = scores >= r
-        return self._newest(pairs[keep], scores[keep], k)
-
-    def _pairs_of(self, states: Ints, similarity: Floats) -> tuple[Ints, Floats]:
-        """Return all pairs of these states, each with its state's similarity."""
-        if not len(states):
-            return states, similarity
+    def pairs_of(self, states: Ints) -> tuple[Ints, Ints]:
+        """Return all pairs of these states, and for each the place of its state among `states`."""
         firsts = np.frombuffer(self._first_pair, np.int32)[states]
-        several = [
-            (place, more)
-            for place, state in enumerate(states.tolist())
-            if (more := self._more_pairs.get(state)) is not None
-        ]
-        used = firsts != NOTHING
-        used[[place for place, _ in several]] = False
-        pairs = [firsts[used], *(np.frombuffer(more, np.int32) for _, more in several)]
-        scores = [similarity[used], *(np.full(len(more), similarity[place]) for place, more in several)]
-        return np.concatenate(pairs), np.concatenate(scores)
-
-    def _with_history(
-        self, pairs: Ints, similarity: Floats, query: Query, *, k: int, r: float, weight: float
-    ) -> tuple[Ints, Floats]:
-        """Return those pairs that can be among the best k above r, with their whole scores."""
-        of = np.frombuffer(self._pair_history, np.int32)[pairs]
-        state_part = (1 - weight) * similarity
-        sizes = self.histories.sizes(of)
-        total = sizes + query.size
-        apart = np.minimum(self.histories.least_differences(query, of), total)
-        # |q ^ s| >= h leaves at most (total - h) / 2 in common: J <= (total - h) / (total + h).
-        bound = state_part + weight * np.divide(
-            total - apart, total + apart, out=np.ones(len(of)), where=total > 0
-        )
-        bound += 1e-9
-        possible = np.flatnonzero(bound >= r)
-        if len(possible) > 4 * k + 64:
-            # The k-th best of the most promising ones bars what cannot reach it.
-            promising = possible[np.argpartition(bound[possible], -(k + 32))[-(k + 32) :]]
-            scores = state_part[promising] + weight * self.histories.compare(query, of[promising])
-            kth = np.partition(scores, -k)[-k]
-            possible = possible[bound[possible] >= kth]
-        numbers, where = np.unique(of[possible], return_inverse=True)
-        history_part = self.histories.compare(query, numbers)[where]
-        return pairs[possible], state_part[possible] + weight * history_part
-
-    def _newest(self, pairs: Ints, scores: Floats, k: int) -> list[tuple[int, float]]:
-        if not len(pairs):
-            return []
-        last = np.frombuffer(self._pair_last, np.int32)[pairs]
-        if len(pairs) > 4 * k:
-            keep = scores >= np.partition(scores, -k)[-k]
-            last, scores = last[keep], scores[keep]
-        # The best k pairs hold the best k rows: a row of any other pair has k better or newer ones before it.
-        order = np.lexsort((last, scores))[::-1][:k]
-        older = self.columns["older"]
-        found = []
-        for row, score in zip(last[order].tolist(), scores[order].tolist(), strict=True):
-            for _ in range(k):
-                if row == NOTHING:
-                    break
-                found.append((row, score))
-                row = older[row]
-        found.sort(key=lambda hit: (-hit[1], -hit[0]))
-        return found[:k]
+        lists = list(map(self._more_pairs.get, states.tolist()))
+        several = [place for place, more in enumerate(lists) if more is not None]
+        places = np.flatnonzero(firsts != NOTHING).astype(np.int32)
+        if not several:
+            return firsts[places], places
+        more = [one for one in lists if one is not None]
+        single = firsts != NOTHING
+        single[several] = False
+        places = np.flatnonzero(single).astype(np.int32)
+        rest = np.repeat(np.array(several, np.int32), list(map(len, more)))
+        pairs = np.frombuffer(b"".join(more), np.int32)
+        return np.concatenate([firsts[places], pairs]), np.concatenate([places, rest])
 
     # --------------------------------------------------------------------------------------- looking
 
@@ -377,7 +314,7 @@ class Entries:
         self.actions, self.provenances = unpack_texts(arrays["actions"]), unpack_texts(arrays["provenances"])
         self._action_numbers = {action: number for number, action in enumerate(self.actions)}
         self.uids = {uid: number for number, uid in enumerate(unpack_texts(arrays["uids"]))}
-        self._group_pairs(arrays["_pair_state"])
+        self._group_pairs(arrays["pair_state"])
         rows, episodes = len(self), len(self.first)
         if (
             any(len(column) != rows for column in self.columns.values())

@@ -112,7 +112,7 @@ class TokenSets:
 
         The order is not defined.
         """
-        candidates = self._candidates(query, t)
+        candidates, _ = self.candidates(query, t)
         similarity = self.compare(query, candidates)
         keep = similarity >= t
         return candidates[keep], similarity[keep]
@@ -137,12 +137,16 @@ class TokenSets:
             common[np.frombuffer(postings[token], np.int32)] += 1
         return _jaccard(common, sizes, query.size)
 
-    def sizes(self, numbers: Ints) -> Ints:
-        """Return how many tokens each of these sets has."""
+    def bound(self, query: Query, numbers: Ints, apart: Ints) -> Floats:
+        """Return what J with these sets is at most if they differ from the query in `apart` tokens or more."""
         if not len(numbers):
-            return np.zeros(0, np.int32)
-        sizes: Ints = np.frombuffer(self._sizes, np.int32)[numbers]
-        return sizes
+            return np.zeros(0)
+        total = np.frombuffer(self._sizes, np.int32)[numbers] + query.size
+        # d differing tokens leave (total - d) / 2 in common, out of (total + d) / 2.
+        upper: Floats = (total - apart) / np.maximum(total + apart, 1)
+        if not query.size:
+            upper[total == 0] = 1.0
+        return upper
 
     def least_differences(self, query: Query, numbers: Ints) -> Ints:
         """Return for each set a number of tokens in which it surely differs from the query."""
@@ -164,23 +168,27 @@ class TokenSets:
     def _content(self, number: int) -> array[int]:
         return self._flat[self._offsets[number] : self._offsets[number + 1]]
 
-    def _candidates(self, query: Query, t: float) -> Ints:
-        """Return a superset of the sets with J >= t, without doubles."""
+    def candidates(self, query: Query, t: float) -> tuple[Ints, Ints]:
+        """Return a superset of the sets with J >= t, and in how many tokens each differs at least."""
         count = len(self)
+        none = np.zeros(0, np.int32)
         if not count or not query.size:
-            return np.arange(count, dtype=np.int32)
+            return np.arange(count, dtype=np.int32), np.zeros(count, np.int32)
         most = math.floor(query.size * (1 - t) / t + _SLACK) - query.unknown
-        if most < 0:
-            return np.zeros(0, np.int32)
         lists = self._prefix(query, t)
-        if lists is not None and 4 * sum(map(len, lists)) < count:
-            if not lists:
-                return np.zeros(0, np.int32)
-            numbers = np.concatenate([np.frombuffer(one, np.int32) for one in lists])
-            sketches = np.frombuffer(self._sketches, np.uint64)[numbers]
-            near = numbers[np.bitwise_count(sketches ^ query.sketch) <= most]
-            return np.unique(near) if len(lists) > 1 else near
-        return self._scan(query.sketch, most)
+        if most < 0 or lists == []:
+            return none, none
+        sketches = np.frombuffer(self._sketches, np.uint64)
+        if lists is None or 4 * sum(map(len, lists)) > count:
+            numbers, apart = _scan(sketches, query.sketch, most)
+        else:
+            numbers = np.frombuffer(b"".join(lists), np.int32)
+            if len(lists) > 1:
+                numbers = _distinct(numbers)
+            apart = np.bitwise_count(sketches[numbers] ^ query.sketch)
+            near = apart <= most
+            numbers, apart = numbers[near], apart[near]
+        return numbers, apart.astype(np.int32) + np.int32(query.unknown)
 
     def _prefix(self, query: Query, t: float) -> list[array[int]] | None:
         """Return posting lists of which every set with J >= t is in one; the empty ones left out."""
@@ -189,18 +197,8 @@ class TokenSets:
         enough = math.ceil(t * query.size - _SLACK)
         # Tokens that nobody ever saw are the rarest of all; they use up places without costing anything.
         places = query.size - enough + 1 - query.unknown
-        lists = sorted((self._postings[token] for token in query.list), key=len)
+        lists = sorted(map(self._postings.__getitem__, query.list), key=len)
         return [one for one in lists[: max(places, 0)] if one]
-
-    def _scan(self, sketch: np.uint64, most: int) -> Ints:
-        sketches = np.frombuffer(self._sketches, np.uint64)
-        found = []
-        for start in range(0, len(sketches), _SCAN_BLOCK):
-            differing = np.bitwise_count(sketches[start : start + _SCAN_BLOCK] ^ sketch)
-            near = np.flatnonzero(differing <= most)
-            if len(near):
-                found.append(near + start)
-        return (np.concatenate(found) if found else np.zeros(0, np.int64)).astype(np.int32)
 
     def _common(self, query: Query, numbers: Ints | None, sizes: Ints) -> Ints:
         """Return how many tokens each set shares with the query."""
@@ -363,6 +361,23 @@ def from_numpy(kind: str, values: NDArray[Any]) -> array[Any]:
     made: array[Any] = array(kind)
     made.frombytes(np.ascontiguousarray(values, np.dtype(kind)).view(np.uint8).data)
     return made
+
+
+def _scan(sketches: NDArray[np.uint64], sketch: np.uint64, most: int) -> tuple[Ints, NDArray[np.uint8]]:
+    """Return the numbers of the sketches that differ in at most `most` bits, and in how many."""
+    numbers, differing = [], []
+    for start in range(0, len(sketches), _SCAN_BLOCK):
+        bits = np.bitwise_count(sketches[start : start + _SCAN_BLOCK] ^ sketch)
+        near = np.flatnonzero(bits <= most)
+        numbers.append(near + start)
+        differing.append(bits[near])
+    return np.concatenate(numbers).astype(np.int32), np.concatenate(differing)
+
+
+def _distinct(numbers: Ints) -> Ints:
+    if len(numbers) < 400:  # a few: numpy's sorting takes longer to begin than Python to end
+        return np.array(list(set(numbers.tolist())), np.int32)
+    return np.unique(numbers)
 
 
 def _jaccard(common: Ints, sizes: Ints, size: int) -> Floats:

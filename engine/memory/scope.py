@@ -20,6 +20,7 @@ from engine.memory.entries import NOTHING, Entries
 from engine.memory.journal import Journal
 from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
+from engine.memory.retrieval import nearest
 from engine.records import Episode, Neighbour, State, Step
 
 if TYPE_CHECKING:
@@ -197,7 +198,8 @@ class Scope:
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            hits = self._entries.nearest(state.tokens, state.history_tokens, k=k, r=r, weight=history_weight)
+            tokens, history = state.tokens, state.history_tokens
+            hits = nearest(self._entries, tokens, history, k=k, r=r, weight=history_weight)
             return self._neighbours(hits, gamma)
 
     def similar(

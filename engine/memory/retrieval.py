@@ -1,0 +1,171 @@
+"""The k nearest remembered steps, exactly, without counting most of them.
+
+    similarity = (1 - w) J(state, s) + w J(history, h)
+
+Each step is bounded from above by what the sketches of its sets say. The most promising are counted first;
+the k-th best of them bars all that cannot reach it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.memory.entries import NOTHING, Entries
+from engine.memory.index import Query
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+_SLACK = 1e-9
+_LEAST = 0.3
+"""Below this similarity the filters let nearly everything pass: all states are counted instead."""
+
+
+def nearest(
+    entries: Entries, tokens: tuple[str, ...], history: tuple[str, ...], *, k: int, r: float, weight: float
+) -> list[tuple[int, float]]:
+    """Return at most k rows of similarity r or more, best first, newest first among equals.
+
+    Args:
+        weight: w, the share of the history's similarity.
+
+    Returns:
+        (row, similarity) each.
+    """
+    if k < 1 or not entries.live:
+        return []
+    query = entries.states.query(tokens)
+    least = (r - weight) / (1 - weight) - _SLACK if weight < 1 else 0.0
+    known = None
+    if least >= _LEAST:
+        states, apart = entries.states.candidates(query, least)
+        bound = entries.states.bound(query, states, apart)
+        near = bound >= least
+        states, bound = states[near], bound[near]
+        if not len(states):
+            return []
+    else:
+        states = np.arange(len(entries.states), dtype=np.int32)
+        bound = known = entries.states.compare_all(query)
+    if weight > 0:
+        other = entries.histories.query(history)
+        return _Pairs(entries, query, other, states, bound, known, weight).best(k, r)
+    return _States(entries, query, states, bound, known).best(k, r)
+
+
+class _States:
+    """Candidate states, each standing for all rows that were lived in it."""
+
+    def __init__(
+        self, entries: Entries, query: Query, states: Ints, bound: Floats, known: Floats | None
+    ) -> None:
+        self._entries = entries
+        self._query = query
+        newest = np.frombuffer(entries.state_last, np.int32)[states]
+        lived = newest != NOTHING  # a state in which episodes only ended has no step
+        self._states, self._newest, self._bound = states[lived], newest[lived], bound[lived]
+        self._exact = known is not None
+
+    def best(self, k: int, r: float) -> list[tuple[int, float]]:
+        """Return the best k rows above r."""
+        return _select(self._bound, self._newest, self._score, self._entries.columns["older_state"], k, r)
+
+    def _score(self, chosen: NDArray[np.int64]) -> Floats:
+        if self._exact:
+            known: Floats = self._bound[chosen]
+            return known
+        return self._entries.states.compare(self._query, self._states[chosen])
+
+
+class _Pairs:
+    """Candidate combinations of state and history, each standing for all rows that had both."""
+
+    def __init__(
+        self, entries: Entries, query: Query, other: Query, states: Ints, bound: Floats, known: Floats | None,
+        weight: float,
+    ) -> None:  # fmt: skip
+        self._entries = entries
+        self._query, self._other = query, other
+        self._weight = weight
+        self._known = known
+        if known is None:
+            pairs, self._at = entries.pairs_of(states)
+            self._states = states
+        else:  # all states, and so all pairs
+            pairs = np.arange(len(entries.pair_state), dtype=np.int32)
+            self._states, self._at = states, np.array(entries.pair_state, np.int32)
+        self._histories = np.frombuffer(entries.pair_history, np.int32)[pairs]
+        self._newest = np.frombuffer(entries.pair_last, np.int32)[pairs]
+        apart = entries.histories.least_differences(other, self._histories)
+        upper = entries.histories.bound(other, self._histories, apart)
+        self._bound = (1 - weight) * bound[self._at] + weight * upper
+
+    def best(self, k: int, r: float) -> list[tuple[int, float]]:
+        """Return the best k rows above r."""
+        return _select(self._bound, self._newest, self._score, self._entries.columns["older_pair"], k, r)
+
+    def _score(self, chosen: NDArray[np.int64]) -> Floats:
+        entries, weight = self._entries, self._weight
+        at, histories = self._at[chosen], self._histories[chosen]
+        if self._known is not None:
+            state_part = self._known[at]
+        else:
+            state_part = _once_each(entries.states.compare, self._query, self._states[at])
+        history_part = _once_each(entries.histories.compare, self._other, histories)
+        score: Floats = (1 - weight) * state_part + weight * history_part
+        return score
+
+
+def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: Ints) -> Floats:
+    """Return J for each number; where there are many, equal ones are compared once."""
+    if len(numbers) < 256:
+        return compare(query, numbers)
+    distinct, where = np.unique(numbers, return_inverse=True)
+    return compare(query, distinct)[where]
+
+
+def _select(
+    bound: Floats,
+    newest: Ints,
+    score: Callable[[NDArray[np.int64]], Floats],
+    older: array[int],
+    k: int,
+    r: float,
+) -> list[tuple[int, float]]:
+    """Return the best k rows of groups of equal rows.
+
+    Args:
+        bound: What the similarity of each group is at most.
+        newest: The newest row of each group.
+        score: Returns the exact similarity of chosen groups.
+        older: By row: the next older row of its group.
+    """
+    possible = np.flatnonzero(bound >= r - _SLACK)
+    probe = 2 * k + 16
+    if len(possible) > 2 * probe:
+        promising = possible[np.argpartition(bound[possible], -probe)[-probe:]]
+        kth = np.partition(score(promising), -k)[-k]
+        possible = possible[bound[possible] >= kth - _SLACK]
+    scores = score(possible)
+    keep = scores >= r
+    last, scores = newest[possible[keep]], scores[keep]
+    if not len(last):
+        return []
+    # The best k groups hold the best k rows: a row of any other has k better or newer ones before it.
+    order = np.lexsort((last, scores))[: -k - 1 : -1]
+    found: list[tuple[int, float]] = []
+    for row, similarity in zip(last[order].tolist(), scores[order].tolist(), strict=True):
+        for _ in range(k):
+            if row == NOTHING:
+                break
+            found.append((row, similarity))
+            row = older[row]
+    found.sort(key=lambda hit: (-hit[1], -hit[0]))
+    return found[:k]
