@@ -284,7 +284,9 @@ class Session:
     def _begin(self, parts: _Parts, number: int, uid: str) -> _Live:
         observation = parts.environment.reset(self._config.seed)
         abstractor = parts.environment.abstractor()
-        return _Live(number, uid, observation, abstractor.begin(observation), abstractor, self._clock())
+        state = abstractor.begin(observation)
+        parts.agent.begin_episode(state)
+        return _Live(number, uid, observation, state, abstractor, self._clock())
 
     def _decide(self, parts: _Parts, live: _Live) -> Decision:
         valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
@@ -322,20 +324,20 @@ class Session:
     def _advance(self, parts: _Parts, live: _Live, decision: Decision) -> None:
         before = live.observation
         live.observation = parts.environment.step(decision.action)
-        live.steps.append(
-            Step(
-                state=live.state,
-                action=decision.action,
-                reward=0.0,
-                env_reward=live.observation.score - before.score,
-                score=live.observation.score,
-                provenance=decision.provenance,
-                valid_actions=decision.valid_actions,
-                changed=live.observation.changed,
-                world_hash=before.world_hash,
-            )
+        step = Step(
+            state=live.state,
+            action=decision.action,
+            reward=0.0,
+            env_reward=live.observation.score - before.score,
+            score=live.observation.score,
+            provenance=decision.provenance,
+            valid_actions=decision.valid_actions,
+            changed=live.observation.changed,
+            world_hash=before.world_hash,
         )
+        live.steps.append(step)
         live.state = live.abstractor.advance(decision.action, live.observation)
+        parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
 
     def _end(self, parts: _Parts, live: _Live) -> None:
         """Judge the episode, remember it, tell about it (step 7)."""

@@ -45,7 +45,7 @@ class Settings:
         1.0, "strength of the memory: z' = z + beta * A; the paper gives no value", 0.0, 1e3
     )
     epsilon: float = setting(1e-8, "keeps the normalisation of advantages from dividing by zero", 1e-12, 1e-2)
-    candidates: int = setting(3, "actions the model proposes, |C|", 1, 50)
+    candidates: int = setting(3, "actions the model proposes, |C|", 1, 1000)
     temperature: float = setting(0.8, "sampling temperature of the model", 0.01, 10.0)
     logits: str = setting(
         "auto", "how the model's opinion is read", choices=("auto", "token", "string", "verbalized")
@@ -55,7 +55,18 @@ class Settings:
         "verbalized confidence c of k options to logit: log(c k / 100), or c / 100",
         choices=("log", "linear"),
     )
-    estimator: str = setting("knn", "where V and Q come from", choices=("knn",))
+    estimator: str = setting("knn", "where V and Q come from", choices=("knn", "graph"))
+    selection: str = setting(
+        "sample",
+        "how z' becomes an action: a sample of its softmax, or its maximum",
+        choices=("sample", "greedy"),
+    )
+    prior_weight: float = setting(
+        0.5,
+        "how much the model's logits tell the graph estimator which untried actions promise more",
+        0.0,
+        10.0,
+    )
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
     death_penalty: float = setting(-10.0, "reward added to the step that ended the game badly", -1e6, 0.0)
     idle_penalty: float = setting(-0.5, "reward added to a step that did not change the world", -1e6, 0.0)

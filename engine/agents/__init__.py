@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.agents.base import Agent, Prior
 from engine.errors import UsageError
 from engine.settings import Settings
-from engine.values.knn import Retriever
+from engine.values.graph import EpisodicMemory
 
 AGENTS = {
     "jitrl": "the frozen model with its logits adjusted by memory (Algorithm 1)",
@@ -14,7 +14,7 @@ AGENTS = {
 }
 
 
-def make_agent(name: str, prior: Prior, memory: Retriever, settings: Settings) -> Agent:
+def make_agent(name: str, prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
     """Return the agent called `name`.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.records import ActionRequest, Decision, Episode, Observation, Proposal, State
+from engine.records import ActionRequest, Decision, Episode, Observation, Proposal, State, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,14 @@ class Agent(Protocol):
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
         """Return the choice for this turn with everything that led to it."""
+        ...
+
+    def begin_episode(self, state: State) -> None:
+        """An episode begins in `state`."""
+        ...
+
+    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+        """A step was taken, by the agent or by a person, and led to `then`."""
         ...
 
     def end_episode(self, episode: Episode) -> None:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.errors import ModelError
-from engine.records import ActionRequest, Candidate, Decision, Episode, Neighbour, Proposal, Valuation
+from engine.records import (
+    ActionRequest,
+    Candidate,
+    Decision,
+    Episode,
+    Neighbour,
+    Proposal,
+    State,
+    Step,
+    Valuation,
+)
 from engine.settings import Settings
 from engine.values.base import Estimator, Query
 
@@ -38,6 +49,16 @@ class JitrlAgent:
         candidates = self._augment(proposal.candidates, neighbours, turn.valid_actions)
         valuation = self._value(turn, neighbours, candidates, optimism)
         return self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
+
+    def begin_episode(self, state: State) -> None:
+        """Tell the estimator."""
+        if self._estimator is not None:
+            self._estimator.begin_episode(state)
+
+    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+        """Tell the estimator."""
+        if self._estimator is not None:
+            self._estimator.observe(step, then, ended=ended, died=died)
 
     def end_episode(self, episode: Episode) -> None:
         """Nothing beyond what memory keeps."""
@@ -110,7 +131,7 @@ class JitrlAgent:
             valuation.v, np.asarray(valuation.q), np.asarray(valuation.n, dtype=np.int64), valuation.how
         )
         update = jitrl.policy_update(z, values, beta=settings.beta, epsilon=settings.epsilon)
-        chosen = jitrl.sample(update.posterior, draw)
+        chosen = self._select(update.z_prime, update.posterior, draw)
         # What the same draw picks when only the model speaks: memory-only actions are no candidates then.
         own = [i for i, c in enumerate(candidates) if c.source != "memory"]
         without = (
@@ -147,6 +168,13 @@ class JitrlAgent:
             calls=proposal.calls,
             note=proposal.note,
         )
+
+    def _select(self, logits: ArrayLike, policy: ArrayLike, draw: float) -> int:
+        """Return which candidate is taken: a sample of the policy, or its most probable one."""
+        if self._settings.selection == "greedy":
+            best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
+            return int(best[min(int(draw * len(best)), len(best) - 1)])
+        return jitrl.sample(policy, draw)
 
 
 def _situation(turn: Turn) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from engine.settings import Settings
 from engine.values.base import Estimator
-from engine.values.knn import KnnEstimator, Retriever
+from engine.values.graph import EpisodicMemory, GraphEstimator
+from engine.values.knn import KnnEstimator
 
 
-def make_estimator(memory: Retriever, settings: Settings) -> Estimator:
+def make_estimator(memory: EpisodicMemory, settings: Settings) -> Estimator:
     """Return the estimator that `settings.estimator` names, reading `memory`."""
+    if settings.estimator == "graph":
+        return GraphEstimator(memory, settings)
     return KnnEstimator(memory, settings)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.records import Candidate, Neighbour, State, Valuation
+from engine.records import Candidate, Neighbour, State, Step, Valuation
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +37,12 @@ class Estimator(Protocol):
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V(s) and Q(s, a) for the candidates."""
+        ...
+
+    def begin_episode(self, state: State) -> None:
+        """An episode begins in `state`."""
+        ...
+
+    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+        """A step of the running episode was taken and led to `then`."""
         ...

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from engine import jitrl
-from engine.records import Neighbour, State, Valuation
+from engine.records import Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
 
@@ -45,3 +45,9 @@ class KnnEstimator:
             alpha=self._settings.alpha,
         )
         return Valuation(values.v, tuple(map(float, values.q)), tuple(map(int, values.n)), values.how)
+
+    def begin_episode(self, state: State) -> None:
+        """Nothing: only finished episodes count."""
+
+    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+        """Nothing: only finished episodes count."""

@@ -1,0 +1,264 @@
+"""What remembered steps say about a world: places, moves, what actions need and what they do.
+
+A state is read as a place, what is carried (`have:` tokens) and what is seen there (all others). Every
+remembered step is a transition (s, a, r, s'), and from all of them together is learnt, without any
+knowledge of a particular game:
+
+* what an action needs: tokens that were there whenever it was possible at this place, and not always;
+* what it does: the tokens it added and removed, taken from the most similar occasion;
+* where moves lead, what was gained where, and where one dies.
+
+Effects are changes of tokens, so what was learnt in one state applies to states never seen: this is how
+the first half of one episode is joined with the second half of another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from engine.records import State
+
+Tokens = frozenset[str]
+Key = tuple[str, str]
+"""A place and an action."""
+
+MOVE = "<move>"
+"""The class of all actions that led from one place to another."""
+
+_NONE: Tokens = frozenset()
+_OCCASIONS = 24
+"""Latest occasions of an action that are compared with the present one."""
+
+_NEAR = 0.05
+"""Occasions less similar than the best by more than this are another situation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A state taken apart.
+
+    Attributes:
+        have: What is carried.
+        see: What is at the place.
+    """
+
+    place: str
+    have: Tokens
+    see: Tokens
+
+
+def situation(state: State) -> Situation:
+    """Take a state apart by the classes of its tokens; digests (`load:`) only repeat the others."""
+    have, see, place = [], [], state.place.lower()
+    for token in state.tokens:
+        if token.startswith("have:"):
+            have.append(token)
+        elif token.startswith("place:"):
+            place = token
+        elif not token.startswith("load:"):
+            see.append(token)
+    return Situation(place, frozenset(have), frozenset(see))
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """One time an action was taken: in what context, and what it did there."""
+
+    context: Tokens
+    place: str
+    gained: Tokens
+    lost: Tokens
+    appeared: Tokens
+    vanished: Tokens
+    moved: bool
+    died: bool
+    ended: bool
+
+    @property
+    def did_something(self) -> bool:
+        """Whether anything changed that tokens show."""
+        return self.moved or bool(self.gained or self.lost or self.appeared or self.vanished)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an action is expected to do in a context.
+
+    Attributes:
+        occasion: The latest similar occasion on which it did something.
+        success: Probability that it does that, rather than nothing.
+        death: Probability of dying of it.
+        similarity: Of the most similar context it was tried in, 0 to 1.
+    """
+
+    occasion: Occasion
+    success: float
+    death: float
+    similarity: float
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of one place."""
+
+    situations: set[tuple[Tokens, Tokens]] = field(default_factory=set)
+    tokens: Counter[str] = field(default_factory=Counter)
+    possible: dict[str, Tokens] = field(default_factory=dict)
+    seen_first: Tokens = _NONE
+    steps: int = 0
+    deaths: int = 0
+    version: int = 0
+
+
+class Experience:
+    """All of it. Grows step by step; nothing is ever computed anew from the start.
+
+    Args:
+        new_place: What discovering a place is worth, in points of the game.
+        new_thing: What discovering anything else new is worth.
+        recency: Weight of an occasion relative to the next later one, within (0, 1].
+    """
+
+    def __init__(self, *, new_place: float = 4.0, new_thing: float = 1.0, recency: float = 0.75) -> None:
+        self.places: dict[str, _Place] = {}
+        self.gains: dict[Key, float] = {}
+        self.tried: Counter[Key] = Counter()
+        self.moves: set[str] = set()
+        self._occasions: dict[Key, list[Occasion]] = {}
+        self._tokens: set[str] = set()
+        self._class_tries: Counter[str] = Counter()
+        self._class_yield: Counter[str] = Counter()
+        self._needs: dict[Key, tuple[int, Tokens]] = {}
+        self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
+
+    # ---------------------------------------------------------------------------------------- learning
+
+    def see(self, now: Situation, possible: tuple[str, ...]) -> None:
+        """Learn what is here and what can be done here."""
+        place = self.place(now.place)
+        if (now.have, now.see) in place.situations:
+            return
+        place.situations.add((now.have, now.see))
+        context = now.have | now.see
+        place.tokens.update(context)
+        place.version += 1
+        self._tokens |= context
+        self._tokens.add(now.place)
+        for action in possible:
+            before = place.possible.get(action)
+            place.possible[action] = context if before is None else before & context
+
+    def learn(
+        self, now: Situation, action: str, reward: float, then: Situation, *, ended: bool, died: bool
+    ) -> None:
+        """Learn from one step; `reward` is the change of the game's score."""
+        moved = then.place != now.place and not ended
+        if moved:
+            self.moves.add(action)
+        place, key = self.place(now.place), (now.place, action)
+        place.steps += 1
+        place.deaths += died
+        place.version += 1
+        if not self.tried[key]:
+            kind = self.kind(action)
+            fresh = moved and then.place not in self._tokens
+            thing = any(token not in self._tokens for token in then.have | then.see)
+            self._class_tries[kind] += 1
+            self._class_yield[kind] += max(0.0, reward) + (
+                self._new_place if fresh else self._new_thing if thing else 0.0
+            )  # type: ignore[assignment]
+        self.tried[key] += 1
+        self._occasions.setdefault(key, []).append(
+            Occasion(
+                context=now.have | now.see,
+                place=then.place,
+                gained=then.have - now.have,
+                lost=now.have - then.have,
+                appeared=_NONE if moved else then.see - now.see,
+                vanished=_NONE if moved else now.see - then.see,
+                moved=moved,
+                died=died,
+                ended=ended,
+            )
+        )
+        if reward > 0:
+            self.gains[key] = max(reward, self.gains.get(key, 0.0))
+
+    def arrive(self, now: Situation) -> None:
+        """Learn what a place looks like when an episode first comes to it."""
+        self.place(now.place).seen_first = now.see
+
+    def place(self, name: str) -> _Place:
+        """Return what is known of a place."""
+        found = self.places.get(name)
+        if found is None:
+            found = self.places[name] = _Place()
+        return found
+
+    # --------------------------------------------------------------------------------------- predicting
+
+    def kind(self, action: str) -> str:
+        """Return the class an action is counted in: moves, or its verb."""
+        return MOVE if action in self.moves else action.split(" ", 1)[0]
+
+    def needs(self, key: Key) -> Tokens:
+        """Return the tokens without which the action was not possible at the place."""
+        place = self.places[key[0]]
+        known = self._needs.get(key)
+        if known is not None and known[0] == place.version:
+            return known[1]
+        seen = len(place.situations)
+        always = place.possible.get(key[1], _NONE)
+        needs = frozenset(token for token in always if place.tokens[token] < seen)
+        self._needs[key] = (place.version, needs)
+        return needs
+
+    def helps(self, key: Key, needed: Tokens) -> bool:
+        """Return whether the action ever made any of `needed` appear."""
+        return any((o.gained | o.appeared) & needed for o in self._occasions.get(key, ()))
+
+    def known(self, key: Key) -> bool:
+        """Return whether the action was ever taken at the place."""
+        return key in self._occasions
+
+    def outcome(self, key: Key, context: Tokens) -> Outcome | None:
+        """Return what the action is expected to do, None if it was never taken at the place.
+
+        Late occasions count more, and the risk of dying is shrunk towards the place's: one lucky escape
+        from a deadly place proves little.
+        """
+        occasions = self._occasions.get(key)
+        if not occasions:
+            return None
+        latest = occasions[-_OCCASIONS:]
+        similar = [_jaccard(o.context, context) for o in latest]
+        best = max(similar)
+        near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
+        weights = [self._recency**age for age in range(len(near) - 1, -1, -1)]
+        total = sum(weights)
+        death = sum(w for o, w in zip(near, weights, strict=True) if o.died)
+        effective = [o for o in near if o.did_something and not o.ended]
+        success = 1.0
+        if effective:
+            idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.ended)
+            success = max(0.05, 1.0 - idle / total)
+        lasting = effective or [o for o in near if not o.ended] or near
+        return Outcome(lasting[-1], success, (death + self.hazard(key[0])) / (total + 1.0), best)
+
+    def hazard(self, place: str) -> float:
+        """Return the share of steps at a place that were deadly, cautiously low for places hardly known."""
+        known = self.places.get(place)
+        return known.deaths / (known.steps + 2.0) if known else 0.0
+
+    def discovery_rate(self, action: str, prior_yield: float, prior_tries: float) -> float:
+        """Return what trying an action of this class for the first time at a place yields, in points."""
+        kind = self.kind(action)
+        return float(self._class_yield[kind] + prior_yield * prior_tries) / (
+            self._class_tries[kind] + prior_tries
+        )
+
+
+def _jaccard(a: Tokens, b: Tokens) -> float:
+    union = len(a | b)
+    return len(a & b) / union if union else 1.0

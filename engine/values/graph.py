@@ -1,0 +1,179 @@
+"""The graph estimator: V and Q from plans through everything remembered.
+
+The paper's estimator averages the returns of similar steps, so it sees a few steps ahead and cannot join
+parts of different episodes. This one reads memory as transitions (`engine.values.experience`), plans
+through them within the steps left (`engine.values.planner`), and returns for each candidate what the best
+plan that begins with it is worth. The closed-form update z' = z + beta * A is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from engine import jitrl
+from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
+from engine.settings import Settings
+from engine.values.base import Query
+from engine.values.experience import Experience, Key, Situation, situation
+from engine.values.knn import KnnEstimator, Retriever
+from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
+
+_LEAST_REGRET = 0.05
+"""Share of the plan's value that any action outside it gives up at least, and as many points."""
+
+
+class EpisodicMemory(Retriever, Protocol):
+    """The read side of a memory scope that can tell whole episodes."""
+
+    def episodes(self) -> Iterable[Episode]:
+        """Return all episodes, oldest first."""
+        ...
+
+
+class GraphEstimator:
+    """V and Q by planning. Reads the whole memory once, then grows step by step."""
+
+    def __init__(self, memory: EpisodicMemory, settings: Settings) -> None:
+        self._settings = settings
+        self._nearest = KnnEstimator(memory, settings)
+        self._experience = Experience()
+        self._planner = Planner(self._experience, PlannerSettings())
+        self._progress = Progress()
+        self._liking: dict[Key, float] = {}
+        self._plan = Plan(0.0, 0.0, ())
+        self._expected: Imagined | None = None
+        for episode in memory.episodes():
+            self._relive(episode)
+
+    @property
+    def experience(self) -> Experience:
+        """What is known, for maps and explanations."""
+        return self._experience
+
+    def begin_episode(self, state: State) -> None:
+        """Forget what only concerned the last episode."""
+        now = situation(state)
+        self._progress = Progress(world={now.place: now.see})
+        self._plan, self._expected = Plan(0.0, 0.0, ()), None
+        self._experience.arrive(now)
+
+    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+        """Learn from the step just taken."""
+        now, after = situation(step.state), situation(then)
+        self._experience.see(now, step.valid_actions)
+        self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+        key, progress = (now.place, step.action), self._progress
+        progress.tried[key] += 1
+        if step.env_reward > 0:
+            progress.gained.add(key)
+        progress.world[now.place] = now.see
+        if ended:
+            return
+        if after.place not in progress.world:
+            self._experience.arrive(after)
+        progress.world[after.place] = after.see
+        if self._plan.actions and self._plan.actions[0] == step.action:
+            self._plan = Plan(self._plan.value, self._plan.known, self._plan.actions[1:])
+        else:
+            self._expected = None
+
+    def neighbours(self, state: State) -> tuple[Neighbour, ...]:
+        """Return the most similar remembered steps, as the paper does: they join the candidates."""
+        return self._nearest.neighbours(state)
+
+    def value(self, query: Query, rng: np.random.Generator) -> Valuation:
+        """Return V, and Q as a sum of gains, discoveries, delay and risk."""
+        now = situation(query.state)
+        candidates = query.candidates
+        self._experience.see(now, query.valid_actions)
+        if not self._experience.tried:
+            c = len(candidates)
+            return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
+        self._hear(now, candidates)
+        here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
+        plan = self._current_plan(now, here, query)
+        parts = [self._terms(candidate.action, now, plan, query.steps_left) for candidate in candidates]
+        q = [sum(part) for part in parts]
+        weights = jitrl.softmax([candidate.z for candidate in candidates])
+        tried = [self._experience.tried[(now.place, candidate.action)] for candidate in candidates]
+        return Valuation(
+            v=float(np.dot(weights, q)),
+            q=tuple(q),
+            n=tuple(tried),
+            how=tuple(jitrl.KNOWN if n else jitrl.OPTIMISTIC for n in tried),
+            terms={
+                name: tuple(part[i] for part in parts)
+                for i, name in enumerate(("gain", "discovery", "delay", "risk"))
+            },
+        )
+
+    # ----------------------------------------------------------------------------------------- parts
+
+    def _current_plan(self, now: Situation, here: Imagined, query: Query) -> Plan:
+        """Return the plan in force if all went as expected, else a new one."""
+        plan, valid = self._plan, query.valid_actions
+        expected = self._expected
+        as_expected = (
+            expected is not None
+            and (expected.place, expected.have) == (now.place, now.have)
+            and expected.world.get(now.place, now.see) == now.see
+        )
+        if not (as_expected and plan.actions and plan.actions[0] in valid):
+            for _ in range(4):
+                plan = self._planner.plan(here, query.steps_left, self._progress, self._liking)
+                if not plan.actions or plan.actions[0] in valid:
+                    break
+                # Memory takes it for possible and it is not: not again in this episode.
+                self._progress.failed.add((now.place, plan.actions[0]))
+                self._progress.tried[(now.place, plan.actions[0])] += 1
+            else:
+                plan = Plan(0.0, 0.0, ())
+        self._plan = plan
+        self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
+        return plan
+
+    def _terms(
+        self, action: str, now: Situation, plan: Plan, steps_left: int
+    ) -> tuple[float, float, float, float]:
+        """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
+        if plan.actions and action == plan.actions[0]:
+            return plan.known, plan.value - plan.known, 0.0, 0.0
+        key = (now.place, action)
+        outcome = self._experience.outcome(key, now.have | now.see)
+        risk = outcome.death if outcome else self._experience.hazard(now.place)
+        own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
+        if not plan.actions:
+            return 0.0, own, 0.0, -PlannerSettings().death_cost * risk
+        # Whatever else is done first, the plan has to wait for it, and for the way back.
+        least = _LEAST_REGRET * (abs(plan.value) + 1.0)
+        delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
+        return plan.known, plan.value - plan.known, -delay, -PlannerSettings().death_cost * risk
+
+    def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
+        """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
+        weight = self._settings.prior_weight
+        for candidate in candidates:
+            if candidate.source in ("llm", "both"):
+                self._liking[(now.place, candidate.action)] = math.exp(
+                    min(1.5, max(-1.5, weight * candidate.z))
+                )
+
+    def _relive(self, episode: Episode) -> None:
+        """Learn from a remembered episode."""
+        visited: set[str] = set()
+        for number, step in enumerate(episode.steps):
+            last = number == len(episode.steps) - 1
+            then = episode.final if last else episode.steps[number + 1].state
+            now, after = situation(step.state), situation(then)
+            if now.place not in visited:
+                self._experience.arrive(now)
+                visited.add(now.place)
+            ended = last and episode.done
+            self._experience.see(now, step.valid_actions)
+            self._experience.learn(
+                now, step.action, step.env_reward, after, ended=ended, died=ended and episode.died
+            )
