@@ -253,11 +253,9 @@ class RunView:
         self.activity = "ended"
         self.doing = "all episodes played" if event.finished else "stopped; it goes on from here next time"
         if event.episodes:
-            self._write(
-                "end",
-                f"Session over: {event.episodes} episode{'s' if event.episodes > 1 else ''}, average score {event.average:.1f}, "
-                f"last {points(event.final)}.",
-            )
+            count = f"{event.episodes} episode{'s' if event.episodes > 1 else ''}"
+            average, final = f"average score {event.average:.1f}", f"last {points(event.final)}"
+            self._write("end", f"Session over: {count}, {average}, {final}.")
 
     def _write(self, kind: str, text: str, step: int = -1, human: bool = False) -> None:
         text = clean(text).strip("\n ") if kind != "text" else clean(text).strip("\n").rstrip()

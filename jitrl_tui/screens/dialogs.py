@@ -11,7 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.fuzzy import Matcher
 from textual.screen import ModalScreen
-from textual.widgets import Input, Markdown, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.records import Decision, ModelCall
@@ -257,6 +257,8 @@ class HelpDialog(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the page."""
+        from textual.widgets import Markdown  # takes long to import, and is rarely needed
+
         with self.box(self._title), VerticalScroll():
             yield Markdown(self._markdown, open_links=False)
 

@@ -100,7 +100,7 @@ class HomeScreen(Screen[int]):
         yield Static(
             Content.assemble(
                 ("jitrl", ACCENT),
-                ("  watch a frozen language model learn a text adventure, episode after episode", ""),
+                ("  watch a frozen language model learn to play text adventures", ""),
             ),
             id="head",
         )

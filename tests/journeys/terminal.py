@@ -16,6 +16,9 @@ from collections.abc import Callable, Mapping
 
 import pyte
 
+COMMAND = (sys.executable, "-m", "jitrl_tui.cli")
+"""What `jitrl` runs, found without the path."""
+
 
 class Terminal:
     """Runs `jitrl ARGS` in a terminal of its own.
@@ -34,7 +37,7 @@ class Terminal:
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
-            os.execve(sys.executable, [sys.executable, "-m", "jitrl_tui.cli", *args], child_env)
+            os.execve(COMMAND[0], [*COMMAND, *args], child_env)
         self._set_size(columns, rows)
 
     def __enter__(self) -> Terminal:

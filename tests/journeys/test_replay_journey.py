@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from engine.recording import Recorder
-from tests.journeys.terminal import Terminal
+from tests.journeys.terminal import COMMAND, Terminal
 from tests.tui import stream
 
 
@@ -82,7 +81,7 @@ def test_a_dumb_terminal_gets_plain_lines(recording):
 
 
 def test_a_pipe_gets_plain_lines_and_a_bad_file_one_sentence(recording, tmp_path):
-    command = [sys.executable, "-m", "jitrl_tui.cli", "replay"]
+    command = [*COMMAND, "replay"]
     done = subprocess.run([*command, str(recording)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0
     assert "Episode 3 ended" in done.stdout
