@@ -1,0 +1,157 @@
+"""A model file run in this process: scores of given answers, and free text."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.errors import ModelError
+from engine.llm.runtime import Runtime
+
+CONTEXT = 4096
+
+
+def default_threads() -> int:
+    """Return the threads to compute with: all cores but one, so that the screen stays alive."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, usable - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How likely each of the given answers is.
+
+    Attributes:
+        mean: Log-likelihood per token, nats, one for each answer.
+        prompt_tokens: Tokens before the answers.
+        answer_tokens: Tokens of the answers, shared beginnings counted once.
+    """
+
+    mean: tuple[float, ...]
+    prompt_tokens: int
+    answer_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What was written. `cut` says that it ended at the token limit."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    cut: bool
+
+
+class LocalEngine:
+    """One GGUF model, loaded once. Calls from several threads wait for one another.
+
+    Args:
+        path: The file.
+        threads: None for all cores but one.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        context: int = CONTEXT,
+        on_progress: Callable[[float], bool] | None = None,
+    ) -> None:
+        self._runtime = Runtime(
+            path, threads=threads or default_threads(), context=context, on_progress=on_progress
+        )
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self.context = self._runtime.context
+
+    def count(self, messages: Sequence[Mapping[str, str]], answer: str = "") -> int:
+        """Return the tokens of a prompt."""
+        with self._lock:
+            return len(self._prompt(messages, answer))
+
+    def score(self, messages: Sequence[Mapping[str, str]], answer: str, candidates: Sequence[str]) -> Scores:
+        """Return how likely each candidate is to follow `answer`, as a line of its own.
+
+        Raises:
+            ModelError: Too long, or stopped.
+        """
+        with self._lock:
+            prompt = self._prompt(messages, answer)
+            tails = [self._runtime.tokenize(f" {_plain(text)}\n") for text in candidates]
+            logprobs = self._runtime.score(prompt, tails, self._stop)
+        distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
+        return Scores(
+            mean=tuple(sum(path) / len(path) for path in logprobs),
+            prompt_tokens=len(prompt),
+            answer_tokens=len(distinct),
+        )
+
+    def write(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        answer: str = "",
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        seed: int = 1,
+    ) -> Text:
+        """Return the model's answer, drawn at `temperature` (0: always the likeliest token).
+
+        Raises:
+            ModelError: Too long, or stopped.
+        """
+        rng = np.random.default_rng(seed)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        text = ""
+        with self._lock:
+            tokens = self._prompt(messages, answer)
+            start = len(tokens)
+            limit = min(max_tokens, self.context - start)
+            if limit < 1:
+                raise ModelError(f"the prompt has {start} tokens, but the model takes only {self.context}")
+            while len(tokens) - start < limit:
+                logits = self._runtime.feed(tokens, self._stop)
+                token = _draw(logits, temperature, rng)
+                if self._runtime.ends(token):
+                    return Text(text + decoder.decode(b"", True), start, len(tokens) - start, False)
+                tokens.append(token)
+                text += decoder.decode(self._runtime.piece(token))
+        return Text(text, start, limit, True)
+
+    def _prompt(self, messages: Sequence[Mapping[str, str]], answer: str) -> list[int]:
+        chat = [(m["role"], _plain(m["content"])) for m in messages]
+        return self._runtime.tokenize(self._runtime.render(chat) + answer, special=True)
+
+    def stop(self) -> None:
+        """Make the running call, and those that wait, raise ModelError soon."""
+        self._stop.set()
+
+    def go(self) -> None:
+        """Take calls again after `stop`."""
+        self._stop.clear()
+
+    def close(self) -> None:
+        """Free the memory; waits for a running call, which it stops. Safe to call twice."""
+        self.stop()
+        with self._lock:
+            self._runtime.close()
+
+
+def _plain(text: str) -> str:
+    """Return `text` without what a tokenizer would take for control words of the chat format."""
+    return text.replace("<|", "< |")
+
+
+def _draw(logits: Any, temperature: float, rng: np.random.Generator) -> int:
+    if temperature <= 0:
+        return int(logits.argmax())
+    noisy = logits.astype(np.float64) / temperature + rng.gumbel(size=len(logits))
+    return int(noisy.argmax())

@@ -1,0 +1,82 @@
+"""What every model offers, whether it runs here, behind an API, or is no model at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from engine.records import ActionRequest, ModelCall, Proposal
+
+Messages = Sequence[Mapping[str, str]]
+"""Chat messages: each with `role` ("system", "user", "assistant") and `content`."""
+
+
+class Reply(NamedTuple):
+    """What a model wrote, and the record of the call."""
+
+    text: str
+    call: ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model has cost since it was opened. Cached calls cost nothing and are counted apart.
+
+    Attributes:
+        tokens: In plus out.
+        cost_usd: US dollars, 0.0 where no price is known.
+        seconds: Wall time spent waiting for it.
+        dropped: Options that were no valid action and were dropped.
+        by_purpose: Tokens in plus out for each purpose.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    dropped: int = 0
+    by_purpose: Mapping[str, int] | None = None
+
+
+class Model(Protocol):
+    """A frozen policy that can also be asked in words. Calls block; `cancel` ends them from any thread."""
+
+    @property
+    def name(self) -> str:
+        """The name it was opened by."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What it has cost so far."""
+        ...
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Return candidates with logits, all of them valid.
+
+        Raises:
+            ModelError: No usable answer; `fatal` if going on is pointless, or the call was cancelled.
+            MissingError: The network, a key or a file is missing.
+        """
+        ...
+
+    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+        """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
+
+        Raises:
+            ModelError: No usable answer.
+            MissingError: The network, a key or a file is missing.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Make a running call raise ModelError soon. Without one, nothing happens."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        ...

@@ -1,0 +1,89 @@
+"""The prompts, one file each (App. F), and the one renderer for all of them.
+
+A file has sections that begin with a line `=== ROLE`. The role "answer" is how the answer begins, for
+models that are made to score continuations of it. Blanks are written {name}; other braces are text.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+
+NAMES = ("actions", "actions_index", "actions_scored", "rewards", "state", "history")
+
+CUT = "(earlier steps left out)"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt with its blanks filled in.
+
+    Attributes:
+        messages: (role, content) pairs.
+        answer: How the answer begins, "" to leave that to the model.
+    """
+
+    messages: tuple[tuple[str, str], ...]
+    answer: str = ""
+
+    def chat(self) -> list[dict[str, str]]:
+        """Return the messages as the OpenAI protocol has them."""
+        return [{"role": role, "content": content} for role, content in self.messages]
+
+    def text(self) -> str:
+        """Return all of it as one text, for people."""
+        parts = [f"[{role}]\n{content}" for role, content in self.messages]
+        return "\n\n".join([*parts, f"[answer]\n{self.answer}"] if self.answer else parts)
+
+
+def render(name: str, **blanks: str) -> Prompt:
+    """Return the prompt `name` with its blanks filled in; a blank that is left empty leaves no gap.
+
+    Raises:
+        KeyError: A blank has no value.
+    """
+    filled = [(role, _fill(text, blanks)) for role, text in _sections(name)]
+    return Prompt(
+        tuple(section for section in filled if section[0] != "answer"),
+        next((text for role, text in filled if role == "answer"), ""),
+    )
+
+
+def fit(
+    name: str, count: Callable[[Prompt], int], budget: int, cuttable: tuple[str, ...], **blanks: str
+) -> Prompt:
+    """Return the prompt cut to `budget` tokens: lines go from the top of the `cuttable` blanks, in order.
+
+    What cannot be cut stays, even above the budget; the model's own limit decides then.
+
+    Args:
+        count: Returns the tokens of a prompt.
+        cuttable: Names of blanks that may lose their oldest lines; the first loses all before the next.
+    """
+    blanks = dict(blanks)
+    prompt = render(name, **blanks)
+    for blank in cuttable:
+        lines = blanks[blank].splitlines()
+        while lines and (over := count(prompt) - budget) > 0:
+            # A line is seldom above 40 tokens: cut in proportion, then look again.
+            del lines[: max(1, over // 40)]
+            blanks[blank] = "\n".join([CUT, *lines]) if lines else ""
+            prompt = render(name, **blanks)
+    return prompt
+
+
+def _fill(text: str, blanks: dict[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return blanks[match.group(1)].strip()
+
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{([a-z_]+)\}", value, text)).strip()
+
+
+@functools.cache
+def _sections(name: str) -> tuple[tuple[str, str], ...]:
+    raw = (files(__package__) / f"{name}.txt").read_text(encoding="utf-8")
+    found = re.split(r"^=== (\w+)\n", raw, flags=re.MULTILINE)
+    return tuple(zip(found[1::2], (text.strip() for text in found[2::2]), strict=True))

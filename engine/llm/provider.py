@@ -1,0 +1,88 @@
+"""The in-process provider `local/...` for litellm. Import only when litellm is there already.
+
+A call with `candidates` is answered with their scores, in the shape in which the OpenAI protocol tells the
+log-probabilities of one token's alternatives; any other call is answered in words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from engine.errors import ModelError
+from engine.llm.local import LocalEngine
+
+
+def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
+    """Make `engines` known to litellm as `local/NAME`."""
+    from litellm.llms.custom_llm import CustomLLM
+
+    class Local(CustomLLM):  # type: ignore[misc]
+        """Answers litellm's calls with models of this process."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.engines: weakref.WeakValueDictionary[str, LocalEngine] = weakref.WeakValueDictionary()
+
+        async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
+            return await asyncio.to_thread(self._answer, **kwargs)
+
+        def completion(self, *args: Any, **kwargs: Any) -> Any:
+            return self._answer(**kwargs)
+
+        def _answer(
+            self, model: str, messages: Any, model_response: Any, optional_params: Any, **_: Any
+        ) -> Any:
+            engine = self.engines.get(model.removeprefix("local/"))
+            if engine is None:
+                raise ModelError(f"local/{model} is not open", fatal=True)
+            return _answer(litellm, engine, messages, model_response, optional_params)
+
+    for entry in litellm.custom_provider_map:
+        if entry["provider"] == "local":
+            handler = entry["custom_handler"]
+            break
+    else:
+        handler = Local()
+        litellm.custom_provider_map = [
+            *litellm.custom_provider_map,
+            {"provider": "local", "custom_handler": handler},
+        ]
+        litellm.utils.custom_llm_setup()
+    for name, engine in engines.items():
+        handler.engines[name] = engine
+
+
+def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, options: dict[str, Any]) -> Any:
+    answer = options.get("answer", "")
+    candidates = options.get("candidates")
+    message = response.choices[0].message
+    if candidates is not None:
+        scores = engine.score(messages, answer, candidates)
+        best = max(range(len(candidates)), key=scores.mean.__getitem__)
+        tokens = (scores.prompt_tokens, scores.answer_tokens)
+        message.content = candidates[best]
+        top = [
+            {"token": text, "logprob": mean, "bytes": None}
+            for text, mean in zip(candidates, scores.mean, strict=True)
+        ]
+        response.choices[0].logprobs = litellm.types.utils.ChoiceLogprobs(
+            content=[{**top[best], "top_logprobs": top}]
+        )
+    else:
+        text = engine.write(
+            messages,
+            answer=answer,
+            max_tokens=options.get("max_tokens") or 512,
+            temperature=options.get("temperature") or 0.0,
+            seed=options.get("seed") or 1,
+        )
+        tokens = (text.prompt_tokens, text.completion_tokens)
+        message.content = answer + text.text
+        response.choices[0].finish_reason = "length" if text.cut else "stop"
+    response.usage = litellm.Usage(
+        prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens)
+    )
+    return response

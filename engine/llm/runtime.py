@@ -1,0 +1,366 @@
+"""llama.cpp, as it comes inside xllamacpp's extension, through its C interface.
+
+xllamacpp's own face is llama.cpp's server, which predicts one token a call. Here a whole tree of actions
+goes through the model in one pass, on top of a prompt that stays cached between calls.
+
+Two choices make the result independent of what else was computed with it, so that scores are the same
+to the bit whether the prompt was cached or not and whether actions are scored together or one by one:
+flash attention on (it skips masked cells instead of summing zeros), and at most UBATCH tokens a pass (below
+the size at which llama.cpp changes to another kernel).
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import MissingError, ModelError
+from engine.llm.trie import Trie, build
+
+UBATCH = 32
+SEQUENCES = 128
+"""Most tails scored in one pass; the prompt itself is sequence 0."""
+
+TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
+
+
+class _Params(c.Structure):
+    """Parameters by value, larger than any version's: what is behind the real end is never read."""
+
+    _fields_ = [("bytes", c.c_uint8 * 1024)]
+
+
+class _Batch(c.Structure):
+    _fields_ = [
+        ("n_tokens", c.c_int32),
+        ("token", c.POINTER(c.c_int32)),
+        ("embd", c.c_void_p),
+        ("pos", c.POINTER(c.c_int32)),
+        ("n_seq_id", c.POINTER(c.c_int32)),
+        ("seq_id", c.POINTER(c.POINTER(c.c_int32))),
+        ("logits", c.POINTER(c.c_int8)),
+    ]
+
+
+class _Message(c.Structure):
+    _fields_ = [("role", c.c_char_p), ("content", c.c_char_p)]
+
+
+_LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
+_PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_float, c.c_void_p)
+
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "llama_backend_init": (None, ()),
+    "llama_log_set": (None, (_LOG, c.c_void_p)),
+    "llama_model_default_params": (_Params, ()),
+    "llama_context_default_params": (_Params, ()),
+    "llama_model_load_from_file": (c.c_void_p, (c.c_char_p, _Params)),
+    "llama_model_free": (None, (c.c_void_p,)),
+    "llama_model_get_vocab": (c.c_void_p, (c.c_void_p,)),
+    "llama_model_n_ctx_train": (c.c_int32, (c.c_void_p,)),
+    "llama_model_chat_template": (c.c_char_p, (c.c_void_p, c.c_char_p)),
+    "llama_model_meta_val_str": (c.c_int32, (c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t)),
+    "llama_init_from_model": (c.c_void_p, (c.c_void_p, _Params)),
+    "llama_free": (None, (c.c_void_p,)),
+    "llama_n_ctx": (c.c_uint32, (c.c_void_p,)),
+    "llama_n_ctx_seq": (c.c_uint32, (c.c_void_p,)),
+    "llama_n_ubatch": (c.c_uint32, (c.c_void_p,)),
+    "llama_n_seq_max": (c.c_uint32, (c.c_void_p,)),
+    "llama_n_threads": (c.c_int32, (c.c_void_p,)),
+    "llama_vocab_n_tokens": (c.c_int32, (c.c_void_p,)),
+    "llama_vocab_is_eog": (c.c_bool, (c.c_void_p, c.c_int32)),
+    "llama_vocab_get_add_bos": (c.c_bool, (c.c_void_p,)),
+    "llama_tokenize": (
+        c.c_int32,
+        (c.c_void_p, c.c_char_p, c.c_int32, c.POINTER(c.c_int32), c.c_int32, c.c_bool, c.c_bool),
+    ),
+    "llama_token_to_piece": (
+        c.c_int32, (c.c_void_p, c.c_int32, c.c_char_p, c.c_int32, c.c_int32, c.c_bool),
+    ),
+    "llama_chat_apply_template": (
+        c.c_int32, (c.c_char_p, c.POINTER(_Message), c.c_size_t, c.c_bool, c.c_char_p, c.c_int32),
+    ),
+    "llama_get_memory": (c.c_void_p, (c.c_void_p,)),
+    "llama_memory_clear": (None, (c.c_void_p, c.c_bool)),
+    "llama_memory_seq_rm": (c.c_bool, (c.c_void_p, c.c_int32, c.c_int32, c.c_int32)),
+    "llama_memory_seq_cp": (None, (c.c_void_p, c.c_int32, c.c_int32, c.c_int32, c.c_int32)),
+    "llama_batch_init": (_Batch, (c.c_int32, c.c_int32, c.c_int32)),
+    "llama_batch_free": (None, (_Batch,)),
+    "llama_decode": (c.c_int32, (c.c_void_p, _Batch)),
+    "llama_get_logits_ith": (c.POINTER(c.c_float), (c.c_void_p, c.c_int32)),
+}  # fmt: skip
+
+# Where the parameters that are set lie, with the value each has by default. The structures change
+# between versions; where a default is not found in its place, this interface must not be used.
+_MODEL_LAYOUT = {"n_gpu_layers": (16, "<i", -1), "split_mode": (20, "<i", 1), "load_mode": (28, "<i", 1),
+                 "progress": (48, "<Q", 0), "progress_data": (56, "<Q", 0)}  # fmt: skip
+_CONTEXT_LAYOUT = {
+    "n_ctx": (0, "<I", 512), "n_batch": (4, "<I", 2048), "n_ubatch": (8, "<I", 512),
+    "n_seq_max": (12, "<I", 1), "n_outputs_max_per_seq": (24, "<I", 1), "n_threads": (28, "<i", 4),
+    "n_threads_batch": (32, "<i", 4), "flash_attn": (52, "<i", -1),
+    "flags": (136, "<6s", b"\x00\x01\x01\x01\x01\x00"), "kv_unified": (141, "<B", 0),
+}  # fmt: skip
+
+
+class Unsupported(Exception):
+    """This build of xllamacpp has another C interface than the one known here."""
+
+
+class Library:
+    """The C functions of the extension that is installed.
+
+    Raises:
+        MissingError: xllamacpp is not installed.
+        Unsupported: Its functions or structures are not the known ones.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from xllamacpp import xllamacpp as extension
+        except ImportError as error:
+            raise MissingError(
+                f"the runtime for local models does not load ({error}); try: pip install xllamacpp"
+            ) from None
+        self._dll = c.CDLL(extension.__file__)
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(self._dll, name, None)
+            if function is None:
+                raise Unsupported(f"xllamacpp lacks {name}")
+            function.restype, function.argtypes = result, list(arguments)
+        self._silence = _LOG(lambda level, text, data: None)
+        self.llama_log_set(self._silence, None)
+        self.llama_backend_init()
+        self.model_params = self._defaults("llama_model_default_params", _MODEL_LAYOUT)
+        self.context_params = self._defaults("llama_context_default_params", _CONTEXT_LAYOUT)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dll, name)
+
+    def _defaults(self, function: str, layout: dict[str, tuple[int, str, Any]]) -> bytes:
+        raw = bytes(getattr(self._dll, function)().bytes)
+        for name, (offset, form, default) in layout.items():
+            if struct.unpack_from(form, raw, offset)[0] != default:
+                raise Unsupported(f"xllamacpp keeps {name} elsewhere")
+        return raw
+
+
+def _params(raw: bytes, layout: dict[str, tuple[int, str, Any]], **values: Any) -> _Params:
+    changed = bytearray(raw)
+    for name, value in values.items():
+        offset, form, _ = layout[name]
+        struct.pack_into(form, changed, offset, value)
+    return _Params.from_buffer_copy(bytes(changed))
+
+
+class Runtime:
+    """One GGUF model in memory, with the last prompt's attention state. One thread at a time.
+
+    Args:
+        path: The GGUF file.
+        threads: Threads to compute with.
+        context: Most tokens of prompt and actions together.
+        on_progress: Called with the loaded share, 0 to 1; returning False gives up.
+
+    Raises:
+        MissingError: The file is missing, no model, or does not load.
+        Unsupported: See Library.
+    """
+
+    def __init__(
+        self, path: Path, *, threads: int, context: int, on_progress: Callable[[float], bool] | None = None
+    ) -> None:
+        self._model: int | None = None
+        self._context: int | None = None
+        if not path.is_file():
+            raise MissingError(f"the model file {path} is not there")
+        self._lib = lib = Library()
+        watch = on_progress or (lambda share: True)
+        progress = _PROGRESS(lambda share, data: bool(watch(share)))
+        self._model = lib.llama_model_load_from_file(
+            str(path).encode(),
+            _params(
+                lib.model_params, _MODEL_LAYOUT, n_gpu_layers=0, progress=c.cast(progress, c.c_void_p).value
+            ),
+        )
+        if not self._model:
+            raise MissingError(f"{path} does not load: it is damaged, cut short, or no GGUF model")
+        self.context = min(context, max(512, int(lib.llama_model_n_ctx_train(self._model))))
+        self._open_context(threads)
+        self._vocabulary = lib.llama_model_get_vocab(self._model)
+        self._size = int(lib.llama_vocab_n_tokens(self._vocabulary))
+        self._memory = lib.llama_get_memory(self._context)
+        self._batch = lib.llama_batch_init(UBATCH, 0, SEQUENCES)
+        self._cached: list[int] = []
+        self.name = path.stem
+
+    def _open_context(self, threads: int) -> None:
+        lib = self._lib
+        self._context = lib.llama_init_from_model(
+            self._model,
+            _params(
+                lib.context_params, _CONTEXT_LAYOUT, n_ctx=self.context, n_batch=SEQUENCES, n_ubatch=UBATCH,
+                n_seq_max=SEQUENCES, n_outputs_max_per_seq=UBATCH, n_threads=threads,
+                n_threads_batch=threads, flash_attn=1, kv_unified=1,
+            ),
+        )  # fmt: skip
+        if not self._context:
+            raise MissingError("the model loads, but there is not enough memory to run it")
+        found = (lib.llama_n_ubatch(self._context), lib.llama_n_seq_max(self._context),
+                 lib.llama_n_threads(self._context), lib.llama_n_ctx_seq(self._context))  # fmt: skip
+        if found[:3] != (UBATCH, SEQUENCES, threads) or found[3] < self.context:
+            raise Unsupported("xllamacpp took other parameters than it was given")
+
+    # ------------------------------------------------------------------------------------------ text
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        """Return the tokens of `text`; with `special`, control words such as <|im_end|> are one token."""
+        raw = text.encode()
+        room = (c.c_int32 * (len(raw) + 8))()
+        count = self._lib.llama_tokenize(self._vocabulary, raw, len(raw), room, len(room), False, special)
+        return list(room[: max(count, 0)])
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of a token; control tokens have none."""
+        room = c.create_string_buffer(256)
+        length = self._lib.llama_token_to_piece(self._vocabulary, token, room, 256, 0, False)
+        return room.raw[: max(length, 0)]
+
+    def ends(self, token: int) -> bool:
+        """Return whether the model says with this token that it is done."""
+        return bool(self._lib.llama_vocab_is_eog(self._vocabulary, token))
+
+    def render(self, messages: Sequence[tuple[str, str]]) -> str:
+        """Return (role, content) messages as the model's own chat format, up to where it is to answer."""
+        template = self._lib.llama_model_chat_template(self._model, None)
+        chat = (_Message * len(messages))(*[_Message(r.encode(), t.encode()) for r, t in messages])
+        size = 2 * sum(len(t.encode()) + 64 for _, t in messages) + 1024
+        room = c.create_string_buffer(size)
+        length = -1
+        if template:
+            length = self._lib.llama_chat_apply_template(template, chat, len(messages), True, room, size)
+        if 0 <= length <= size:
+            return room.raw[:length].decode(errors="replace")
+        return "\n\n".join(text for _, text in messages) + "\n\n"
+
+    # --------------------------------------------------------------------------------------- scoring
+
+    def score(
+        self, prompt: Sequence[int], tails: Sequence[Sequence[int]], stop: threading.Event | None = None
+    ) -> list[list[float]]:
+        """Return the log-probability of every token of every tail after `prompt`, nats.
+
+        Raises:
+            ModelError: Too long for the model, or `stop` was set meanwhile.
+        """
+        result: list[list[float]] = []
+        for start in range(0, len(tails), SEQUENCES - 1):
+            result += self._score(list(prompt), build(tails[start : start + SEQUENCES - 1]),
+                                  tails[start : start + SEQUENCES - 1], stop)  # fmt: skip
+        return result
+
+    def _score(
+        self, prompt: list[int], trie: Trie, tails: Sequence[Sequence[int]], stop: threading.Event | None
+    ) -> list[list[float]]:
+        self._check_length(len(prompt) + len(trie.nodes), stop)
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for tail, path in enumerate(trie.paths):
+            for depth, node in enumerate(path):
+                wanted.setdefault(node, []).append((tail, depth))
+        result = [[0.0] * len(tail) for tail in tails]
+
+        def collect(node: int, logits: NDArray[np.float32]) -> None:
+            top = float(logits.max())
+            total = top + float(np.log(np.exp(logits - top).sum(dtype=np.float64)))
+            for tail, depth in wanted[node]:
+                result[tail][depth] = float(logits[tails[tail][depth]]) - total
+
+        collect(-1, self.feed(prompt, stop))
+        for sequence in range(1, len(tails) + 1):
+            self._lib.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
+        try:
+            for start in range(0, len(trie.nodes), UBATCH):
+                chunk = trie.nodes[start : start + UBATCH]
+                rows = [(n.token, len(prompt) + n.depth, [t + 1 for t in n.tails], True) for n in chunk]
+                self._decode(rows, stop)
+                for row in range(len(chunk)):
+                    collect(start + row, self._logits(row))
+        finally:
+            for sequence in range(1, len(tails) + 1):
+                self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+        return result
+
+    def feed(self, tokens: Sequence[int], stop: threading.Event | None = None) -> NDArray[np.float32]:
+        """Bring the state to just after `tokens` and return the next token's logits, shape (vocabulary,).
+
+        Only what differs from the tokens fed before is computed.
+        """
+        self._check_length(len(tokens), stop)
+        common = 0
+        limit = min(len(self._cached), len(tokens) - 1)
+        while common < limit and self._cached[common] == tokens[common]:
+            common += 1
+        self._lib.llama_memory_seq_rm(self._memory, 0, common, -1)
+        del self._cached[common:]
+        size = 0
+        for start in range(common, len(tokens), UBATCH):
+            chunk = tokens[start : start + UBATCH]
+            last = len(tokens) - 1
+            self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], stop)
+            self._cached += chunk
+            size = len(chunk)
+        return self._logits(size - 1)
+
+    def _check_length(self, length: int, stop: threading.Event | None) -> None:
+        if length > self.context:
+            raise ModelError(TOO_LONG.format(length, self.name, self.context))
+        if self._context is None:
+            raise ModelError("the model is closed", fatal=True)
+        _check(stop)
+
+    def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], stop: threading.Event | None) -> None:
+        """Feed up to UBATCH tokens: (token, position, sequences, whether its logits are wanted)."""
+        _check(stop)
+        batch = self._batch
+        batch.n_tokens = len(rows)
+        for i, (token, position, sequences, wanted) in enumerate(rows):
+            batch.token[i], batch.pos[i], batch.logits[i] = token, position, wanted
+            batch.n_seq_id[i] = len(sequences)
+            for j, sequence in enumerate(sequences):
+                batch.seq_id[i][j] = sequence
+        code = self._lib.llama_decode(self._context, batch)
+        if code != 0:
+            self.forget()
+            raise ModelError(f"the model's runtime failed (code {code})")
+
+    def _logits(self, row: int) -> NDArray[np.float32]:
+        pointer = self._lib.llama_get_logits_ith(self._context, row)
+        return np.ctypeslib.as_array(pointer, (self._size,))
+
+    def forget(self) -> None:
+        """Drop the cached prompt."""
+        self._lib.llama_memory_clear(self._memory, True)
+        self._cached = []
+
+    def close(self) -> None:
+        """Free the memory; safe to call twice."""
+        if self._context:
+            self._lib.llama_batch_free(self._batch)
+            self._lib.llama_free(self._context)
+        if self._model:
+            self._lib.llama_model_free(self._model)
+        self._context = self._model = None
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _check(stop: threading.Event | None) -> None:
+    if stop is not None and stop.is_set():
+        raise ModelError("cancelled", fatal=True)
