@@ -30,7 +30,8 @@ FORGOTTEN = "forgotten"
 """Provenance of a step whose content was taken out; its reward stays, so that other returns do not change."""
 
 _PROVENANCE = re.compile(r"agent|human|forgotten|imported:.{1,200}", re.DOTALL)
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, which could steer a terminal, and lone surrogates, which have no UTF-8."""
 _EPISODE_FIELDS: tuple[tuple[str, type], ...] = (
     ("uid", str), ("scope", str), ("number", int), ("agent", str), ("model", str), ("seed", int),
     ("session", str), ("score", float), ("max_score", float), ("done", bool), ("won", bool), ("died", bool),
@@ -42,13 +43,13 @@ T = TypeVar("T")
 
 
 def bounded(episode: Episode) -> Episode:
-    """Return the episode with texts and lists clipped to the limits, and no lone surrogates.
+    """Return the episode with texts and lists clipped to the limits, without control characters.
 
     Raises:
         BadFile: It cannot be stored at all: no uid, no steps or too many, a number that is not finite.
     """
-    if not episode.uid or len(episode.uid) > NAME_LIMIT:
-        raise BadFile(f"an episode needs a uid of 1 to {NAME_LIMIT} characters")
+    if not 0 < len(episode.uid) <= NAME_LIMIT or not episode.uid.isprintable():
+        raise BadFile(f"an episode needs a uid of 1 to {NAME_LIMIT} printable characters")
     if not 0 < len(episode.steps) <= STEP_LIMIT:
         raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEP_LIMIT})")
     for step in episode.steps:
@@ -220,14 +221,13 @@ def _listed(document: Mapping[str, Any], name: str) -> list[Any]:
 def _text(text: str, limit: int) -> str:
     if len(text) > limit:
         text = text[:limit] + "…"
-    # A lone surrogate (from an undecodable byte) has no UTF-8.
-    return text if text.isascii() else _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
     if not texts:
         return texts
-    if len(texts) <= limit and max(map(len, texts)) <= NAME_LIMIT and "".join(texts).isascii():
+    if len(texts) <= limit and max(map(len, texts)) <= NAME_LIMIT and not _UNFIT.search("".join(texts)):
         return texts
     return tuple(_text(text, NAME_LIMIT) for text in texts[:limit])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import math
 from array import array
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
@@ -32,7 +33,7 @@ _COLUMNS = {
     "episode": "i", "provenance": "H", "reward": "d", "env_reward": "d",
 }  # fmt: skip
 _KEPT = (
-    "first", "start", "numbers", "doc_ids", "done", "text_offset", "text_length", "text_hash",
+    "first", "start", "numbers", "doc_ids", "done", "scores", "max_scores", "text_offset", "text_length", "text_hash",
     "_set_text", "pair_state", "pair_history", "pair_last", "state_last", "_first_pair",
 )  # fmt: skip
 _GAMMAS = 4
@@ -51,6 +52,7 @@ class Entries:
         start: Row of each episode's step 0; one more at the end.
         numbers: Number of each episode within the scope.
         doc_ids: Id of each episode's document.
+        scores: Final score of each episode; `max_scores` the highest reachable one, NaN where unknown.
         done: 1 for each episode that the environment ended.
         pair_state: State of each combination of a state and a history that was lived.
         pair_history: Its history.
@@ -72,6 +74,8 @@ class Entries:
         self.numbers = array("q")
         self.doc_ids = array("q")
         self.done = array("b")
+        self.scores = array("d")
+        self.max_scores = array("d")
         self.next_entry = next_entry
         self.next_number = next_number
         self.columns: dict[str, array[Any]] = {name: array(kind) for name, kind in _COLUMNS.items()}
@@ -100,8 +104,10 @@ class Entries:
             BadFile: It is no episode, is known already, or is older than what came before.
         """
         check(document)
-        if document["uid"] in self.uids or document["first"] < self.next_entry:
+        if document["uid"] in self.uids:
             raise BadFile(f"the episode {document['uid']} comes twice")
+        if self.first and document["first"] < self.first[-1] + self.start[-1] - self.start[-2]:
+            raise BadFile(f"the episode {document['uid']} is out of order")
         states = [self._add_state(kept["tokens"]) for kept in document["states"]]
         histories = [self.histories.add(kept["tokens"]) for kept in document["histories"]]
         texts = self._add_texts(document["states"], states, offset, line)
@@ -137,8 +143,11 @@ class Entries:
         self.start.append(len(self))
         self.numbers.append(document["number"])
         self.doc_ids.append(doc_id)
+        self.scores.append(document.get("score") or 0.0)
+        top = document.get("max_score")
+        self.max_scores.append(math.nan if top is None else top)
         self.done.append(bool(document.get("done")))
-        self.next_entry = document["first"] + len(steps)
+        self.next_entry = max(self.next_entry, document["first"] + len(steps))
         self.next_number = max(self.next_number, document["number"] + 1)
 
     def _add_state(self, tokens: list[str]) -> int:

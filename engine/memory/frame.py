@@ -37,6 +37,12 @@ def decode(line: bytes) -> bytes | None:
     return payload if b"%08x" % zlib.crc32(payload) == line[:8] else None
 
 
+def sound(line: bytes) -> bool:
+    """Whether a line is whole in all its parts, the digest included."""
+    payload = decode(line)
+    return payload is not None and line[9:17] == _digest(payload)
+
+
 @dataclass(frozen=True, slots=True)
 class Mended:
     """A payload got out of damage: `damaged[start:end]` is the part that mends to it alone."""

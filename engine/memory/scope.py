@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from engine.memory.journal import Journal
 from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
 from engine.memory.retrieval import nearest
+from engine.memory.transitions import Transitions, transitions_of
 from engine.records import Episode, Neighbour, State, Step
 
 if TYPE_CHECKING:
@@ -33,41 +34,6 @@ _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal in less time than anybody notices."""
 _TEXTS = 20_000
 """State texts kept at hand, of those that were read from the journal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transitions:
-    """Remembered steps (s, a, r, s') in columns, oldest first; every array has shape (n,).
-
-    States are numbers of distinct token sets: equal numbers, equal sets. -1 is an unknown state: the next
-    state of a step whose successor was forgotten.
-
-    Attributes:
-        entry: Entry number.
-        state: s.
-        action: Number into `Scope.actions()`.
-        reward: r of the evaluator.
-        env_reward: Change of the environment's score.
-        next_state: s'.
-        last: Whether the episode ended with this step.
-        done: Whether the environment ended it there (as against the step limit).
-        episode: Number of the episode within the scope.
-        step: Step within the episode, from 0.
-    """
-
-    entry: NDArray[np.int64]
-    state: NDArray[np.int32]
-    action: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    env_reward: NDArray[np.float64]
-    next_state: NDArray[np.int32]
-    last: NDArray[np.bool_]
-    done: NDArray[np.bool_]
-    episode: NDArray[np.int64]
-    step: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.entry)
 
 
 class Scope:
@@ -217,12 +183,16 @@ class Scope:
 
     def episodes(self) -> Iterator[Episode]:
         """Yield the episodes, oldest first. One that has since been damaged is left out, and told."""
+        return (episode for _, episode in self.entered())
+
+    def entered(self) -> Iterator[tuple[int, Episode]]:
+        """Yield the episodes, oldest first, each with the entry number of its step 0."""
         for doc_id in self._journal.ids(TABLE):
             try:
                 found = self._journal.document(TABLE, doc_id)
                 if found is not None:
-                    yield documents.to_episode(found)
-            except BadFile as error:
+                    yield found["first"], documents.to_episode(found)
+            except (BadFile, KeyError) as error:
                 self._tell(str(error))
 
     def episode(self, uid: str) -> Episode | None:
@@ -231,6 +201,16 @@ class Scope:
             number = self._entries.uids.get(uid)
             return None if number is None else self._episode(number)
 
+    def score(self, place: int) -> tuple[float, float | None]:
+        """Return score and highest reachable score of the episode at a place, 0 being the oldest."""
+        with self._lock:
+            top = self._entries.max_scores[place]
+            return self._entries.scores[place], None if math.isnan(top) else top
+
+    def knows(self, uid: str) -> bool:
+        """Whether an episode is remembered."""
+        return uid in self._entries.uids
+
     def entry(self, entry: int) -> Step | None:
         """Return the step of an entry number, None if there is none or it was forgotten."""
         with self._lock:
@@ -238,6 +218,21 @@ class Scope:
             if row is None or self._entries.columns["state"][row] == NOTHING:
                 return None
             return self._episode(self._entries.columns["episode"][row]).steps[self._entries.step(row)]
+
+    def index_bytes(self) -> int:
+        """Return the bytes that the index takes in memory."""
+        with self._lock:
+            return self._entries.nbytes()
+
+    def counts(self) -> dict[str, int]:
+        """Return how many distinct states, histories and actions are remembered."""
+        with self._lock:
+            entries = self._entries
+            return {
+                "states": len(entries.states),
+                "histories": len(entries.histories),
+                "actions": len(entries.actions),
+            }
 
     def actions(self) -> tuple[str, ...]:
         """Return every action ever taken; `Transitions.action` points into it. It only ever grows."""
@@ -266,7 +261,7 @@ class Scope:
         """
         with self._lock:
             self._journal.refresh()
-            return _transitions(self._entries, since)
+            return transitions_of(self._entries, since)
 
     @property
     def generation(self) -> str:
@@ -401,40 +396,6 @@ class _EpisodeDB(JournalDB):
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal, storage=JournalStorage)
-
-
-def _transitions(entries: Entries, since: int) -> Transitions:
-    first = 0
-    if since > 0:
-        row = entries.row(since)
-        first = _row_from(entries, since) if row is None else row
-    episode = entries.column("episode", first)
-    starts = np.array(entries.start, np.int64)
-    rows = np.arange(first, len(entries), dtype=np.int64)
-    step = rows - starts[episode]
-    last = rows + 1 == starts[episode + 1]
-    keep = entries.column("state", first) != NOTHING
-    columns = Transitions(
-        entry=np.array(entries.first, np.int64)[episode] + step,
-        state=entries.column("state", first),
-        action=entries.column("action", first),
-        reward=entries.column("reward", first),
-        env_reward=entries.column("env_reward", first),
-        next_state=entries.column("next", first),
-        last=last,
-        done=last & np.array(entries.done, bool)[episode],
-        episode=np.array(entries.numbers, np.int64)[episode],
-        step=step,
-    )
-    return Transitions(*(getattr(columns, spec.name)[keep] for spec in dataclasses.fields(columns)))
-
-
-def _row_from(entries: Entries, since: int) -> int:
-    """Return the first row whose entry number is `since` or more."""
-    import bisect
-
-    episode = bisect.bisect_left(entries.first, since)
-    return int(entries.start[episode])
 
 
 def _counter(about: Mapping[str, Any], name: str, least: int) -> int:

@@ -19,7 +19,8 @@ from engine.errors import JitrlError, StorageError
 from engine.paths import ensure_folder, slug
 
 if TYPE_CHECKING:
-    from engine.memory.scope import Scope, Transitions
+    from engine.memory.scope import Scope
+    from engine.memory.transitions import Transitions
 
 __all__ = ["Memory", "Scope", "Transitions"]
 
@@ -109,7 +110,7 @@ class Memory:
 def __getattr__(name: str) -> Any:
     """Load what needs numpy when it is asked for."""
     if name in ("Scope", "Transitions"):
-        from engine.memory import scope
+        from engine.memory import scope, transitions
 
-        return getattr(scope, name)
+        return getattr(transitions if name == "Transitions" else scope, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,35 +3,90 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from jitrl_tui.commands import memory_change, memory_look
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    """Add the command."""
+    """Add the command and its actions."""
     parser = subparsers.add_parser(
-        "memory", parents=[common], help="look at what was learnt, and care for it"
+        "memory", parents=[common], help="look at what was learnt, carry it elsewhere, forget some of it",
+        description="What the agent has learnt, one scope for each game. SCOPE is a name from `jitrl memory ls` "
+        "or any part of one that fits no other.",
+    )  # fmt: skip
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    parser.set_defaults(handler=memory_look.ls, json=False)
+
+    def add(name: str, handler: Callable[[argparse.Namespace], int], text: str, *, data: bool = False) -> Any:
+        action = actions.add_parser(
+            name, parents=[common], help=text, description=text[:1].upper() + text[1:]
+        )
+        action.set_defaults(handler=handler)
+        if data:
+            action.add_argument("--json", action="store_true", help="data on stdout")
+        return action
+
+    add("ls", memory_look.ls, "list the scopes", data=True)
+    stats = add("stats", memory_look.stats, "count everything in a scope, or in all", data=True)
+    stats.add_argument("scope", nargs="?", metavar="SCOPE")
+    show = add("show", memory_look.show, "show the episodes of a scope, one episode, or one entry", data=True)
+    show.add_argument("scope", metavar="SCOPE")
+    show.add_argument("--episode", metavar="N", help="a number or uid")
+    show.add_argument("--entry", metavar="N", type=int)
+    show.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
+    search = add("search", memory_look.search, "find remembered steps that hold all the words", data=True)
+    search.add_argument("words", nargs="+", metavar="TEXT")
+    search.add_argument("--scope", metavar="SCOPE")
+    search.add_argument("--limit", type=int, default=20, metavar="N", help="hits at most (%(default)s)")
+    search.add_argument(
+        "--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)"
     )
-    commands = parser.add_subparsers(metavar="ACTION", title="actions")
-    listing = commands.add_parser("ls", parents=[common], help="list the scopes")
-    listing.add_argument("--json", action="store_true", help="a list on stdout")
-    listing.set_defaults(handler=_ls)
-    parser.set_defaults(handler=_ls, json=False)
+    verify = add(
+        "verify", memory_look.verify, "read every byte, say what is damaged; changes nothing", data=True
+    )
+    verify.add_argument("scope", nargs="?", metavar="SCOPE")
+    _add_exchange(add)
+    _add_upkeep(add)
 
 
-def _ls(args: argparse.Namespace) -> int:
-    from engine.memory import Memory
-    from engine.paths import saves_folder
+def _add_exchange(add: Callable[..., Any]) -> None:
+    export = add("export", memory_change.export, "write episodes to a plain file, one JSON object a line")
+    export.add_argument("file", metavar="FILE", help="- is stdout")
+    export.add_argument("--scope", metavar="SCOPE", action="append", help="only this one; repeatable")
+    take = add("import", memory_change.take, "take the episodes of an exported file, marked as imported")
+    take.add_argument("file", metavar="FILE", type=Path)
+    take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (the file's name)")
+    take.add_argument("--scope", metavar="NAME", help="put all of them into this scope")
+    merge = add("merge", memory_change.merge, "take what another memory knows and this one does not")
+    merge.add_argument("source", metavar="SOURCE", help="a saves folder, a memory, a journal or an export")
+    merge.add_argument("--as", dest="name", metavar="NAME", help="mark what comes as imported:NAME")
+    diff = add(
+        "diff",
+        memory_look.diff,
+        "compare two memories, episode by episode; exit code 1 if they differ",
+        data=True,
+    )
+    diff.add_argument("a", metavar="A", help="a saves folder, a memory, a journal, an export, or a scope")
+    diff.add_argument("b", metavar="B", help="likewise")
 
-    with Memory(saves_folder(args.saves) / "memory") as memory:
-        items = []
-        for name in memory.scopes():
-            scope = memory.scope(name)
-            items.append({"scope": name, "episodes": scope.episode_count, "entries": len(scope),
-                          "bytes": scope.path.stat().st_size})  # fmt: skip
-    if args.json:
-        print(json.dumps(items, indent=1))
-    else:
-        for item in items:
-            print(f"{item['scope']:<40} {item['episodes']:>6} episodes {item['entries']:>8} entries")
-    return 0
+
+def _add_upkeep(add: Callable[..., Any]) -> None:
+    forget = add(
+        "forget", memory_change.forget, "take episodes or entries out of memory; the last time can be undone"
+    )
+    forget.add_argument("scope", nargs="?", metavar="SCOPE", help="needed with --episode and --entry")
+    forget.add_argument(
+        "--episode", action="append", default=[], metavar="N", help="number or uid; repeatable"
+    )
+    forget.add_argument("--entry", action="append", default=[], type=int, metavar="N", help="repeatable")
+    forget.add_argument("--provenance", metavar="P", help="agent, human or imported:NAME")
+    forget.add_argument("--dry-run", action="store_true", help="only say what would go")
+    forget.add_argument("--undo", action="store_true", help="put back what the last forget took out")
+    compact = add("compact", memory_change.compact, "write the journals anew: damage mended, leftovers gone")
+    compact.add_argument("scope", nargs="?", metavar="SCOPE")
+    compact.add_argument("--purge", action="store_true",
+                         help="also remove what was set aside, and what forget --undo would put back")  # fmt: skip
+    compact.add_argument("--dry-run", action="store_true", help="only say what would be done")

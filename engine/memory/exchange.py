@@ -1,0 +1,287 @@
+"""Memories to and from plain files, into one another, and against each other.
+
+An export is JSON lines: the first says what it is, each further one is an episode with the fields of
+`engine.records.Episode`. `docs/memory-format.md` describes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from engine.codec import from_plain, to_plain
+from engine.errors import BadFile, UsageError
+from engine.memory import document as documents
+from engine.memory.document import FORGOTTEN
+from engine.memory.reader import Reader, Schema
+from engine.memory.scope import JOURNAL, TABLE, Scope
+from engine.memory.store import Memory
+from engine.records import Episode
+
+FORMAT = "jitrl-episodes"
+VERSION = 1
+LINE_LIMIT = 64 << 20
+_BATCH = 50
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an import or a merge did.
+
+    Attributes:
+        problems: A sentence for each line or episode that was refused.
+    """
+
+    episodes: int = 0
+    entries: int = 0
+    known: int = 0
+    scopes: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+
+def export_episodes(file: IO[str], scopes: Iterable[Scope]) -> int:
+    """Write all episodes of the scopes; return how many."""
+    count = 0
+    file.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
+    for scope in scopes:
+        for episode in scope.episodes():
+            file.write(json.dumps(to_plain(episode), ensure_ascii=False, separators=(",", ":")) + "\n")
+            count += 1
+    return count
+
+
+def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> Taken:
+    """Take the episodes of an exported file; each of their steps gets the provenance `imported:NAME`.
+
+    Args:
+        into: Scope for all of them, instead of their own.
+
+    Raises:
+        BadFile: The file is no export of ours.
+        UsageError: It cannot be opened.
+    """
+    taken = Taken()
+    episodes = read_export(path, taken.problems.append)
+    _take(memory, (_marked(episode, name) for episode in episodes), taken, into)
+    return taken
+
+
+def merge(memory: Memory, source: Source, *, name: str | None = None) -> Taken:
+    """Take the episodes of another memory that are not here yet; with a name they are marked as imported."""
+    taken = Taken()
+    for episodes in source.scopes.values():
+        found = episodes(taken.problems.append)
+        _take(memory, (_marked(one, name) if name else one for one in found), taken, None)
+    return taken
+
+
+def _take(memory: Memory, episodes: Iterator[Episode], taken: Taken, into: str | None) -> None:
+    """Append in groups: one write, and one wait for the disk, for many episodes."""
+    waiting: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        name = into or episode.scope
+        waiting.setdefault(name, []).append(dataclasses.replace(episode, number=0))
+        if len(waiting[name]) >= _BATCH:
+            _append(memory, name, waiting.pop(name), taken)
+    for name, rest in waiting.items():
+        _append(memory, name, rest, taken)
+
+
+def _append(memory: Memory, name: str, episodes: list[Episode], taken: Taken) -> None:
+    try:
+        scope = memory.scope(name)
+    except UsageError as error:
+        taken.problems.append(str(error))
+        return
+    before = scope.episode_count
+    good = []
+    for episode in episodes:
+        try:
+            documents.bounded(episode)
+            good.append(episode)
+        except BadFile as error:
+            taken.problems.append(f"episode {episode.uid[:40]!r} was refused: {error}")
+    taken.entries += scope.append_all(good)
+    added = scope.episode_count - before
+    taken.episodes += added
+    taken.known += len(good) - added
+    taken.scopes.add(name)
+
+
+def _marked(episode: Episode, name: str) -> Episode:
+    mark = f"imported:{name}"
+    steps = (
+        step if step.provenance == FORGOTTEN else dataclasses.replace(step, provenance=mark)
+        for step in episode.steps
+    )
+    return dataclasses.replace(episode, steps=tuple(steps))
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+Teller = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something with episodes in it: a memory, a journal, an exported file. Reading changes nothing.
+
+    Attributes:
+        scopes: By name: a function that yields the scope's episodes and tells of what it leaves out.
+    """
+
+    name: str
+    scopes: dict[str, Callable[[Teller], Iterator[Episode]]]
+
+
+def open_source(path: Path) -> Source:
+    """Return what is at `path`: a saves folder, a memory folder, a scope's folder or journal, or an export.
+
+    Raises:
+        UsageError: There is nothing, or nothing with episodes in it.
+        BadFile: The file is foreign or damaged.
+    """
+    if path.is_dir():
+        if (path / JOURNAL).is_file():
+            return _journals(path, [path / JOURNAL])
+        inner = path / "memory" if (path / "memory").is_dir() else path
+        found = sorted(inner.glob(f"*/{JOURNAL}"))
+        if not found:
+            raise UsageError(f"there is no memory in {path}")
+        return _journals(path, found)
+    if not path.is_file():
+        raise UsageError(f"there is nothing at {path}")
+    with path.open("rb") as file:
+        start = file.read(200)
+    if FORMAT.encode() in start:
+        scopes: dict[str, list[Episode]] = {}
+        for episode in read_export(path, lambda text: None):
+            scopes.setdefault(episode.scope, []).append(episode)
+        return Source(str(path), {name: _listed(episodes) for name, episodes in scopes.items()})
+    return _journals(path, [path])
+
+
+def _listed(episodes: list[Episode]) -> Callable[[Teller], Iterator[Episode]]:
+    return lambda tell: iter(episodes)
+
+
+def _journals(path: Path, journals: list[Path]) -> Source:
+    scopes = {}
+    for journal in journals:
+        about = Reader(journal, None, Schema(), lambda text: None).read_header().get("about", {})
+        scopes[str(about.get("scope", journal.parent.name))] = _journal(journal)
+    return Source(str(path), scopes)
+
+
+def _journal(path: Path) -> Callable[[Teller], Iterator[Episode]]:
+    def episodes(tell: Teller) -> Iterator[Episode]:
+        reader = Reader(path, None, Schema(), tell)
+        reader.load()
+        try:
+            reader.read_on(final=True)
+            for doc_id in list(reader.position.places.get(TABLE, ())):
+                try:
+                    yield documents.to_episode(reader.document(TABLE, doc_id) or {})
+                except BadFile as error:
+                    tell(f"document {doc_id} of {path} was left out: {error}")
+        finally:
+            reader.close_file()
+
+    return episodes
+
+
+def read_export(path: Path, tell: Teller) -> Iterator[Episode]:
+    """Yield the episodes of an exported file; lines that are none are told and left out.
+
+    Raises:
+        BadFile: The first line is not that of an export, or of a newer version.
+        UsageError: It cannot be opened.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    with file:
+        _check_first(path, file.readline(4096))
+        for number, line in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=2):
+            if not line.strip():
+                continue
+            try:
+                yield from_plain(Episode, json.loads(line))
+            except (BadFile, ValueError, RecursionError) as error:
+                tell(f"line {number} of {path} was refused: {error}")
+
+
+def _check_first(path: Path, line: bytes) -> None:
+    try:
+        head = json.loads(line)
+    except ValueError:
+        head = None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise BadFile(f"{path} is no export of jitrl: its first line does not say {FORMAT!r}")
+    if not isinstance(head.get("version"), int) or head["version"] > VERSION:
+        raise BadFile(
+            f"{path} was exported by a newer jitrl (version {head.get('version')}); update jitrl to read it"
+        )
+
+
+# ---------------------------------------------------------------------------------------- comparing
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How one scope differs between two sources.
+
+    Attributes:
+        only_a: Episodes that only the first has, as (uid, number, steps, score).
+        only_b: Episodes that only the second has.
+        changed: Uids of episodes that both have, with different steps.
+        same: How many both have alike.
+    """
+
+    scope: str
+    only_a: tuple[tuple[str, int, int, float], ...]
+    only_b: tuple[tuple[str, int, int, float], ...]
+    changed: tuple[str, ...]
+    same: int
+
+
+def compare(a: Source, b: Source, tell: Teller) -> list[Difference]:
+    """Return the differences scope by scope. Numbers and provenance do not count."""
+    found = []
+    for scope in sorted(a.scopes.keys() | b.scopes.keys()):
+        one, other = _digests(a, scope, tell), _digests(b, scope, tell)
+        both = one.keys() & other.keys()
+        changed = tuple(sorted(uid for uid in both if one[uid][0] != other[uid][0]))
+        found.append(
+            Difference(
+                scope,
+                tuple(one[uid][1] for uid in one if uid not in both),
+                tuple(other[uid][1] for uid in other if uid not in both),
+                changed,
+                len(both) - len(changed),
+            )
+        )
+    return found
+
+
+def _digests(
+    source: Source, scope: str, tell: Teller
+) -> dict[str, tuple[bytes, tuple[str, int, int, float]]]:
+    if scope not in source.scopes:
+        return {}
+    return {
+        episode.uid: (_digest(episode), (episode.uid, episode.number, len(episode.steps), episode.score))
+        for episode in source.scopes[scope](tell)
+    }
+
+
+def _digest(episode: Episode) -> bytes:
+    steps = (dataclasses.replace(step, provenance="") for step in episode.steps)
+    same: Any = to_plain(dataclasses.replace(episode, steps=tuple(steps), number=0))
+    return hashlib.blake2b(json.dumps(same, sort_keys=True).encode(), digest_size=16).digest()

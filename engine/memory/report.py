@@ -1,0 +1,131 @@
+"""What a scope holds, in numbers; and steps found by words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import BadFile
+from engine.jitrl import discounted_returns
+from engine.memory import document as documents
+from engine.memory.document import FORGOTTEN
+from engine.memory.scope import SNAPSHOT, TABLE, Scope
+from engine.memory.upkeep import UNDO, set_aside
+from engine.records import Episode
+
+
+def summary(scope: Scope) -> dict[str, Any]:
+    """Return the few numbers that a list of scopes shows."""
+    best: float | None = None
+    top: float | None = None
+    last: float | None = None
+    for number in range(scope.episode_count):
+        score, max_score = scope.score(number)
+        best = score if best is None else max(best, score)
+        top, last = max_score, score
+    return {
+        "scope": scope.name,
+        "episodes": scope.episode_count,
+        "entries": len(scope),
+        "best_score": best,
+        "last_score": last,
+        "max_score": top,
+        "bytes": _size(scope.path),
+        "path": str(scope.path),
+    }
+
+
+def statistics(scope: Scope) -> dict[str, Any]:
+    """Return everything that can be counted. Reads every episode."""
+    provenances: Counter[str] = Counter()
+    by: dict[str, Counter[str]] = {"agents": Counter(), "models": Counter(), "token_schemes": Counter()}
+    scores, wins, deaths = [], 0, 0
+    for episode in scope.episodes():
+        provenances.update(step.provenance for step in episode.steps)
+        by["agents"][episode.agent] += 1
+        by["models"][episode.model] += 1
+        by["token_schemes"][str(episode.token_scheme)] += 1
+        scores.append(episode.score)
+        wins += episode.won
+        deaths += episode.died
+    forgotten = provenances.pop(FORGOTTEN, 0)
+    return {
+        **summary(scope),
+        "mean_score": sum(scores) / len(scores) if scores else None,
+        "won": wins,
+        "died": deaths,
+        "distinct": scope.counts(),
+        "provenance": dict(provenances.most_common()),
+        "forgotten": forgotten,
+        **{name: dict(counter.most_common()) for name, counter in by.items()},
+        "index_bytes": scope.index_bytes(),
+        "snapshot_bytes": _size(scope.folder / SNAPSHOT),
+        "undo": (scope.folder / UNDO).exists(),
+        "set_aside": [path.name for path in set_aside(scope.folder) if path.name != UNDO],
+        "unreadable": scope.unreadable,
+        "notices": list(scope.notices),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A remembered step that a search found.
+
+    Attributes:
+        entry: Entry number, which `forget` takes.
+        g: Its discounted return.
+        next_state: Text of the state it led to.
+    """
+
+    scope: str
+    entry: int
+    episode: int
+    step: int
+    action: str
+    g: float
+    reward: float
+    provenance: str
+    state: str
+    history: str
+    next_state: str
+
+
+def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]:
+    """Yield the steps whose state, history or action hold all words, newest first. Case does not matter."""
+    wanted = [word.lower() for word in words]
+    for doc_id in reversed(scope.journal.ids(TABLE)):
+        with contextlib.suppress(BadFile):
+            document = scope.journal.document(TABLE, doc_id)
+            if document is None:
+                continue
+            for hit in reversed(
+                hits_of(scope.name, documents.to_episode(document), document["first"], gamma)
+            ):
+                text = "\n".join((hit.state, hit.history, hit.action, hit.provenance)).lower()
+                if all(word in text for word in wanted):
+                    yield hit
+
+
+def hits_of(scope: str, episode: Episode, first: int, gamma: float) -> list[Hit]:
+    """Return an episode's steps, forgotten ones left out."""
+    returns = discounted_returns([step.reward for step in episode.steps], gamma)
+    following = [*(step.state for step in episode.steps[1:]), episode.final]
+    return [
+        Hit(
+            scope, first + t, episode.number, t, step.action, float(g), step.reward, step.provenance,
+            step.state.text, step.state.history, after.text,
+        )
+        for t, (step, g, after) in enumerate(zip(episode.steps, returns, following, strict=True))
+        if step.provenance != FORGOTTEN
+    ]  # fmt: skip
+
+
+def _size(path: os.PathLike[str]) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,131 @@
+"""`jitrl memory export|import|merge|forget|compact`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from jitrl_tui.commands.memory_text import counted, find_scope, open_memory, size
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write episodes to a file that any program can read."""
+    import os
+
+    from engine.errors import StorageError
+    from engine.memory import exchange
+
+    with open_memory(args) as memory:
+        scopes = [find_scope(memory, name) for name in args.scope or memory.scopes()]
+        if args.file == "-":
+            exchange.export_episodes(sys.stdout, scopes)
+            return 0
+        target = Path(args.file)
+        partial = target.with_name(target.name + ".part")
+        try:
+            with open(
+                os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+            ) as file:
+                count = exchange.export_episodes(file, scopes)
+            os.replace(partial, target)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise StorageError(f"cannot write {target}: {error.strerror}") from None
+    print(f"wrote {counted(count, 'episode')} to {target}", file=sys.stderr)
+    return 0
+
+
+def take(args: argparse.Namespace) -> int:
+    """Take the episodes of an exported file; 1 if some were refused."""
+    from engine.memory import exchange
+
+    with open_memory(args) as memory:
+        return _tell_taken(
+            exchange.import_episodes(memory, args.file, args.name or args.file.stem, into=args.scope)
+        )
+
+
+def merge(args: argparse.Namespace) -> int:
+    """Take what another memory knows."""
+    from engine.errors import UsageError
+    from engine.memory import exchange
+
+    with open_memory(args) as memory:
+        path = Path(args.source)
+        if path.exists() and memory.folder.resolve() in (path.resolve(), (path / "memory").resolve()):
+            raise UsageError("that is this memory itself; name another one")
+        return _tell_taken(exchange.merge(memory, exchange.open_source(path), name=args.name))
+
+
+def _tell_taken(taken: Any) -> int:
+    for problem in taken.problems[:20]:
+        print(f"jitrl: {problem}", file=sys.stderr)
+    if len(taken.problems) > 20:
+        print(f"jitrl: ... and {len(taken.problems) - 20} more", file=sys.stderr)
+    print(f"took {counted(taken.episodes, 'episode')} with {counted(taken.entries, 'entry', 'entries')}; "
+          f"{taken.known} known already, {len(taken.problems)} refused", file=sys.stderr)  # fmt: skip
+    return 1 if taken.problems else 0
+
+
+def forget(args: argparse.Namespace) -> int:
+    """Take episodes or entries out, or put the last ones back."""
+    from engine.errors import UsageError
+    from engine.memory import upkeep
+
+    named = bool(args.episode or args.entry)
+    if args.undo and not (named or args.provenance):
+        with open_memory(args) as memory:
+            count = upkeep.undo_last(memory)
+        print(f"put back {counted(count, 'entry', 'entries')}", file=sys.stderr)
+        return 0
+    if args.undo or not (named or args.provenance):
+        raise UsageError("say what to forget: --episode N, --entry N or --provenance P; or --undo alone")
+    if named and not args.scope:
+        raise UsageError("--episode and --entry need a SCOPE; `jitrl memory ls` lists them")
+    with open_memory(args) as memory:
+        scopes = (
+            [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
+        )
+        plans = [(scope, upkeep.plan_forget(scope, episodes=set(args.episode), entries=set(args.entry),
+                                            provenance=args.provenance)) for scope in scopes]  # fmt: skip
+        plans = [(scope, plan) for scope, plan in plans if plan.entries]
+        if not plans:
+            raise UsageError("nothing remembered fits that; nothing was forgotten")
+        for _, plan in plans:
+            print(f"{plan.scope}: {counted(len(plan.entries), 'entry', 'entries')}, among them "
+                  f"{counted(len(plan.episodes), 'whole episode')}")  # fmt: skip
+        if args.dry_run:
+            print("nothing was forgotten: this was a dry run", file=sys.stderr)
+            return 0
+        count = upkeep.forget_all(memory, plans)
+    print(
+        f"forgot {counted(count, 'entry', 'entries')}; `jitrl memory forget --undo` puts them back",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def compact(args: argparse.Namespace) -> int:
+    """Write the journals anew."""
+    from engine.memory import upkeep
+
+    with open_memory(args) as memory:
+        for scope in (
+            [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
+        ):
+            aside = upkeep.set_aside(scope.folder)
+            if not args.dry_run:
+                before, after = upkeep.compact(scope, purge=args.purge)
+                print(f"{scope.name}: {size(before)} -> {size(after)}")
+            if aside and (args.purge or not args.dry_run):
+                verb = (
+                    ("would remove" if args.dry_run else "removed")
+                    if args.purge
+                    else "kept (--purge removes)"
+                )
+                print(f"{scope.name}: {verb} {', '.join(path.name for path in aside)}")
+            elif args.dry_run:
+                print(f"{scope.name}: would be written anew")
+    return 0

@@ -1,0 +1,190 @@
+"""`jitrl memory ls|stats|show|search|verify|diff`: nothing here changes a memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jitrl_tui.commands.memory_text import (
+    counted,
+    episode_row,
+    find_scope,
+    open_memory,
+    points,
+    print_hit,
+    scope_journal,
+    shown,
+    size,
+)
+
+
+def ls(args: argparse.Namespace) -> int:
+    """List the scopes; 1 if one cannot be read."""
+    from engine.memory import report
+
+    with open_memory(args) as memory:
+        broken = [(name, error) for name, error in memory.inspect() if error is not None]
+        items = [report.summary(memory.scope(name)) for name in memory.scopes()]
+    if args.json:
+        print(json.dumps(items, indent=1))
+    elif not items and not broken:
+        print(f"nothing is remembered yet in {memory.folder}", file=sys.stderr)
+    for item in [] if args.json else items:
+        print(
+            f"{item['scope']:<36} {counted(item['episodes'], 'episode'):>14} "
+            f"{counted(item['entries'], 'entry', 'entries'):>15}   "
+            f"best {points(item['best_score'], item['max_score']):<9} {size(item['bytes']):>9}"
+        )
+    for name, error in broken:
+        print(f"jitrl: {name}: {error}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def stats(args: argparse.Namespace) -> int:
+    """Count everything."""
+    from engine.memory import report
+
+    with open_memory(args) as memory:
+        names = [find_scope(memory, args.scope).name] if args.scope else memory.scopes()
+        items = [report.statistics(memory.scope(name)) for name in names]
+    if args.json:
+        print(json.dumps(items, indent=1))
+        return 0
+    for item in items:
+        print(f"{item.pop('scope')}")
+        for key, value in item.items():
+            print(f"  {key.replace('_', ' '):<16} {shown(key, value)}")
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """Show episodes or an entry."""
+    from dataclasses import asdict
+
+    from engine.codec import to_plain
+    from engine.errors import UsageError
+    from engine.memory import report
+
+    with open_memory(args) as memory:
+        scope = find_scope(memory, args.scope)
+        episodes = list(scope.entered())
+        if args.episode is not None:
+            episodes = [pair for pair in episodes if args.episode in (str(pair[1].number), pair[1].uid)]
+            if not episodes:
+                raise UsageError(f"there is no episode {args.episode} in {scope.name}")
+        if args.entry is None and args.episode is None:
+            rows = [episode_row(first, episode) for first, episode in episodes]
+            if args.json:
+                print(json.dumps(rows, indent=1))
+            for row in [] if args.json else rows:
+                print(
+                    f"{row['number']:>5}  {points(row['score'], row['max_score']):<9} {row['steps']:>4} steps  "
+                    f"entries {row['first_entry']:>7} on  {row['agent']:<9} {row['model']:<22} {row['uid']}"
+                )
+            return 0
+        hits = [hit for first, one in episodes for hit in report.hits_of(scope.name, one, first, args.gamma)]
+        if args.entry is not None:
+            hits = [hit for hit in hits if hit.entry == args.entry]
+            if not hits:
+                raise UsageError(f"there is no entry {args.entry} in {scope.name}")
+    if args.json:
+        whole = args.entry is None
+        print(
+            json.dumps(
+                [to_plain(one) for _, one in episodes] if whole else [asdict(hit) for hit in hits], indent=1
+            )
+        )
+        return 0
+    for hit in hits:
+        print_hit(hit, full=args.entry is not None)
+    return 0
+
+
+def search(args: argparse.Namespace) -> int:
+    """Find steps by words."""
+    from dataclasses import asdict
+    from itertools import chain, islice
+
+    from engine.memory import report
+
+    with open_memory(args) as memory:
+        scopes = (
+            [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
+        )
+        found = chain.from_iterable(report.search(scope, args.words, gamma=args.gamma) for scope in scopes)
+        hits = list(islice(found, max(args.limit, 0) + 1))
+    if args.json:
+        print(json.dumps([asdict(hit) for hit in hits[: args.limit]], indent=1))
+        return 0
+    for hit in hits[: args.limit]:
+        print_hit(hit, full=False)
+    if len(hits) > args.limit:
+        print(f"... more than {args.limit}; --limit N shows more", file=sys.stderr)
+    elif not hits:
+        print("nothing remembered holds all of that", file=sys.stderr)
+    return 0
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Check every byte; 1 if something is lost."""
+    from dataclasses import asdict
+
+    from engine.errors import BadFile
+    from engine.memory import upkeep
+
+    memory = open_memory(args)
+    folders = (
+        [scope_journal(memory, args.scope)] if args.scope else sorted(memory.folder.glob("*/episodes.jnl"))
+    )
+    checked: list[upkeep.Verification] = []
+    broken: list[dict[str, Any]] = []
+    for path in folders:
+        try:
+            checked.append(upkeep.verify(path))
+        except BadFile as error:
+            broken.append({"path": str(path), "sound": False, "problems": [str(error)]})
+    if args.json:
+        print(json.dumps([{**asdict(one), "sound": one.sound} for one in checked] + broken, indent=1))
+    for one in [] if args.json else checked:
+        state = "sound" if one.sound else "DAMAGED"
+        print(
+            f"{state:<8}{counted(one.episodes, 'episode')}, {counted(one.entries, 'entry', 'entries')}  {one.path}"
+        )
+        for problem in one.problems:
+            print(f"        {problem}")
+    for item in [] if args.json else broken:
+        print(f"BROKEN  {item['problems'][0]}")
+    return 0 if all(one.sound for one in checked) and not broken else 1
+
+
+def diff(args: argparse.Namespace) -> int:
+    """Compare two memories; 1 if they differ."""
+    from dataclasses import asdict
+
+    from engine.memory import exchange
+
+    memory = open_memory(args)
+
+    def source(text: str) -> Any:
+        path = Path(text)
+        return exchange.open_source(path if path.exists() else scope_journal(memory, text))
+
+    a, b = source(args.a), source(args.b)
+    if len(a.scopes) == len(b.scopes) == 1:  # two scopes are compared whatever their names
+        name = next(iter(a.scopes))
+        b = exchange.Source(b.name, {name: next(iter(b.scopes.values()))})
+    found = exchange.compare(a, b, lambda text: print(f"jitrl: {text}", file=sys.stderr))
+    if args.json:
+        print(json.dumps([asdict(one) for one in found], indent=1))
+    for one in [] if args.json else found:
+        print(f"{one.scope}: {one.same} alike, {len(one.changed)} changed, only in A {len(one.only_a)}, "
+              f"only in B {len(one.only_b)}")  # fmt: skip
+        for sign, side in (("<", one.only_a), (">", one.only_b)):
+            for uid, number, steps, score in side:
+                print(f"  {sign} episode {number}: {score:g} in {steps} steps  {uid}")
+        for uid in one.changed:
+            print(f"  ! {uid}")
+    return 1 if any(one.only_a or one.only_b or one.changed for one in found) else 0

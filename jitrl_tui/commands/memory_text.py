@@ -1,0 +1,101 @@
+"""What the actions of `jitrl memory` share: finding scopes, and numbers as people read them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.memory import Memory
+    from engine.memory.scope import Scope
+
+
+def open_memory(args: argparse.Namespace) -> Memory:
+    """Return the memory that the options name; what it recovers is told on stderr."""
+    from engine.memory import Memory
+    from engine.paths import saves_folder
+
+    return Memory(
+        saves_folder(args.saves) / "memory", notice=lambda text: print(f"jitrl: {text}", file=sys.stderr)
+    )
+
+
+def scope_name(memory: Memory, text: str) -> str:
+    """Return the one scope that `text` names or is part of."""
+    from engine.errors import UsageError
+
+    names = memory.scopes()
+    fitting = [text] if text in names else [name for name in names if text in name]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(fitting or names) or "none yet"
+    raise UsageError(
+        f"{text!r} fits several scopes: {listed}"
+        if fitting
+        else f"there is no scope {text!r}; there are: {listed}"
+    )
+
+
+def find_scope(memory: Memory, text: str) -> Scope:
+    """Return that scope, opened."""
+    return memory.scope(scope_name(memory, text))
+
+
+def scope_journal(memory: Memory, text: str) -> Path:
+    """Return the journal of that scope, unopened."""
+    from engine.memory.scope import JOURNAL
+    from engine.paths import slug
+
+    return memory.folder / slug(scope_name(memory, text)) / JOURNAL
+
+
+def episode_row(first: int, episode: Any) -> dict[str, Any]:
+    """Return what a list of episodes says about one."""
+    names = ("number", "uid", "agent", "model", "seed", "session", "score", "max_score",
+             "done", "won", "died", "started")  # fmt: skip
+    fields = {name: getattr(episode, name) for name in names}
+    return {**fields, "steps": len(episode.steps), "first_entry": first}
+
+
+def print_hit(hit: Any, *, full: bool) -> None:
+    """Print a remembered step, in one or two lines or in full."""
+    print(
+        f"entry {hit.entry}  episode {hit.episode} step {hit.step}  {hit.action!r}  G {hit.g:+.3g}  "
+        f"r {hit.reward:+.3g}  {hit.provenance}  {hit.scope}"
+    )
+    if full:
+        print(f"  state   {hit.state}\n  history {hit.history}\n  next    {hit.next_state}")
+    else:
+        print(f"  {hit.state if len(hit.state) <= 150 else hit.state[:147] + '...'}")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def points(score: float | None, top: float | None) -> str:
+    """Return a score, and what it is out of."""
+    return "-" if score is None else f"{score:g}" + (f"/{top:g}" if top is not None else "")
+
+
+def size(number: float) -> str:
+    """Return a number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def shown(key: str, value: Any) -> str:
+    """Return a value of the statistics for people."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name or '(none)'} {count}" for name, count in value.items()) or "-"
+    if isinstance(value, list):
+        return "; ".join(map(str, value)) or "-"
+    if key.endswith("bytes"):
+        return size(value)
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
