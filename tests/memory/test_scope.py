@@ -1,96 +1,304 @@
-"""A scope remembers, retrieves like brute force, and persists."""
+"""A scope remembers, retrieves like brute force, persists, and shows what others write."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import os
 import random
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from engine import jitrl
+from engine.errors import BadFile, StorageError, UsageError
 from engine.memory import Memory
-from engine.records import Episode, State, Step
+from engine.memory.document import TEXT_LIMIT, TOKEN_LIMIT
+from engine.memory.scope import SNAPSHOT, Scope
+from engine.records import Episode, State
+from tests.memory.lives import brute_force, make_episode, make_state
 
-
-def jaccard(a: tuple[str, ...], b: tuple[str, ...]) -> float:
-    one, two = set(a), set(b)
-    return len(one & two) / len(one | two) if one | two else 1.0
-
-
-def make_state(rng: random.Random, rooms: int = 5, words: int = 12) -> State:
-    room = rng.randrange(rooms)
-    tokens = {f"room{room}w{i}" for i in range(words)} | {
-        f"item{rng.randrange(4)}" for _ in range(rng.randrange(3))
-    }
-    history = {f"h{rng.randrange(6)}" for _ in range(rng.randrange(5))}
-    return State(f"[Room {room}: {', '.join(sorted(tokens))}]", tuple(sorted(tokens)),
-                 " ".join(sorted(history)), tuple(sorted(history)), f"Room {room}")  # fmt: skip
-
-
-def make_episode(rng: random.Random, uid: str, steps: int = 8) -> Episode:
-    lived = tuple(
-        Step(make_state(rng), f"go {rng.randrange(3)}", rng.choice([-1.0, 0.0, 2.5]), float(rng.randrange(3)),
-             float(t), valid_actions=("go 0", "go 1"), world_hash=f"w{rng.randrange(9)}")
-        for t in range(steps)
-    )  # fmt: skip
-    return Episode(
-        uid, "game/test", lived, make_state(rng), agent="jitrl", model="m", seed=3, score=4.0, max_score=9.0
-    )
+NAME = "game/test"
 
 
 @pytest.fixture
-def memory(tmp_path: Path):
+def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory(tmp_path / "memory") as memory:
         yield memory
 
 
+def found(scope: Scope, query: State, **how: float) -> list[tuple[object, ...]]:
+    return [
+        (n.similarity, n.entry, n.action, n.g, n.episode, n.step, n.state)
+        for n in scope.neighbours(query, **how)  # type: ignore[arg-type]
+    ]
+
+
 def test_what_is_appended_comes_back_whole(memory: Memory, tmp_path: Path) -> None:
     rng = random.Random(1)
-    scope = memory.scope("game/test")
-    sent = [make_episode(rng, f"u{i}") for i in range(4)]
+    scope = memory.scope(NAME)
+    sent = [make_episode(rng, f"u{i}", won=bool(i % 2), token_scheme=i) for i in range(4)]
     assert [scope.append(one) for one in sent] == [8] * 4
     assert len(scope) == 32
     back = list(scope.episodes())
-    assert [one.number for one in back] == [1, 2, 3, 4]
-    assert [(one.steps, one.final, one.uid, one.max_score) for one in back] == [
-        (one.steps, one.final, one.uid, one.max_score) for one in sent
-    ]
+    assert back == [dataclasses.replace(one, number=i + 1) for i, one in enumerate(sent)]
     with Memory(tmp_path / "memory") as other:
-        assert list(other.scope("game/test").episodes()) == back
-        assert other.scopes() == ["game/test"]
+        assert list(other.scope(NAME).episodes()) == back
+        assert other.scopes() == [NAME]
 
 
-def test_neighbours_are_those_of_brute_force(memory: Memory) -> None:
+@pytest.mark.parametrize("reopened", [False, True])
+def test_neighbours_are_those_of_brute_force(memory: Memory, tmp_path: Path, reopened: bool) -> None:
     rng = random.Random(2)
-    scope = memory.scope("game/test")
+    scope = memory.scope(NAME)
     lived = []
     for number in range(1, 30):
-        episode = make_episode(rng, f"u{number}", rng.randrange(1, 9))
-        scope.append(episode)
-        returns = jitrl.discounted_returns([step.reward for step in episode.steps], 0.5)
-        lived += [(s, g, number, t) for t, (s, g) in enumerate(zip(episode.steps, returns, strict=True))]
-    for trial in range(200):
+        lived.append(make_episode(rng, f"u{number}", rng.randrange(1, 9), number=number))
+        scope.append(lived[-1])
+    if reopened:
+        scope = Memory(tmp_path / "memory").scope(NAME)
+    for _ in range(150):
         query = make_state(rng)
         k, r, w = (
             rng.choice([1, 3, 10, 500]),
             rng.choice([0.0, 0.3, 0.8, 0.95, 1.0]),
-            rng.choice([0.0, 0.25, 0.7, 1.0]),
+            rng.choice([0, 0.25, 0.7, 1]),
         )
-        scored = []
-        for row, (step, g, number, t) in enumerate(lived):
-            s = jaccard(query.tokens, step.state.tokens)
-            whole = (1 - w) * s + w * jaccard(query.history_tokens, step.state.history_tokens) if w else s
-            if whole >= r:
-                scored.append((-whole, -row, step, g, number, t))
-        scored.sort(key=lambda one: one[:2])
-        found = scope.neighbours(query, k=k, r=r, gamma=0.5, history_weight=w)
-        want = [(-a, -b, s.action, g, n, t, s.state.text) for a, b, s, g, n, t in scored[:k]]
-        assert [(n.similarity, n.entry, n.action, n.g, n.episode, n.step, n.state) for n in found] == want, (
-            trial
-        )
+        gamma = rng.choice([0.0, 0.5, 0.9, 1.0])
+        want = brute_force(lived, query, k=k, r=r, weight=w, gamma=gamma)
+        assert found(scope, query, k=k, r=r, gamma=gamma, history_weight=w) == want
+
+
+def test_similar_needs_no_threshold(memory: Memory) -> None:
+    rng = random.Random(4)
+    scope = memory.scope(NAME)
+    lived = [make_episode(rng, f"u{number}", number=number) for number in range(1, 9)]
+    scope.append_all(lived)
+    for query in [*(make_state(rng) for _ in range(30)), State("", ("unheard", "of"))]:
+        want = brute_force(lived, query, k=7, r=0.0, weight=0.25, gamma=0.5)
+        hits = scope.similar(query, k=7, history_weight=0.25)
+        assert [(n.similarity, n.entry) for n in hits] == [one[:2] for one in want]
 
 
 def test_an_episode_sent_twice_is_stored_once(memory: Memory) -> None:
-    scope = memory.scope("game/test")
+    scope = memory.scope(NAME)
     episode = make_episode(random.Random(3), "same")
     assert (scope.append(episode), scope.append(episode), len(scope)) == (8, 0, 8)
+    assert (
+        scope.append_all([episode, make_episode(random.Random(4), "b"), make_episode(random.Random(5), "b")])
+        == 8
+    )
+
+
+def test_the_newest_of_equals_comes_first_whatever_the_clock_says(tmp_path: Path) -> None:
+    times = itertools.count(2e9, -86400.0)  # each look at the clock is a day before the last one
+    scope = Scope(tmp_path, NAME, clock=lambda: next(times))
+    state = make_state(random.Random(1))
+    for number in range(4):
+        episode = make_episode(random.Random(number), f"u{number}", 1, started=next(times))
+        scope.append(
+            dataclasses.replace(episode, steps=(dataclasses.replace(episode.steps[0], state=state),))
+        )
+    assert [n.episode for n in scope.neighbours(state, k=3, r=0.95, gamma=0.5)] == [4, 3, 2]
+
+
+def test_two_open_memories_see_each_other(memory: Memory, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    one, other = memory.scope(NAME), Memory(tmp_path / "memory").scope(NAME)
+    first = make_episode(rng, "a")
+    one.append(first)
+    assert [n.episode for n in other.neighbours(first.steps[0].state, k=1, r=1.0, gamma=0.5)] == [1]
+    other.append(make_episode(rng, "b"))
+    assert one.refresh()
+    assert not one.refresh()
+    assert [episode.number for episode in one.episodes()] == [1, 2]
+    assert one.append(make_episode(rng, "b")) == 0
+
+
+def test_an_entry_leads_to_its_step_and_the_next_state(memory: Memory) -> None:
+    rng = random.Random(6)
+    scope = memory.scope(NAME)
+    sent = [make_episode(rng, f"u{i}", 5) for i in range(3)]
+    scope.append_all(sent)
+    everything = [step for episode in sent for step in episode.steps]
+    assert [scope.entry(i) for i in range(15)] == everything
+    assert scope.entry(15) is None
+    assert scope.entry(-1) is None
+    rows = scope.transitions()
+    actions = scope.actions()
+    assert [actions[a] for a in rows.action] == [step.action for step in everything]
+    assert rows.reward.tolist() == [step.reward for step in everything]
+    following = [state for e in sent for state in [*(s.state for s in e.steps[1:]), e.final]]
+    assert [scope.state_tokens(s) for s in rows.state] == [step.state.tokens for step in everything]
+    assert [scope.state_tokens(s) for s in rows.next_state] == [state.tokens for state in following]
+    assert np.flatnonzero(rows.last).tolist() == [4, 9, 14]
+    assert rows.episode.tolist() == [1] * 5 + [2] * 5 + [3] * 5
+    later = scope.transitions(since=7)
+    assert later.entry.tolist() == list(range(7, 15))
+    assert later.step.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    assert len(scope.transitions(since=15)) == 0
+
+
+def test_states_like_finds_states_not_steps(memory: Memory) -> None:
+    scope = memory.scope(NAME)
+    episode = make_episode(random.Random(7), "a", 30)
+    scope.append(episode)
+    query = episode.steps[3].state
+    numbers, similarity = scope.states_like(query, r=0.5)
+    distinct = {s.tokens for s in [*(step.state for step in episode.steps), episode.final]}
+    want = sorted(
+        (len(set(t) & set(query.tokens)) / len(set(t) | set(query.tokens)) for t in distinct), reverse=True
+    )
+    assert similarity.tolist() == [value for value in want if value >= 0.5]
+    assert scope.state_tokens(int(numbers[0])) == query.tokens
+
+
+def test_numbers_are_given_once(memory: Memory) -> None:
+    rng = random.Random(8)
+    scope = memory.scope(NAME)
+    scope.append(make_episode(rng, "a", number=7))
+    scope.append(make_episode(rng, "b"))
+    scope.db.remove(doc_ids=[2])
+    scope.append(make_episode(rng, "c"))
+    assert [(e.uid, e.number) for e in scope.episodes()] == [("a", 7), ("c", 9)]
+    assert scope.entry(8) is None  # b's entries are never given again
+    assert scope.entry(16) is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"uid": ""},
+        {"steps": ()},
+        {"score": float("nan")},
+        {"wall_s": float("inf")},
+        {"uid": "a\x1b[2J"},
+    ],
+)
+def test_what_cannot_be_stored_is_refused(memory: Memory, change: dict[str, object]) -> None:
+    scope = memory.scope(NAME)
+    with pytest.raises(BadFile):
+        scope.append(dataclasses.replace(make_episode(random.Random(1), "a"), **change))  # type: ignore[arg-type]
+    step = make_episode(random.Random(1), "b").steps[0]
+    for wrong in ({"reward": float("nan")}, {"provenance": "aliens"}):
+        bad = dataclasses.replace(step, **wrong)  # type: ignore[arg-type]
+        with pytest.raises(BadFile):
+            scope.append(Episode("b", NAME, (bad,), step.state))
+    assert len(scope) == 0
+    assert not scope.path.exists()
+
+
+def test_overlong_and_unfit_texts_are_clipped_not_refused(memory: Memory) -> None:
+    scope = memory.scope(NAME)
+    episode = make_episode(random.Random(1), "a", 1)
+    state = State(
+        "x" * (TEXT_LIMIT * 2), tuple(f"t{i}" for i in range(TOKEN_LIMIT * 2)), "bell \x07 and \udc80", ("h",)
+    )
+    step = dataclasses.replace(
+        episode.steps[0], state=state, action="\x1b[31mred", valid_actions=("y" * 5000,)
+    )
+    assert scope.append(dataclasses.replace(episode, steps=(step,))) == 1
+    (back,) = scope.episodes()
+    kept = back.steps[0]
+    assert len(kept.state.text) == TEXT_LIMIT + 1
+    assert len(kept.state.tokens) == TOKEN_LIMIT
+    assert kept.state.history == "bell � and �"
+    assert kept.action == "�[31mred"
+
+
+def test_files_are_private_and_stay_in_their_folder(memory: Memory, tmp_path: Path) -> None:
+    for name in (
+        "game/../../../etc/passwd",
+        "/etc/passwd",
+        "../x",
+        "web/https://a.b/c?d#e",
+        "spiel/Zürich ☕",
+        ".",
+    ):
+        if name == ".":
+            with pytest.raises(UsageError):
+                memory.scope(name)
+            continue
+        memory.scope(name).append(make_episode(random.Random(1), "a"))
+    assert {path.parent.parent for path in tmp_path.rglob("episodes.jnl")} == {tmp_path / "memory"}
+    assert len(memory.scopes()) == 5
+    for path in (tmp_path / "memory").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_links_are_not_followed(memory: Memory, tmp_path: Path) -> None:
+    scope = memory.scope(NAME)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"precious")
+    scope.path.symlink_to(elsewhere)
+    with pytest.raises((StorageError, BadFile)):
+        scope.append(make_episode(random.Random(1), "a"))
+    assert elsewhere.read_bytes() == b"precious"
+
+
+# ---------------------------------------------------------------------------------------- snapshots
+
+
+def with_snapshot(folder: Path, rng: random.Random) -> list[Episode]:
+    lived = [make_episode(rng, f"u{number}", 60, number=number) for number in range(1, 40)]
+    with Memory(folder) as memory:
+        memory.scope(NAME).append_all(lived)
+    return lived
+
+
+def test_a_snapshot_saves_the_reading_and_changes_nothing(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    lived = with_snapshot(tmp_path, rng)
+    with Memory(tmp_path) as memory:
+        scope = memory.scope(NAME)
+        assert (scope.folder / SNAPSHOT).exists()
+        assert scope.restored == len(scope) == 39 * 60
+        lived.append(make_episode(rng, "late", 9, number=40))
+        scope.append(lived[-1])
+        for _ in range(40):
+            query = make_state(rng)
+            want = brute_force(lived, query, k=10, r=0.8, weight=0.25, gamma=0.5)
+            assert found(scope, query, k=10, r=0.8, gamma=0.5, history_weight=0.25) == want
+        assert list(scope.episodes()) == lived
+        assert scope.append(lived[3]) == 0
+
+
+def test_a_bad_snapshot_is_ignored(tmp_path: Path) -> None:
+    rng = random.Random(10)
+    lived = with_snapshot(tmp_path, rng)
+    (path,) = tmp_path.glob(f"*/{SNAPSHOT}")
+    whole = path.read_bytes()
+    ways = [b"", whole[:-1], whole[:100], b"garbage" * 100, whole + b"x"]
+    for place in rng.sample(range(len(whole)), 25):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.randrange(8)
+        ways.append(bytes(flipped))
+    query = lived[0].steps[0].state
+    want = brute_force(lived, query, k=10, r=0.8, weight=0.0, gamma=0.5)
+    for content in ways:
+        path.write_bytes(content)
+        scope = Scope(path.parent, NAME)
+        assert scope.restored in (0, len(scope))
+        assert found(scope, query, k=10, r=0.8, gamma=0.5) == want
+        scope.close()
+        path.write_bytes(whole)
+
+
+def test_a_snapshot_of_another_journal_is_ignored(tmp_path: Path) -> None:
+    with_snapshot(tmp_path / "a", random.Random(11))
+    with_snapshot(tmp_path / "b", random.Random(12))
+    (one,), (other,) = (list((tmp_path / name).glob(f"*/{SNAPSHOT}")) for name in "ab")
+    os.replace(one, other)
+    with Memory(tmp_path / "b") as memory:
+        assert memory.scope(NAME).restored == 0
+        assert len(memory.scope(NAME)) == 39 * 60
+
+
+def test_importing_memory_is_light() -> None:
+    code = "import engine.memory, sys; print([m for m in ('numpy', 'tinydb', 'litellm') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
