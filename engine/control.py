@@ -131,6 +131,7 @@ class Control:
                         if not told:
                             told = True
                             waiting(True)
+                            continue  # whoever was told may have commanded something right away
                         self._changed.wait()
                         until = time.monotonic()
         finally:

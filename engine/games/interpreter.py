@@ -284,7 +284,7 @@ class Interpreter:
                 or self._hash() != last.world_hash
             ):
                 found.append(command)
-        return tuple(found)
+        return tuple(sorted(found))
 
 
 def _object_dtype() -> Any:
