@@ -155,7 +155,9 @@ def test_an_override_is_done_shown_and_remembered_as_the_humans(tmp_path):
     first = only(events, Stepped)[0]
     assert (first.action, first.provenance) == ("close plain door", "human")
     _, _, later = play(tmp_path, config(episodes=1))
-    assert only(later, Decided)[0].decision.neighbours[0].provenance == "human"
+    retrieved = {(n.action, n.step): n.provenance for n in only(later, Decided)[0].decision.neighbours}
+    assert retrieved[("close plain door", 0)] == "human"
+    assert set(retrieved.values()) == {"human", "agent"} or len(retrieved) == 1
 
 
 def test_static_remembers_nothing_and_is_what_jitrl_is_before_it_knows_anything(tmp_path):
