@@ -177,17 +177,22 @@ def check(document: Mapping[str, Any]) -> None:
 
 
 def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
-    if not isinstance(fields, dict):
-        raise BadFile("a step of an episode is no object")
-    if not all(_within(fields.get(n), s) for n, s in zip(("state", "history", "valid"), sizes, strict=True)):
-        raise BadFile("a step of an episode points to a state that is not there")
-    if not isinstance(fields.get("action"), str) or len(fields["action"]) > NAME_LIMIT + 1:
-        raise BadFile("a step of an episode lacks its action")
-    if not _is(fields.get("reward"), float):
-        raise BadFile("a step of an episode lacks its reward")
-    for name, usual in _OPTIONAL_STEP.items():
-        if name in fields and not _is(fields[name], type(usual)):
-            raise BadFile(f"the {name} of a step should be {type(usual).__name__}, not {fields[name]!r}")
+    # Asked for every step of a memory that is opened; JSON gives exact types, so `type` is enough.
+    try:
+        places = (fields["state"], fields["history"], fields["valid"])
+        action, reward = fields["action"], fields["reward"]
+    except (KeyError, TypeError):
+        raise BadFile("a step of an episode lacks its state, action or reward") from None
+    for place, size in zip(places, sizes, strict=True):
+        if type(place) is not int or not 0 <= place < size:
+            raise BadFile("a step of an episode points to a state that is not there")
+    if type(action) is not str or len(action) > NAME_LIMIT + 1:
+        raise BadFile("the action of a step should be a text")
+    if type(reward) not in (float, int) or not math.isfinite(reward):
+        raise BadFile(f"the reward of a step should be a number, not {reward!r}")
+    for name in fields.keys() & _OPTIONAL_STEP.keys():
+        if not _is(fields[name], type(_OPTIONAL_STEP[name])):
+            raise BadFile(f"the {name} of a step cannot be {fields[name]!r}")
     if "provenance" in fields and not _PROVENANCE.fullmatch(fields["provenance"]):
         raise BadFile(f"{fields['provenance']!r} is no provenance")
 

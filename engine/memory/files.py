@@ -22,7 +22,7 @@ class FileLock:
         self._path = path
         self._fd = -1
 
-    def acquire(self, wait_s: float = LOCK_WAIT_S) -> None:
+    def acquire(self) -> None:
         """Wait for the lock.
 
         Raises:
@@ -32,7 +32,7 @@ class FileLock:
         if self._fd < 0:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._fd = os.open(self._path, flags, 0o600)
-        deadline, pause = time.monotonic() + wait_s, 0.0005
+        deadline, pause = time.monotonic() + LOCK_WAIT_S, 0.0005
         while True:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,7 +40,7 @@ class FileLock:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise StorageError(
-                        f"another program has been writing to {self._path.parent} for {wait_s:.0f} s; "
+                        f"another program has been writing to {self._path.parent} for {LOCK_WAIT_S:.0f} s; "
                         "close it and try again; nothing stored before is lost"
                     ) from None
                 time.sleep(pause)

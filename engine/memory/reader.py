@@ -292,6 +292,8 @@ class Reader:
         """Return the header and where the lines after it begin."""
         head = os.pread(fd, _HEADER_LIMIT, 0)
         payload, end = _header_payload(head)
+        if payload is not None and frame.decode(head[: end - 1]) is None:
+            self._notice(f"the first line of {self.path} was mended; `jitrl memory compact` writes it anew")
         try:
             header = json.loads(payload or b"null")
         except ValueError:

@@ -97,7 +97,7 @@ class Hit:
 def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]:
     """Yield the steps whose state, history or action hold all words, newest first. Case does not matter."""
     wanted = [word.lower() for word in words]
-    for doc_id in reversed(scope.journal.ids(TABLE)):
+    for doc_id in reversed(scope.doc_ids()):
         with contextlib.suppress(BadFile):
             document = scope.journal.document(TABLE, doc_id)
             if document is None:

@@ -185,9 +185,14 @@ class Scope:
         """Yield the episodes, oldest first. One that has since been damaged is left out, and told."""
         return (episode for _, episode in self.entered())
 
+    def doc_ids(self) -> list[int]:
+        """Return the ids of the episodes' documents, oldest first."""
+        with self._lock:
+            return self._entries.doc_ids.tolist()
+
     def entered(self) -> Iterator[tuple[int, Episode]]:
         """Yield the episodes, oldest first, each with the entry number of its step 0."""
-        for doc_id in self._journal.ids(TABLE):
+        for doc_id in self.doc_ids():
             try:
                 found = self._journal.document(TABLE, doc_id)
                 if found is not None:
@@ -218,6 +223,11 @@ class Scope:
             if row is None or self._entries.columns["state"][row] == NOTHING:
                 return None
             return self._episode(self._entries.columns["episode"][row]).steps[self._entries.step(row)]
+
+    @property
+    def restored(self) -> int:
+        """Rows that came from the snapshot, or have gone into it since; the others were read."""
+        return self._snapshot_rows
 
     def index_bytes(self) -> int:
         """Return the bytes that the index takes in memory."""

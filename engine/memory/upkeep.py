@@ -62,7 +62,7 @@ def plan_forget(
         provenance: "agent", "human" or "imported:NAME".
     """
     whole, parts, numbers, gone = [], {}, [], []
-    for doc_id in scope.journal.ids(TABLE):
+    for doc_id in scope.doc_ids():
         document = _readable(scope, doc_id)
         if document is None:
             continue

@@ -1,0 +1,84 @@
+"""Several processes on one memory: every write is kept, readers see whole episodes only, in order."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.errors import StorageError
+from engine.memory import Memory, files
+from engine.memory.database import JournalDB
+from engine.memory.files import FileLock
+from engine.memory.upkeep import verify
+from tests.memory.crowd import NAME, STEPS
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.memory.crowd", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out
+
+
+@pytest.mark.parametrize("compacting", ["no", "yes"])
+def test_four_writers_and_two_readers(tmp_path: Path, compacting: str) -> None:
+    writers = [start("write", tmp_path, f"w{i}", 12, compacting) for i in range(4)]
+    readers = [start("watch", tmp_path, 48) for _ in range(2)]
+    for writer in writers:
+        finished(writer)
+    for reader in readers:
+        told = json.loads(finished(reader))
+        assert (told["wrong"], told["notices"]) == ([], [])
+        assert told["looks"] > 0
+    with Memory(tmp_path) as memory:
+        scope = memory.scope(NAME)
+        assert len(scope) == 48 * STEPS
+        assert {episode.uid for episode in scope.episodes()} == {
+            f"w{i}-{n}" for i in range(4) for n in range(12)
+        }
+        assert verify(scope.path).sound
+
+
+def test_updates_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    db = JournalDB(tmp_path / "a.jnl")
+    db.insert({"n": 0})
+    for process in [start("count", tmp_path / "a.jnl", 25) for _ in range(3)]:
+        finished(process)
+    assert db.get(doc_id=1) == {"n": 75}
+
+
+def test_killed_writers_lose_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.memory.killing", "200"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = re.search(r"(\d+) survived, 0 lost \((\d+) episodes acknowledged", done.stdout)
+    assert counts is not None
+    assert int(counts[1]) == 200
+    assert int(counts[2]) > 50  # else nothing was tried
+
+
+def test_a_lock_that_nobody_gives_back_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = JournalDB(tmp_path / "a.jnl")
+    db.insert({"n": 0})
+    holder = FileLock(tmp_path / "lock")
+    holder.acquire()
+    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
+    with pytest.raises(StorageError, match="another program has been writing"):
+        db.insert({"n": 1})
+    assert len(db) == 1  # reading needs no lock
+    holder.release()
+    assert db.insert({"n": 1}) == 2
