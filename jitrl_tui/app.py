@@ -15,7 +15,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from engine.errors import UsageError
-from jitrl_tui import plain
+from jitrl_tui import history, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.screens.home import HomeScreen, Offer
 from jitrl_tui.screens.watch import WatchScreen
@@ -90,7 +90,8 @@ class JitrlApp(App[int]):
 
     def leave_now(self) -> None:
         """Leave without waiting for anything."""
-        self.exit(0)
+        screen = self.watching
+        self.exit(screen.source.exit_code if screen is not None else 0)
 
     @property
     def has_home(self) -> bool:
@@ -159,7 +160,7 @@ def run_home(saves: Path, games: str | None) -> int:
     from engine import sessions
 
     last = sessions.last_unfinished(saves)
-    if last is not None:
+    if last is not None and history.has_begun(last.recording):
         return run_saved(last, saves)
     if plain.wants_plain():
         raise UsageError(
@@ -174,7 +175,11 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
     from jitrl_tui.offer import find_games
 
     def load() -> Offer:
-        found = [s for s in sessions.saved(saves) if s.kind != "run" and not s.finished()][:9]
+        found = [
+            s
+            for s in sessions.saved(saves)
+            if s.kind != "run" and history.has_begun(s.recording) and not s.finished()
+        ][:9]
         rows, message = find_games(saves, games)
         return Offer(rows, found, message)
 
@@ -197,11 +202,10 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
 def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
     """Return the final scores of the session of this game before `saved`, () if there is none."""
     from engine import sessions
-    from jitrl_tui.history import scores_of
 
     for other in sessions.saved(saves):
         if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":
-            scores = scores_of(other.recording)
+            scores = history.scores_of(other.recording)
             if scores:
                 return scores
     return ()

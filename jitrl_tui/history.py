@@ -1,4 +1,4 @@
-"""Scores of earlier sessions, read without decoding their decisions."""
+"""Earlier sessions, looked at without decoding their decisions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import json
 from pathlib import Path
 
 _MARK = b'{"event":"EpisodeEnded"'
+
+
+def has_begun(recording: Path) -> bool:
+    """Return whether a session got as far as its start, so that there is something to go on with."""
+    try:
+        with recording.open("rb") as lines:
+            return lines.readline().startswith(b'{"event":"SessionStarted"')
+    except OSError:
+        return False
 
 
 def scores_of(recording: Path) -> tuple[float, ...]:

@@ -97,7 +97,6 @@ class PlainRun:
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
         self._over = False
-        self._failed = False
 
     def run(self) -> int:
         """Print and read until the run is over; return the exit code."""
@@ -111,7 +110,7 @@ class PlainRun:
         except KeyboardInterrupt:
             self._leave()
             return 130
-        return 1 if self._failed else 0
+        return self._source.exit_code
 
     def _loop(self) -> None:
         while not self._over:
@@ -242,7 +241,6 @@ class PlainRun:
                 self._say(view.paragraphs[-1].text)
             case Notice():
                 self._say(f"{event.level.capitalize()}: {clean(event.message)}")
-                self._failed = self._failed or event.level == "error"
             case Paused() if event.reason.startswith("end of"):
                 self._over = True
             case SessionEnded():

@@ -47,6 +47,7 @@ class ReplaySource:
         self._stopped = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self.exit_code = 0
 
     # ------------------------------------------------------------------------------------- commands
 
@@ -147,6 +148,7 @@ class ReplaySource:
         try:
             self._load()
         except JitrlError as error:
+            self.exit_code = error.exit_code
             inbox.put(Notice("error", str(error)))
             return
         if not self._events:

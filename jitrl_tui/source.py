@@ -54,6 +54,11 @@ class Source(Protocol):
     live: bool
     """Whether a real session stands behind it, which can be overruled."""
 
+    @property
+    def exit_code(self) -> int:
+        """What the command should end with."""
+        ...
+
     def start(self, inbox: Inbox) -> None:
         """Begin; events go to `inbox` from now on."""
         ...
@@ -126,12 +131,18 @@ class LiveSource:
         self._session = open_session(self._emit)
         self._explain = explain or _explain
         self._thread: threading.Thread | None = None
+        self._failure: JitrlError | None = None
 
     def start(self, inbox: Inbox) -> None:
         """Run the session in its thread."""
         self._inbox = inbox
         self._thread = threading.Thread(target=self._run, name="session", daemon=True)
         self._thread.start()
+
+    @property
+    def exit_code(self) -> int:
+        """What the command should end with: 0, or the code of what went wrong."""
+        return self._failure.exit_code if self._failure is not None else 0
 
     def wait(self, seconds: float) -> bool:
         """Wait for the session's thread to end; return whether it has."""
@@ -175,9 +186,12 @@ class LiveSource:
     def _run(self) -> None:
         try:
             self._session.run()
+            self._failure = getattr(self._session, "error", None)
         except JitrlError as error:
+            self._failure = error
             self._emit(Notice("error", str(error)))
         except BaseException as error:  # whatever it is, the screen must say so
+            self._failure = JitrlError(str(error))
             self._emit(Notice("error", self._explain(error)))
 
 

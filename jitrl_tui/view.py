@@ -45,7 +45,8 @@ def clean(text: str) -> str:
 
 def points(value: float) -> str:
     """Return a score as people write it: no decimals where there are none."""
-    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+    text = f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def signed(value: float, decimals: int = 2) -> str:
@@ -254,7 +255,7 @@ class RunView:
         self.doing = "all episodes played" if event.finished else "stopped; it goes on from here next time"
         if event.episodes:
             count = f"{event.episodes} episode{'s' if event.episodes > 1 else ''}"
-            average, final = f"average score {event.average:.1f}", f"last {points(event.final)}"
+            average, final = f"average score {points(round(event.average, 1))}", f"last {points(event.final)}"
             self._write("end", f"Session over: {count}, {average}, {final}.")
 
     def _write(self, kind: str, text: str, step: int = -1, human: bool = False) -> None:

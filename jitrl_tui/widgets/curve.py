@@ -136,9 +136,9 @@ class CurvePane(LinePane):
             best = max(scores)
             parts = [
                 ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
-                ("⠒ ", NAME), (f"average {means[-1]:.1f}  ", ""),
+                ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
                 ("★ ", GOOD), (f"best {points(best)} (episode {list(scores).index(best) + 1})  ", ""),
             ]  # fmt: skip
         if previous:
-            parts.append((f"⠂ before: {sum(previous) / len(previous):.1f}", MUTED))
+            parts.append((f"⠂ before: {points(round(sum(previous) / len(previous), 1))}", MUTED))
         return Content.assemble(*parts).truncate(width, ellipsis=True)

@@ -149,7 +149,7 @@ def test_o_overrules_with_a_picked_candidate_and_with_a_typed_command():
 
 def test_o_while_running_waits_for_the_next_decision_and_esc_lets_it_go_on():
     async def go():
-        app, session = live_app(delay=0.1, events=stream.run(1, 30))
+        app, session = live_app(delay=0.25, events=stream.run(1, 200))
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: len(session.carried_out) > 0)
             await pilot.press("o")
@@ -283,7 +283,8 @@ def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window():
             await until(pilot, lambda: "this cannot go on" not in screen_text(app))
             assert "stopped by an error" in screen_text(app)
             await pilot.press("q")
-            await until(pilot, lambda: not app.is_running or app._exit)
+            await until(pilot, lambda: app._exit)
+            assert app.return_value == 1
 
     drive(go(GameError("the story stopped answering; start it again"), "the story stopped answering"))
     drive(go(ZeroDivisionError("boom"), "ZeroDivisionError"))
@@ -381,7 +382,11 @@ def test_a_burst_of_events_leaves_the_screen_responsive():
             pulse = asyncio.create_task(beat(gaps))
             await until(pilot, lambda: screen.view.step == 12_000)
             pulse.cancel()
-            assert max(gaps) < 0.4
+            gaps.sort()
+            assert (
+                gaps[int(len(gaps) * 0.95)] < 0.15
+            )  # the machine may be shared: single hitches are not ours
+            assert gaps[-1] < 2.0
             assert len(screen.view.paragraphs) <= 2_000
             assert len(screen.panes.transcript._paragraphs) <= 2_500
 

@@ -1,0 +1,139 @@
+"""`jitrl` in a real terminal on a shipped game: real Z-machine, real memory, the real loop."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import recording
+from engine.records import EpisodeEnded, SessionEnded, Stepped
+from tests.journeys.terminal import COMMAND, Terminal
+
+GAME = "pantry"
+FAST = ("--model", "prior/uniform", "--steps", "6")
+
+
+def stepped(saves: Path) -> list[Stepped]:
+    (file,) = (saves / "sessions").glob("*/events.jsonl")
+    return [event for _, event in recording.read(file) if isinstance(event, Stepped)]
+
+
+def status(pattern: str) -> Callable[[str], object]:
+    return lambda text: re.search(pattern, "\n".join(text.splitlines()[:3]))
+
+
+def test_watch_pause_overrule_forward_leave_and_take_up_again(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("watch", GAME, *FAST, "--episodes", "4", *saves, columns=140, rows=45) as terminal:
+        terminal.wait_for("Episode 1 of 4", 60)
+        terminal.wait_for(status(r"step [1-6]/6"))
+        terminal.send(" ")
+        terminal.wait_for("PAUSED")
+        terminal.send("o")
+        terminal.wait_for("What shall it do instead")
+        terminal.send("look under the floor\r")
+        terminal.wait_for("> look under the floor   (you)")
+        terminal.wait_for("PAUSED")
+        terminal.send("f")
+        terminal.wait_for("fast-forward")
+        terminal.send("\r")
+        terminal.wait_for("Episode 1 ended", 60)
+        terminal.wait_for(status(r"episode 2/4"))
+        terminal.wait_for("PAUSED")
+        assert "6 remembered" in terminal.text
+        terminal.send("n")
+        terminal.wait_for(status(r"step 1/6"))
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+        assert b"Traceback" not in terminal.raw
+    before = stepped(tmp_path)
+    assert [step.action for step in before if step.provenance == "human"] == ["look under the floor"]
+    with Terminal(*saves) as terminal:
+        terminal.wait_for("Taken up again", 60)
+        terminal.wait_for(status(r"episode 2/4"))
+        terminal.send("f")
+        terminal.wait_for("all 2 episodes that are left")
+        terminal.send("2\r")
+        terminal.wait_for("Session over: 4 episodes", 90)
+        assert "finished" in terminal.text
+        terminal.send("h")
+        terminal.wait_for("Press Enter to watch it learn", 60)
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+    after = stepped(tmp_path)
+    assert after[: len(before)] == before
+    (file,) = (tmp_path / "sessions").glob("*/events.jsonl")
+    kinds = [event for _, event in recording.read(file)]
+    assert sum(isinstance(event, EpisodeEnded) for event in kinds) == 4
+    assert isinstance(kinds[-1], SessionEnded)
+
+
+def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("watch", GAME, *FAST, "--episodes", "90", *saves) as terminal:
+        terminal.wait_for(status(r"episode 1/90"), 60)
+        terminal.send("++++++")
+        terminal.wait_for(status(r"episode [2-9]/90"), 60)
+        terminal.hang_up()
+        assert terminal.reap(20) == 0
+    first = stepped(tmp_path)
+    assert len(first) >= 6
+    with Terminal(*saves) as terminal:
+        terminal.wait_for("Taken up again", 60)
+        terminal.send("f3\r")
+        terminal.wait_for(status(r"episode [4-9]/90"), 60)
+        os.kill(terminal.pid, signal.SIGKILL)
+    second = stepped(tmp_path)
+    assert second[: len(first)] == first
+    assert len(second) > len(first)
+    with Terminal(*saves) as terminal:
+        terminal.wait_for("Taken up again", 60)
+        terminal.wait_for(status(r"step [1-6]/6"), 60)
+        terminal.send("\x03")
+        assert terminal.wait_for_exit() == 0
+
+
+def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
+    with Terminal("--saves", str(tmp_path)) as terminal:
+        terminal.wait_for("Press Enter to watch it learn", 60)
+        terminal.send("\t\t")
+        terminal.wait_for("┏━ how it is played")
+        terminal.send("\x7f" * 20)
+        terminal.wait_for(lambda text: "smollm2" not in text)
+        terminal.send("prior/uniform")
+        terminal.wait_for("prior/uniform")
+        terminal.send("\r")
+        terminal.wait_for(status(r"episode 1/50"), 60)
+        terminal.wait_for(status("prior/uniform"))
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+
+
+def test_play_as_plain_lines_from_a_pipe(tmp_path):
+    command = [*COMMAND, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
+    done = subprocess.run(
+        command, input="look\n\n/why\n/options\n", capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "You: > look" in done.stdout
+    assert "Agent: > " in done.stdout
+    assert "Why: " in done.stdout
+    assert "Leaving. The session goes on from here next time." in done.stdout
+    assert [step.provenance for step in stepped(tmp_path)] == ["human", "agent"]
+
+
+def test_an_unknown_game_is_one_sentence_and_is_not_gone_on_with(tmp_path):
+    with Terminal("watch", "nosuchgame", "--saves", str(tmp_path)) as terminal:
+        terminal.wait_for("nosuchgame", 60)
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 2
+        assert b"Traceback" not in terminal.raw
+    with Terminal("--saves", str(tmp_path)) as terminal:
+        terminal.wait_for("Press Enter to watch it learn", 60)
+        assert "nosuchgame" not in terminal.text
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
