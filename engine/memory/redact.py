@@ -22,10 +22,11 @@ _SECRET_NAME = re.compile(r"(?i)(key|token|secret|password|passwd|credential)s?$
 # (what must be in the text for the pattern to be worth a try, pattern with the secret as group "s")
 _PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("-----begin",), re.compile(
-        r"(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.{0,20000}?"
-        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z))", re.S)),
+        r"(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----)){0,20000}"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?)")),
     (("sk-", "rk-", "pk-", "sk_", "rk_", "pk_"), re.compile(r"\b(?P<s>[srp]k[-_][A-Za-z0-9_-]{16,})")),
-    (("gh", "glpat-"), re.compile(r"\b(?P<s>(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,})")),
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+     re.compile(r"\b(?P<s>(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,})")),
     (("akia", "asia"), re.compile(r"\b(?P<s>A(?:KIA|SIA)[0-9A-Z]{16})\b")),
     (("aiza",), re.compile(r"\b(?P<s>AIza[0-9A-Za-z_-]{30,})")),
     (("xox",), re.compile(r"\b(?P<s>xox[abeoprs]-[A-Za-z0-9-]{10,})")),
