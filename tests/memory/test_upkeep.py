@@ -283,10 +283,8 @@ def test_verify_says_what_is_damaged_and_changes_nothing(run: Run, saves: Path) 
         done = run("verify", "--saves", saves)
         assert (done[0], told in done[1]) == (code, True), done
         assert path.read_bytes() == content
-        items = json.loads(
-            run("verify", "zork1" if b"jitrl" in content[:40] else "library", "--json", "--saves", saves)[1]
-        )
-        assert len(items) == 1
+        items = json.loads(run("verify", "--json", "--saves", saves)[1])
+        assert sorted(item["sound"] for item in items) == [code == 0, True]
     assert run("ls", "--saves", saves)[0] == 1  # the last of these is a foreign file now
 
 
