@@ -36,24 +36,45 @@ def from_logprobs(logprobs: ArrayLike, temperature: float) -> Array:
     return (values - values.mean()) / temperature if len(values) else values
 
 
-def from_confidences(confidences: Sequence[float | None], k: int, transform: str) -> Array:
+def from_confidences(confidences: Sequence[float | None], transform: str) -> Array:
     """Return the logits of verbalized confidences (Sec. 5, verbalized logit).
 
-    With "log", z = log(c k / 100): an option that gets its uniform share of the 100 is neutral. With
-    "linear", z = c / 100. A confidence that is missing or no number counts as the uniform share; the
-    others are brought into [0, 100].
+    With "log", z is the logarithm of a confidence's ratio to the mean: log(c k / 100) where the k of them
+    sum to 100 as they should, and 0 for an option that gets its uniform share whatever they sum to. With
+    "linear", z = c / 100. A confidence that is missing or no number counts as the mean of the others.
 
     Args:
-        confidences: One for each option, 0 to 100.
-        k: Options that share the 100.
+        confidences: One for each option; brought into [0, 100].
         transform: "log" or "linear".
     """
-    share = 100.0 / max(k, 1)
-    known = [share if c is None or not math.isfinite(c) else min(max(c, 0.0), 100.0) for c in confidences]
-    values = np.asarray(known, dtype=np.float64)
+    known = [min(max(c, 0.0), 100.0) for c in confidences if c is not None and math.isfinite(c)]
+    mean = sum(known) / len(known) if known else 100.0 / max(1, len(confidences))
+    values = np.asarray(
+        [mean if c is None or not math.isfinite(c) else min(max(c, 0.0), 100.0) for c in confidences],
+        dtype=np.float64,
+    )
     if transform == "linear":
         return values / 100.0
-    return np.asarray(np.log(np.maximum(values, LEAST_CONFIDENCE) / share), dtype=np.float64)
+    values = np.maximum(values, LEAST_CONFIDENCE)
+    return np.asarray(np.log(values / values.mean()), dtype=np.float64) if len(values) else values
+
+
+def from_index_logprobs(logprobs: Sequence[float | None], floor: float, temperature: float) -> Array:
+    """Return the logits of index tokens (Sec. 5, token-level logit): 0 for the uniform share.
+
+    Args:
+        logprobs: Of each index token, nats; None for those that were not among the ones told.
+        floor: Stands for those: the smallest log-probability that was told.
+        temperature: Sampling temperature of the model, above 0.
+    """
+    values = np.asarray([floor if p is None else p for p in logprobs], dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("log-probabilities must be finite numbers")
+    if not len(values):
+        return values
+    top = values.max()
+    shares = values - (top + np.log(np.exp(values - top).sum()))
+    return np.asarray((shares + np.log(len(values))) / temperature, dtype=np.float64)
 
 
 def gumbel_top_k(z: ArrayLike, k: int, rng: np.random.Generator) -> list[int]:

@@ -55,6 +55,14 @@ class Settings:
         "verbalized confidence c of k options to logit: log(c k / 100), or c / 100",
         choices=("log", "linear"),
     )
+    threads: int = setting(0, "threads of a local model; 0 is all cores but one", 0, 256)
+    deadline_s: float = setting(120.0, "seconds after which a model call is given up", 1.0, 3600.0)
+    budget_usd: float = setting(0.0, "US dollars a session may spend on models; 0 is no limit", 0.0, 1e6)
+    budget_tokens: int = setting(0, "model tokens a session may use, in and out; 0 is no limit", 0, 10**12)
+    budget_minutes: float = setting(0.0, "minutes a session may wait for models; 0 is no limit", 0.0, 1e6)
+    requests_per_minute: float = setting(
+        0.0, "calls a minute to one model, all sessions together; 0 is no limit", 0.0, 1e5
+    )
     estimator: str = setting("knn", "where V and Q come from", choices=("knn", "graph"))
     selection: str = setting(
         "sample",

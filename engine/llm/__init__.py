@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import MissingError
 from engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,27 +33,12 @@ def open_model(
         MissingError: The model, its runtime or a key is missing.
         UsageError: No such local model.
     """
-    if name == "prior/uniform":
-        from engine.llm.priors import UniformModel
+    if name.startswith("prior/"):
+        from engine.llm.priors import open_prior
 
-        return UniformModel()
+        return open_prior(name)
+    from engine.llm.opening import open_local, open_remote
+
     if name.startswith(("local/", "local:")):
-        from engine.llm import weights
-        from engine.llm.cache import Cache
-        from engine.llm.local import LocalEngine
-        from engine.llm.scored import ScoredModel
-
-        path = weights.find(name, cache)
-        shown = -1
-
-        def progress(share: float) -> bool:
-            nonlocal shown
-            if on_progress and int(share * 20) > shown:
-                shown = int(share * 20)
-                on_progress(f"loading {name} ({share:.0%})")
-            return True
-
-        engine = LocalEngine(path, on_progress=progress)
-        replies = Cache(cache / "replies.sqlite" if cache else None)
-        return ScoredModel(name, engine, weights.fingerprint(path), settings, replies)
-    raise MissingError(f"{name} cannot be used yet")
+        return open_local(name, settings, cache, on_progress or (lambda text: None))
+    return open_remote(name, settings, cache)

@@ -1,6 +1,6 @@
 """The one seam to every model: litellm, on an event loop in a thread of its own.
 
-litellm is imported in that thread when the first call is made or `warm` is called, because it takes
+litellm is imported in that thread when the first call is made, because it takes
 seconds. It is kept from printing and from fetching its price list. Until it is there, models of this process
 answer directly: the same engine, the same numbers, without the wait.
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
+import functools
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from engine.errors import MissingError, ModelError
@@ -21,9 +21,6 @@ from engine.llm.local import LocalEngine, Scores
 
 LOCAL = "local"
 """litellm's name for the provider of models that run in this process."""
-
-RETIRED = 5.0
-"""Seconds to wait for the thread when closing."""
 
 
 class Gateway:
@@ -38,28 +35,85 @@ class Gateway:
         self._lock = threading.Lock()
         self._running: set[concurrent.futures.Future[Any]] = set()
         self._closed = False
-        self._loop = asyncio.new_event_loop()
-        self._litellm: Any = None
-        self._importing = False
-        self._thread = threading.Thread(target=self._run, name="litellm", daemon=True)
-        self._thread.start()
+        self._registered = False
 
-    def warm(self) -> None:
-        """Begin to import litellm, without waiting for it."""
-        self._loop.call_soon_threadsafe(self._library)
+    @property
+    def library(self) -> Any:
+        """The litellm module, or None as long as it has not been needed."""
+        return _shared().library
 
-    def completion(self, timeout: float, **arguments: Any) -> Any:
+    def prepare(self) -> None:
+        """Wait until litellm is there.
+
+        Raises:
+            MissingError: It does not load.
+            ModelError: Cancelled or closed.
+        """
+        if not self._registered:
+            self._wait(self._import())
+
+    def completion(self, deadline: float, /, **arguments: Any) -> Any:
         """Return litellm's ModelResponse.
 
         Raises:
-            TimeoutError: Not done within `timeout` seconds.
+            TimeoutError: Not done within `deadline` seconds (importing litellm is not counted).
             ModelError: Cancelled or closed.
             Exception: Whatever litellm raises.
         """
+        self.prepare()
+        return self._wait(asyncio.wait_for(_shared().library.acompletion(**arguments), deadline))
+
+    def score(
+        self, deadline: float, target: str, messages: Any, answer: str, candidates: tuple[str, ...]
+    ) -> Scores:
+        """Return how likely each candidate is to follow `answer`, from the model `local/NAME`.
+
+        Raises:
+            TimeoutError: Not done within `deadline` seconds.
+            ModelError: Too long, cancelled or closed.
+        """
+        if not self._registered:
+            engine = self._engines[target.removeprefix(f"{LOCAL}/")]
+            if not self._closed:
+                asyncio.run_coroutine_threadsafe(self._import(), _shared().loop)
+            return engine.score(messages, answer, candidates)
+        response = self.completion(
+            deadline, model=target, messages=messages, answer=answer, candidates=list(candidates)
+        )
+        top = response.choices[0].logprobs.content[0].top_logprobs
+        return Scores(
+            tuple(item.logprob for item in top),
+            tuple(response.answer_lengths),
+            response.usage.prompt_tokens,
+            response.usage.completion_tokens,
+        )
+
+    def cancel(self) -> None:
+        """Make every running call raise ModelError soon; models of this process take none until `resume`."""
+        with self._lock:
+            running = list(self._running)
+        for engine in self._engines.values():
+            engine.stop()
+        for future in running:
+            future.cancel()
+
+    def resume(self) -> None:
+        """Take calls again after `cancel`."""
+        for engine in self._engines.values():
+            engine.go()
+
+    def close(self) -> None:
+        """Cancel what runs and take no more; safe to call twice."""
+        with self._lock:
+            self._closed = True
+        self.cancel()
+
+    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         with self._lock:
             if self._closed:
+                work.close()
                 raise ModelError("the model is closed", fatal=True)
-            future = asyncio.run_coroutine_threadsafe(self._call(timeout, arguments), self._loop)
+            future = asyncio.run_coroutine_threadsafe(work, _shared().loop)
             self._running.add(future)
         try:
             return future.result()
@@ -69,82 +123,37 @@ class Gateway:
             with self._lock:
                 self._running.discard(future)
 
-    def score(
-        self, timeout: float, name: str, messages: Any, answer: str, candidates: tuple[str, ...]
-    ) -> Scores:
-        """Return how likely each candidate is to follow `answer`, from a model of this process.
+    async def _import(self) -> None:
+        if self._registered:
+            return
+        shared = _shared()
+        if shared.library is None:
+            shared.library = import_litellm()
+        if self._engines:
+            from engine.llm.provider import register
 
-        Raises:
-            TimeoutError: Not done within `timeout` seconds.
-            ModelError: Too long, cancelled or closed.
-        """
-        engine = self._engines[name]
-        if self._litellm is None:
-            self.warm()
-            return engine.score(messages, answer, candidates)
-        response = self.completion(
-            timeout, model=f"{LOCAL}/{name}", messages=messages, answer=answer, candidates=list(candidates)
-        )
-        top = response.choices[0].logprobs.content[0].top_logprobs
-        return Scores(
-            tuple(item.logprob for item in top),
-            response.usage.prompt_tokens,
-            response.usage.completion_tokens,
-        )
+            register(shared.library, self._engines)
+        self._registered = True
 
-    async def _call(self, timeout: float, arguments: dict[str, Any]) -> Any:
-        litellm = self._library()
-        # The deadline starts after the import: that is our time, not the model's.
-        return await asyncio.wait_for(litellm.acompletion(**arguments), timeout)
 
-    @property
-    def library(self) -> Any:
-        """The litellm module, or None as long as it has not been needed."""
-        return self._litellm
+class _Shared:
+    """The event loop that litellm lives on: its clients and its logging are bound to one for the process."""
 
-    def cancel(self) -> None:
-        """Make every running call raise ModelError soon."""
-        with self._lock:
-            running = list(self._running)
-        for engine in self._engines.values() if running else ():
-            engine.stop()
-        for future in running:
-            future.cancel()
-
-    def close(self) -> None:
-        """Cancel what runs and end the thread; safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self.cancel()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        if not self._importing:  # an import can't be hurried; the thread ends by itself afterwards
-            self._thread.join(RETIRED)
+    def __init__(self) -> None:
+        self.library: Any = None
+        self.loop = asyncio.new_event_loop()
+        # What goes wrong is told to the caller; what litellm leaves behind at exit is no news.
+        self.loop.set_exception_handler(lambda loop, context: None)
+        threading.Thread(target=self._run, name="litellm", daemon=True).start()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-        with contextlib.suppress(Exception):
-            pending = asyncio.all_tasks(self._loop)
-            for task in pending:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-            if self._litellm is not None:
-                self._loop.run_until_complete(self._litellm.close_litellm_async_clients())
-        self._loop.close()
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
 
-    def _library(self) -> Any:
-        if self._litellm is None and not self._closed:
-            self._importing = True
-            litellm = import_litellm()
-            self._importing = False
-            if self._engines:
-                from engine.llm.provider import register
 
-                register(litellm, self._engines)
-            self._litellm = litellm
-        return self._litellm
+@functools.cache
+def _shared() -> _Shared:
+    return _Shared()
 
 
 def import_litellm() -> Any:

@@ -30,11 +30,13 @@ class Scores:
 
     Attributes:
         mean: Log-likelihood per token, nats, one for each answer.
+        lengths: Tokens of each answer, the end of the line included.
         prompt_tokens: Tokens before the answers.
         answer_tokens: Tokens of the answers, shared beginnings counted once.
     """
 
     mean: tuple[float, ...]
+    lengths: tuple[int, ...]
     prompt_tokens: int
     answer_tokens: int
 
@@ -90,6 +92,7 @@ class LocalEngine:
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
         return Scores(
             mean=tuple(sum(path) / len(path) for path in logprobs),
+            lengths=tuple(len(tail) for tail in tails),
             prompt_tokens=len(prompt),
             answer_tokens=len(distinct),
         )

@@ -43,7 +43,7 @@ class Usage:
 
 
 class Model(Protocol):
-    """A frozen policy that can also be asked in words. Calls block; `cancel` ends them from any thread."""
+    """A frozen policy that can also be asked in words. Calls block; `cancel` ends them, from any thread."""
 
     @property
     def name(self) -> str:
@@ -74,7 +74,11 @@ class Model(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Make a running call raise ModelError soon. Without one, nothing happens."""
+        """Make the running call, and all further ones until `resume`, raise ModelError soon."""
+        ...
+
+    def resume(self) -> None:
+        """Take calls again after `cancel`."""
         ...
 
     def close(self) -> None:

@@ -7,9 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import ModelError
+from engine.errors import ModelError, UsageError
 from engine.llm.model import Messages, Reply, Usage
 from engine.records import ActionRequest, Candidate, Proposal
+
+
+def open_prior(name: str) -> UniformModel:
+    """Return the prior called `name`.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    if name != UniformModel.name:
+        raise UsageError(f"there is no prior {name!r}; there is {UniformModel.name}")
+    return UniformModel()
 
 
 class UniformModel:
@@ -33,6 +44,9 @@ class UniformModel:
 
     def cancel(self) -> None:
         """Nothing ever runs."""
+
+    def resume(self) -> None:
+        """Nothing was cancelled."""
 
     def close(self) -> None:
         """Nothing is held."""

@@ -68,6 +68,7 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
             {"token": text, "logprob": mean, "bytes": None}
             for text, mean in zip(candidates, scores.mean, strict=True)
         ]
+        response.answer_lengths = list(scores.lengths)
         response.choices[0].logprobs = litellm.types.utils.ChoiceLogprobs(
             content=[{**top[best], "top_logprobs": top}]
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +53,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-def find(name: str, cache: Path | None) -> Path:
+def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | None = None) -> Path:
     """Return the GGUF file of `local/NAME` or `local:PATH`.
 
     Raises:

@@ -39,7 +39,7 @@ class Prompt:
         return "\n\n".join([*parts, f"[answer]\n{self.answer}"] if self.answer else parts)
 
 
-def render(name: str, **blanks: str) -> Prompt:
+def render(name: str, /, **blanks: str) -> Prompt:
     """Return the prompt `name` with its blanks filled in; a blank that is left empty leaves no gap.
 
     Raises:
@@ -53,21 +53,26 @@ def render(name: str, **blanks: str) -> Prompt:
 
 
 def fit(
-    name: str, count: Callable[[Prompt], int], budget: int, cuttable: tuple[str, ...], **blanks: str
+    name: str,
+    measure: Callable[[Prompt], int],
+    budget: int,
+    cuttable: tuple[str, ...],
+    /,
+    **blanks: str,
 ) -> Prompt:
     """Return the prompt cut to `budget` tokens: lines go from the top of the `cuttable` blanks, in order.
 
     What cannot be cut stays, even above the budget; the model's own limit decides then.
 
     Args:
-        count: Returns the tokens of a prompt.
+        measure: Returns the tokens of a prompt.
         cuttable: Names of blanks that may lose their oldest lines; the first loses all before the next.
     """
     blanks = dict(blanks)
     prompt = render(name, **blanks)
     for blank in cuttable:
         lines = blanks[blank].splitlines()
-        while lines and (over := count(prompt) - budget) > 0:
+        while lines and (over := measure(prompt) - budget) > 0:
             # A line is seldom above 40 tokens: cut in proportion, then look again.
             del lines[: max(1, over // 40)]
             blanks[blank] = "\n".join([CUT, *lines]) if lines else ""

@@ -1,0 +1,158 @@
+"""What can go wrong with a model behind an API, told apart and put into words.
+
+litellm's exceptions are recognised by name and status, so that nothing is imported for it. Some cases look
+alike there (an exhausted quota is a rate limit, a refused connection a server error); texts decide then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.errors import JitrlError, MissingError, ModelError
+
+CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
+"""Kinds the caller can do something about: shorten, read otherwise, ask without schema, ask again."""
+
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_SECRET_TEXT = re.compile(
+    r"\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{20,}|Bearer\s+[A-Za-z0-9._-]{12,})"
+)
+HIDDEN = "[hidden]"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed call.
+
+    Attributes:
+        kind: "key", "model", "quota", "rate", "server", "network", "timeout", "malformed", "refused" or one
+            of those named above.
+        message: A sentence for people that says what to do.
+        retry: The same call may succeed later.
+        fatal: Further calls are pointless until a person acts.
+        wait: Seconds that the server asked to wait, None if it did not.
+    """
+
+    kind: str
+    message: str
+    retry: bool = False
+    fatal: bool = False
+    wait: float | None = None
+
+    def error(self) -> JitrlError:
+        """Return it as an exception."""
+        if self.kind in ("key", "network"):
+            return MissingError(self.message)
+        return ModelError(self.message, fatal=self.fatal)
+
+
+def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return `text` without keys and tokens, those of the environment and those that look like some."""
+    for name, value in (os.environ if environment is None else environment).items():
+        if len(value) >= 8 and _SECRET_NAME.search(name):
+            text = text.replace(value, HIDDEN)
+    return _SECRET_TEXT.sub(HIDDEN, text)
+
+
+def explain(error: BaseException, model: str, base: str | None = None) -> Failure:
+    """Return what `error`, raised by a call to `model` (at the address `base`), means."""
+    name = type(error).__name__
+    text = redact(f"{name}: {error}")
+    low = text.lower()
+    status = getattr(error, "status_code", None)
+    where = base or model.partition("/")[0]
+    if isinstance(error, ModelError):
+        return Failure("model", str(error), fatal=error.fatal)
+    if isinstance(error, MissingError):
+        return Failure("network", str(error), fatal=True)
+    if isinstance(error, TimeoutError) or name in ("Timeout", "APITimeoutError"):
+        return Failure("timeout", f"{model} did not answer in time; try again, or raise deadline_s",
+                       retry=True, fatal=True)  # fmt: skip
+    return (
+        _by_text(low, model, where)
+        or _by_status(error, name, status, model, where, text)
+        or Failure("server", f"{model} failed: {_short(text)}", retry=True, fatal=True)
+    )
+
+
+def _by_text(low: str, model: str, where: str) -> Failure | None:
+    if "contextwindowexceeded" in low or "context length" in low or "exceed_context_size" in low:
+        return Failure(CONTEXT, f"the prompt is too long for {model}")
+    if "insufficient_quota" in low or "exceeded your current quota" in low or "billing" in low \
+            or "credit balance" in low or "payment required" in low or "insufficient balance" in low:  # fmt: skip
+        return Failure("quota", f"the account for {model} has no quota left; add credit, or choose another "
+                       "model with --model", fatal=True)  # fmt: skip
+    if "api_key client option must be set" in low or "missing credentials" in low or "no api key" in low \
+            or "api key not found" in low or "default credentials" in low:  # fmt: skip
+        return Failure("key", f"{model} needs an API key; set {key_name(model)} and start again", fatal=True)
+    if "llm provider not provided" in low:
+        return Failure("model", f"litellm knows no model {model!r}; write it as provider/model, such as "
+                       "gemini/gemini-2.5-flash", fatal=True)  # fmt: skip
+    if "connection refused" in low or "cannot connect" in low or "connect error" in low \
+            or "connecterror" in low or "name or service not known" in low or "connection error" in low \
+            or "nodename nor servname" in low or "disconnected" in low or "connection reset" in low \
+            or "peer closed" in low or "temporary failure in name resolution" in low:  # fmt: skip
+        return Failure("network", f"cannot reach {where}, or it cut the connection; check the network and the "
+                       "address, then try again", retry=True, fatal=True)  # fmt: skip
+    if "content_filter" in low or "contentpolicyviolation" in low or "content management policy" in low:
+        return Failure(CONTENT, f"{model} refused the prompt (content filter)")
+    return None
+
+
+def _by_status(
+    error: BaseException, name: str, status: int | None, model: str, where: str, text: str
+) -> Failure | None:
+    low = text.lower()
+    if name == "IndexError":
+        return Failure(CONTENT, f"{model} sent an empty answer", retry=True)
+    if status in (401, 403) or name in ("AuthenticationError", "PermissionDeniedError"):
+        return Failure("key", f"{where} did not accept the API key; check {key_name(model)}", fatal=True)
+    if status == 404 or name == "NotFoundError":
+        return Failure("model", f"{where} has no model {model!r}; check the name given with --model",
+                       fatal=True)  # fmt: skip
+    if status == 429 or name == "RateLimitError":
+        return Failure("rate", f"{model} takes no more calls for now (rate limit); wait a minute, then go on",
+                       retry=True, fatal=True, wait=_retry_after(error))  # fmt: skip
+    if status == 503 or name == "ServiceUnavailableError":
+        return Failure("server", f"{where} is overloaded (503); wait a minute, then go on", retry=True,
+                       fatal=True, wait=_retry_after(error))  # fmt: skip
+    if status == 400 or name in ("BadRequestError", "UnsupportedParamsError", "UnprocessableEntityError"):
+        if "logprob" in low:
+            return Failure(LOGPROBS, f"{model} gives no log-probabilities")
+        if "response_format" in low or "json_schema" in low or "json_object" in low:
+            return Failure(SCHEMA, f"{model} takes no JSON schema")
+        return Failure("model", f"{where} refused the request: {_short(text)}", fatal=True)
+    if (
+        "json" in low
+        or "expecting value" in low
+        or "expecting property name" in low
+        or "unable to parse" in low
+        or "html" in low
+    ):
+        return Failure("malformed", f"{where} did not answer as an OpenAI-compatible server; check the address",
+                       retry=True, fatal=True)  # fmt: skip
+    return None
+
+
+def key_name(model: str) -> str:
+    """Return the environment variable in which litellm looks for the key of `model`."""
+    provider = model.partition("/")[0] if "/" in model else "openai"
+    return {"vertex_ai": "GOOGLE_APPLICATION_CREDENTIALS", "huggingface": "HF_TOKEN"}.get(
+        provider, f"{provider.upper().replace('-', '_')}_API_KEY"
+    )
+
+
+def _retry_after(error: BaseException) -> float | None:
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    try:
+        return min(300.0, max(0.0, float(headers.get("retry-after") or "")))
+    except (TypeError, ValueError):
+        return None
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:199] + "…"

@@ -1,0 +1,167 @@
+"""A language model as a prior: chooses how to read it, and falls back where it cannot be read so."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.errors import ModelError
+from engine.llm import failures
+from engine.llm.cache import Cache
+from engine.llm.client import Client, Failed
+from engine.llm.gateway import Gateway
+from engine.llm.local import LocalEngine
+from engine.llm.model import Messages, Reply, Usage
+from engine.llm.prompts import Prompt
+from engine.llm.readers import REPLY_TOKENS, Reader
+from engine.records import ActionRequest, Candidate, Proposal
+from engine.settings import Settings
+
+PROMPT_TOKENS = 12_000
+"""Tokens of a prompt to a model whose limit is not known; its own refusal shortens it further."""
+
+SHORTENINGS = 3
+
+
+class LanguageModel:
+    """Any model that litellm reaches, those of this process included.
+
+    Args:
+        reading: "string", "token" or "verbalized".
+        engine: The engine behind it if it runs here; closed with it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        gateway: Gateway,
+        cache: Cache,
+        settings: Settings,
+        reading: str,
+        engine: LocalEngine | None = None,
+    ) -> None:
+        self.name = client.name
+        self.reading = reading
+        self._client = client
+        self._gateway = gateway
+        self._cache = cache
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._reader = Reader(
+            client,
+            settings,
+            engine.context - REPLY_TOKENS // 4 if engine else PROMPT_TOKENS,
+            self._count(engine),
+            schema=engine is None,
+        )
+
+    @staticmethod
+    def _count(engine: LocalEngine | None) -> Callable[[Prompt], int]:
+        if engine is not None:
+            return lambda prompt: engine.count(prompt.chat(), prompt.answer)
+        # Without its tokenizer: English has 4 characters a token or a few more; 3.5 errs on the safe side.
+        return lambda prompt: int(len(prompt.text()) / 3.5)
+
+    @property
+    def usage(self) -> Usage:
+        """What it has cost so far."""
+        return self._client.usage
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Return candidates with logits.
+
+        What a model writes and cannot be used leads to a proposal without candidates and a note.
+
+        Raises:
+            ModelError: The call failed so that going on is pointless, or it was cancelled.
+            MissingError: The network or a key is missing.
+        """
+        if len(request.valid_actions) <= 1:
+            return Proposal(tuple(Candidate(a, 0.0) for a in request.valid_actions))
+        notes: list[str] = []
+        for _ in range(2 + SHORTENINGS):
+            reader = self._reader
+            try:
+                proposal: Proposal = getattr(reader, self.reading)(request, rng)
+                notes.append(proposal.note)
+                return dataclasses.replace(proposal, note="; ".join(n for n in notes if n))
+            except Failed as failed:
+                if (note := self._give_way(failed)) is None:
+                    return Proposal((), note="; ".join([*filter(None, notes), failed.failure.message]))
+                notes.append(note)
+        return Proposal((), note=f"the prompt is too long for {self.name}")
+
+    def _give_way(self, failed: Failed) -> str | None:
+        """Change how the model is asked so that it can answer; None if only this one answer is lost.
+
+        Raises:
+            ModelError: Nothing can be changed and going on is pointless.
+            MissingError: Likewise.
+        """
+        failure = failed.failure
+        with self._lock:
+            if failure.kind == failures.LOGPROBS and self.reading == "token":
+                self.reading = "verbalized"
+                return f"{failure.message}: confidences in words instead"
+            if failure.kind == failures.SCHEMA and self._reader.schema:
+                self._reader = dataclasses.replace(self._reader, schema=False)
+                return ""
+            if failure.kind == failures.CONTEXT and self._reader.budget > 500:
+                self._reader = dataclasses.replace(self._reader, budget=self._reader.budget // 2)
+                return "the oldest history was left out of the prompt"
+        if failure.kind in (failures.CONTENT, failures.CONTEXT):
+            return None
+        raise failure.error()
+
+    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+        """Return what the model writes to `messages`.
+
+        Raises:
+            ModelError: No usable answer.
+            MissingError: The network or a key is missing.
+        """
+        prompt = Prompt(tuple((m["role"], m["content"]) for m in messages))
+        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": REPLY_TOKENS}
+        if self._engine is not None:
+            options["max_tokens"] = REPLY_TOKENS // 4
+        for _ in range(2):
+            if schema is not None and self._reader.schema:
+                options["response_format"] = {
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "schema": dict(schema)},
+                }
+            try:
+                answer = self._client.ask(purpose, prompt, **options)
+                break
+            except Failed as failed:
+                if failed.failure.kind == failures.SCHEMA and options.pop("response_format", None):
+                    self._reader = dataclasses.replace(self._reader, schema=False)
+                    continue
+                raise failed.failure.error() from None
+        else:
+            raise ModelError(f"{self.name} takes no JSON schema")
+        if answer.refusal or answer.finish == "content_filter":
+            raise ModelError(f"{self.name} refused to answer")
+        if not answer.text.strip():
+            raise ModelError(f"{self.name} sent an empty answer")
+        return Reply(answer.text, answer.call)
+
+    def cancel(self) -> None:
+        """Make the running call, and all further ones until `resume`, raise ModelError soon."""
+        self._client.cancel()
+
+    def resume(self) -> None:
+        """Take calls again after `cancel`."""
+        self._client.resume()
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        self._client.cancel()
+        self._gateway.close()
+        if self._engine is not None:
+            self._engine.close()
+        self._cache.close()

@@ -1,0 +1,90 @@
+"""Putting a model together from its parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from engine.errors import UsageError
+from engine.llm import weights
+from engine.llm.cache import Cache
+from engine.llm.client import Client, Limits
+from engine.llm.gateway import Gateway
+from engine.llm.language import LanguageModel
+from engine.llm.local import LocalEngine
+from engine.llm.pace import Pace
+from engine.settings import Settings
+
+
+def open_local(
+    name: str, settings: Settings, cache: Path | None, on_progress: Callable[[str], None]
+) -> LanguageModel:
+    """Return a model that runs in this process.
+
+    Raises:
+        MissingError: Its file or the runtime is missing, or damaged.
+        UsageError: No such local model.
+    """
+    path = weights.find(name, cache, on_progress)
+    shown = -1
+
+    def progress(share: float) -> bool:
+        nonlocal shown
+        if (step := int(share * 10)) > shown:
+            shown = step
+            on_progress(f"loading {name} ({step * 10} %)")
+        return True
+
+    engine = LocalEngine(path, threads=settings.threads or None, on_progress=progress)
+    key = name.removeprefix("local/") if name.startswith("local/") else path.stem
+    gateway = Gateway({key: engine})
+    replies = _cache(cache)
+    client = Client(
+        name, f"local/{key}", weights.fingerprint(path), gateway, replies, Pace(None, 0.0), _limits(settings)
+    )
+    reading = settings.logits if settings.logits != "auto" else "string"
+    return LanguageModel(client, gateway, replies, settings, reading, engine)
+
+
+def open_remote(
+    name: str, settings: Settings, cache: Path | None, environment: Mapping[str, str] | None = None
+) -> LanguageModel:
+    """Return a model behind an API; nothing is called yet.
+
+    Raises:
+        UsageError: It cannot be read as the settings ask.
+    """
+    if settings.logits == "string":
+        raise UsageError(
+            f"only local models can be read by string; {name} needs --logits token or verbalized"
+        )
+    env = os.environ if environment is None else environment
+    base = env.get("JITRL_API_BASE")
+    if not base and name.startswith("openai/"):
+        base = env.get("OPENAI_API_BASE") or env.get("OPENAI_BASE_URL")
+    options: dict[str, str] = {}
+    if base:
+        options["api_base"] = base
+        if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
+            options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
+    gateway = Gateway()
+    replies = _cache(cache)
+    pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
+    identity = f"{name} {base}" if base else name
+    client = Client(name, name, identity, gateway, replies, pace, _limits(settings), options)
+    reading = settings.logits if settings.logits != "auto" else "verbalized"
+    return LanguageModel(client, gateway, replies, settings, reading)
+
+
+def _cache(folder: Path | None) -> Cache:
+    return Cache(folder / "replies.sqlite" if folder else None)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        deadline_s=settings.deadline_s,
+        usd=settings.budget_usd,
+        tokens=settings.budget_tokens,
+        minutes=settings.budget_minutes,
+    )

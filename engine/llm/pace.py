@@ -1,0 +1,63 @@
+"""A rate limit that all processes of one saves folder keep together."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Pace:
+    """Hands out times at which calls may start, `per_minute` for each name.
+
+    Args:
+        path: SQLite file shared by the processes; None paces this process alone.
+        per_minute: 0 for no limit.
+    """
+
+    def __init__(self, path: Path | None, per_minute: float, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._gap = 60.0 / per_minute if per_minute > 0 else 0.0
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._next: dict[str, float] = {}
+
+    def reserve(self, name: str) -> float:
+        """Take the next free slot and return the seconds until it."""
+        return self._move(name, self._gap, 0.0) if self._gap else self._move(name, 0.0, 0.0)
+
+    def hold(self, name: str, seconds: float) -> None:
+        """Let nobody call for `seconds`: the server asked for it."""
+        self._move(name, 0.0, seconds)
+
+    def _move(self, name: str, gap: float, hold: float) -> float:
+        now = self._clock()
+        with self._lock:
+            with contextlib.suppress(sqlite3.Error, OSError):
+                if self._path is not None:
+                    return self._move_shared(self._path, name, gap, hold, now)
+            slot = max(now, self._next.get(name, 0.0))
+            self._next[name] = max(slot + gap, now + hold)
+            return slot - now
+
+    def _move_shared(self, path: Path, name: str, gap: float, hold: float, now: float) -> float:
+        if gap == 0.0 and hold == 0.0 and not path.exists():
+            return 0.0
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+        try:
+            connection.execute("CREATE TABLE IF NOT EXISTS pace (name TEXT PRIMARY KEY, next REAL NOT NULL)")
+            connection.execute("BEGIN IMMEDIATE")
+            row = connection.execute("SELECT next FROM pace WHERE name = ?", (name,)).fetchone()
+            # A clock that was set back must not stop all calls for hours.
+            slot = max(now, min(row[0], now + 3600.0)) if row else now
+            connection.execute(
+                "INSERT OR REPLACE INTO pace VALUES (?, ?)", (name, max(slot + gap, now + hold))
+            )
+            connection.execute("COMMIT")
+            return float(slot - now)
+        finally:
+            connection.close()

@@ -1,0 +1,235 @@
+"""Three ways to read a model's opinion about actions: from likelihoods, from index tokens, from its words.
+
+Each takes a client and a request and returns candidates with logits (Sec. 5, implementation details).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine import logits
+from engine.llm import failures, parse, prompts
+from engine.llm.client import Answer, Client, Failed
+from engine.llm.failures import Failure
+from engine.llm.prompts import Prompt
+from engine.records import ActionRequest, Candidate, ModelCall, Proposal
+from engine.settings import Settings
+
+INDICES = 9
+"""Most options told apart by one index token: several tokenizers split longer numbers."""
+
+TOP = 20
+"""Alternatives asked for; the most that the OpenAI protocol gives."""
+
+REPLY_TOKENS = 4096
+UNUSABLE = "the model gave no usable option"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What a reading needs.
+
+    Attributes:
+        budget: Tokens a prompt may have.
+        count: Tokens of a prompt, as well as can be told.
+        schema: Whether to ask for JSON of a schema.
+    """
+
+    client: Client
+    settings: Settings
+    budget: int
+    count: Any
+    schema: bool = True
+
+    # ---------------------------------------------------------------------------------- likelihoods
+
+    def string(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Draw candidates from the exact likelihoods of all valid actions.
+
+        The mean per token is used, so that long actions stand a chance. The prompt holds the state and the
+        actions alone: a small model makes little of a history, and a state seen again costs nothing.
+        """
+        actions = request.valid_actions
+        prompt = prompts.render(
+            "actions_scored", current_state=request.current_state, valid_actions=", ".join(actions)
+        )
+        scores, call = self.client.score("actions", prompt, actions)
+        z = logits.from_logprobs(scores.mean, self.settings.temperature)
+        return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
+
+    # --------------------------------------------------------------------------------- index tokens
+
+    def token(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Let the model choose by number and read the numbers' probabilities.
+
+        More actions than one token can number are first narrowed down in words.
+
+        Raises:
+            Failed: The kind is `failures.LOGPROBS` where the model tells none.
+        """
+        actions = request.valid_actions
+        before = Proposal(())
+        if len(actions) > INDICES:
+            asked = dataclasses.replace(request, candidates=min(INDICES, max(2, request.candidates)))
+            before = self.verbalized(asked, rng)
+            actions = tuple(c.action for c in before.candidates)
+            if len(actions) < 2:
+                return before
+        reasons = {c.action: c.reason for c in before.candidates}
+        order = [actions[i] for i in rng.permutation(len(actions))]
+        z, logprobs, call = self._index_logits(request, order)
+        drawn = _drawn(tuple(order), z, logprobs, request.candidates, rng, (*before.calls, call))
+        candidates = tuple(dataclasses.replace(c, reason=reasons.get(c.action, "")) for c in drawn.candidates)
+        return dataclasses.replace(drawn, candidates=candidates, note=before.note)
+
+    def _index_logits(
+        self, request: ActionRequest, order: Sequence[str]
+    ) -> tuple[logits.Array, list[float], ModelCall]:
+        numbered = "\n".join(f"{i}. {action}" for i, action in enumerate(order, 1))
+        answer = self.client.ask(
+            "actions",
+            self._fitted("actions_index", request, valid_actions=numbered),
+            temperature=0.0,
+            max_tokens=1,
+            logprobs=True,
+            top_logprobs=TOP,
+        )
+        if answer.top is None:
+            raise Failed(Failure(failures.LOGPROBS, f"{self.client.name} gives no log-probabilities"))
+        found: list[float | None] = [None] * len(order)
+        for token, logprob in answer.top:
+            text = token.strip()
+            if text.isascii() and text.isdigit() and 1 <= int(text) <= len(order):
+                known = found[int(text) - 1]
+                found[int(text) - 1] = logprob if known is None else float(np.logaddexp(known, logprob))
+        if all(p is None for p in found):
+            raise Failed(Failure(failures.CONTENT, f"{self.client.name} did not answer with a number"))
+        floor = min(logprob for _, logprob in answer.top)
+        z = logits.from_index_logprobs(found, floor, self.settings.temperature)
+        return z, [floor if p is None else p for p in found], answer.call
+
+    # ---------------------------------------------------------------------------------------- words
+
+    def verbalized(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Ask for options with confidences as JSON; ask once more if too few of them can be used.
+
+        Raises:
+            Failed: The call failed, or was refused.
+        """
+        count = min(request.candidates, len(request.valid_actions))
+        order = [request.valid_actions[i] for i in rng.permutation(len(request.valid_actions))]
+        prompt = self._fitted(
+            "actions", request, valid_actions=", ".join(order), count=str(count), format=_format(count)
+        )
+        answer = self._ask(prompt, count)
+        read = parse.options(answer.text, request.valid_actions)
+        calls = [answer.call]
+        if 2 * len(read.options) < count:
+            again = self._ask(_reproach(prompt, answer.text, read, order), count)
+            calls.append(again.call)
+            second = parse.options(again.text, request.valid_actions)
+            read = second if len(second.options) >= len(read.options) else read
+        self.client.dropped(read.dropped)
+        options = read.options[:count]
+        z = logits.from_confidences([o.confidence for o in options], self.settings.transform)
+        candidates = tuple(
+            Candidate(o.action, float(v), confidence=o.confidence, reason=failures.redact(o.reason))
+            for o, v in zip(options, z, strict=True)
+        )
+        return Proposal(candidates, tuple(calls), _note(read, len(options)))
+
+    def _ask(self, prompt: Prompt, count: int) -> Answer:
+        options: dict[str, Any] = {"temperature": self.settings.temperature, "max_tokens": REPLY_TOKENS}
+        if self.schema:
+            options["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "options", "schema": _schema(count)},
+            }
+        answer = self.client.ask("actions", prompt, **options)
+        if answer.refusal or answer.finish == "content_filter":
+            raise Failed(Failure(failures.CONTENT, f"{self.client.name} refused to answer"))
+        return answer
+
+    def _fitted(self, name: str, request: ActionRequest, **blanks: str) -> Prompt:
+        return prompts.fit(
+            name,
+            self.count,
+            self.budget,
+            ("recent_history", "memory_text", "summary"),
+            summary=request.summary,
+            memory_text=request.memory_text,
+            recent_history=request.recent_history,
+            current_state=request.current_state,
+            **blanks,
+        )
+
+
+def _drawn(
+    actions: tuple[str, ...],
+    z: logits.Array,
+    logprobs: Sequence[float],
+    k: int,
+    rng: np.random.Generator,
+    calls: tuple[ModelCall, ...],
+) -> Proposal:
+    """Return k distinct actions drawn from softmax(z), the likeliest first."""
+    chosen = sorted(logits.gumbel_top_k(z, k, rng), key=lambda i: (-z[i], i))
+    return Proposal(
+        tuple(Candidate(actions[i], float(z[i]), logprob=float(logprobs[i])) for i in chosen), calls
+    )
+
+
+def _note(read: parse.Options, kept: int) -> str:
+    if not read.readable:
+        return f"{UNUSABLE} (its answer was no JSON)"
+    if not kept:
+        return f"{UNUSABLE} (none of its {read.dropped} was a valid action)" if read.dropped else UNUSABLE
+    return f"dropped {read.dropped} options of the model that were no valid action" if read.dropped else ""
+
+
+def _reproach(prompt: Prompt, text: str, read: parse.Options, order: Sequence[str]) -> Prompt:
+    problem = (
+        "some options are not in the REFERENCE ACTIONS list" if read.dropped
+        else "it holds no options" if read.readable
+        else "it is not valid JSON"
+    )  # fmt: skip
+    again = (
+        f"Your answer cannot be used: {problem}. Answer again, with the JSON object alone. Copy every option "
+        f"EXACTLY from this list: {', '.join(order)}"
+    )
+    return Prompt((*prompt.messages, ("assistant", text[:4000] or "(nothing)"), ("user", again)))
+
+
+def _format(count: int) -> str:
+    """Return the answer's form as the prompt shows it, for `count` options."""
+    form: dict[str, Any] = {
+        "progress_analysis": "What you've achieved and current challenges",
+        "next_objective": "Your next goal",
+    }
+    for i in range(1, count + 1):
+        form |= {f"reasoning{i}": "Why this action makes sense", f"option{i}": "action command",
+                 f"confidence{i}": 100 // count}  # fmt: skip
+    return json.dumps(form | {"best_action": 1}, indent=2)
+
+
+def _schema(count: int) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "progress_analysis": {"type": "string"},
+        "next_objective": {"type": "string"},
+    }
+    for i in range(1, count + 1):
+        properties |= {f"reasoning{i}": {"type": "string"}, f"option{i}": {"type": "string"},
+                       f"confidence{i}": {"type": "integer"}}  # fmt: skip
+    properties["best_action"] = {"type": "integer"}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
