@@ -238,15 +238,16 @@ def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
 
 
 def _bounded_state(state: State, seen: dict[State, State]) -> State:
-    if state not in seen:
-        seen[state] = State(
+    known = seen.get(state)
+    if known is None:
+        known = seen[state] = State(
             _text(state.text, TEXT_LIMIT),
             _texts(state.tokens, TOKEN_LIMIT),
             _text(state.history, TEXT_LIMIT),
             _texts(state.history_tokens, TOKEN_LIMIT),
             _text(state.place, NAME_LIMIT),
         )
-    return seen[state]
+    return known
 
 
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:

@@ -68,6 +68,7 @@ class Scope:
         self._redactor = redactor or Redactor()
         self._entries = Entries()
         self._unreadable = 0
+        self._own: set[int] = set()
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
         self._journal = Journal(
@@ -148,7 +149,11 @@ class Scope:
                 entry, number = entry + len(episode.steps), max(number, given + 1)
             before = entries.live
             if groups:
-                self._journal.append(TABLE, *groups)
+                self._own = {id(document) for group in groups for document in group.values()}
+                try:
+                    self._journal.append(TABLE, *groups)
+                finally:
+                    self._own = set()
             added = self._entries.live - before
         self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
         return added
@@ -298,7 +303,8 @@ class Scope:
         if table != TABLE:
             return
         try:
-            self._entries.add(doc_id, document, place.offset, line)
+            own = id(document) in self._own
+            self._entries.add(doc_id, document, place.offset, line, checked=own)
         except BadFile as error:
             self._unreadable += 1
             self._tell(f"document {doc_id} of {self.path} was left out: {error}")
