@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
@@ -19,7 +23,7 @@ from jitrl_tui import history, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.screens.home import HomeScreen, Offer
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource
+from jitrl_tui.source import LiveSource, Source
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
@@ -46,6 +50,7 @@ class JitrlApp(App[int]):
     ) -> None:
         super().__init__()
         self._first, self._saves, self._games = first, saves, games
+        self.last_source: Source | None = None
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         wanted = os.environ.get("TEXTUAL_THEME", "")
@@ -88,6 +93,20 @@ class JitrlApp(App[int]):
         """Ctrl-C with nothing marked leaves, as everywhere."""
         self.action_leave()
 
+    async def action_quit(self) -> None:
+        """The palette's way out is the same as every other."""
+        self.action_leave()
+
+    def _fatal_error(self) -> None:
+        """Leave with one sentence after a bug of ours; the rest of it goes to a file.
+
+        Textual's own way prints the local variables of every frame, and a key could be among them.
+        """
+        if self.watching is not None:
+            self.watching.source.stop()
+        self._exit_renderables.append(Text(crash_report(self._exception, self._saves)))
+        self._close_messages_no_wait()
+
     def leave_now(self) -> None:
         """Leave without waiting for anything."""
         screen = self.watching
@@ -110,10 +129,27 @@ class JitrlApp(App[int]):
         self.notify(f"Theme: {self.theme}", timeout=2)
 
 
+def crash_report(error: BaseException | None, saves: Path | None) -> str:
+    """Write a traceback to a file and return a sentence about it."""
+    folder = saves / "log" if saves is not None else Path(tempfile.gettempdir())
+    where = folder / f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+    what = f"{type(error).__name__}: {error}" if error is not None else "no reason given"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        where.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        rest = f"The details are in {where}."
+    except OSError:
+        rest = "The details could not be written down."
+    return f"jitrl: the screen failed ({what}). What was stored is intact; `jitrl` goes on from there. {rest}"
+
+
 def run_app(first: Callable[[], Screen[int]], *, saves: Path | None = None, games: str | None = None) -> int:
     """Run the app until it is left."""
-    result = JitrlApp(first, saves=saves, games=games).run()
-    return result if isinstance(result, int) else 0
+    app = JitrlApp(first, saves=saves, games=games)
+    result = app.run()
+    if app.return_code and app.last_source is not None:
+        app.last_source.wait(10)  # the screen failed: let the session write down what it has
+    return result if isinstance(result, int) else app.return_code or 0
 
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:

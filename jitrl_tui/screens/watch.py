@@ -111,6 +111,7 @@ class WatchScreen(Screen[int]):
         self.set_interval(1.0, self._tick)
         self._arrange()
         self._draw()
+        self.app.last_source = self.source
         self.source.start(self._inbox)
 
     def on_resize(self) -> None:

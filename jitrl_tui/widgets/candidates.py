@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from engine.records import Decision
+from engine.records import Candidate, Decision
 from jitrl_tui.view import Choice, clean, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
@@ -15,9 +15,9 @@ from jitrl_tui.widgets.why import why_lines
 
 Part = str | tuple[str, str]
 
-_COLUMNS = (("from", 7), ("conf", 5), ("z", 7), ("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
+_COLUMNS = (("from", 7), ("conf", 6), ("z", 7), ("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
 _NUMBERS = sum(width for _, width in _COLUMNS)
-_TABLE = _NUMBERS + 22
+_TABLE = _NUMBERS + 21
 """Cells from which on all the numbers stand in one row."""
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
@@ -48,7 +48,7 @@ class CandidatesPane(LinePane):
         tall = 3 * len(decision.candidates) + 2 <= height - (4 if self.with_why else 0)
         lines = [_headline(decision, width)]
         if width >= _TABLE:
-            lines.append(_column_heads(width))
+            lines.append(_column_heads(decision, width))
         for index in range(len(decision.candidates)):
             if width >= _TABLE:
                 lines.append(_numbers_row(decision, index, width))
@@ -76,9 +76,11 @@ def _headline(decision: Decision, width: int) -> Content:
     return Content.styled(fit(text, width).rstrip(), MUTED)
 
 
-def _column_heads(width: int) -> Content:
+def _column_heads(decision: Decision, width: int) -> Content:
     action = fit("  action", width - _NUMBERS)
-    heads = "".join(" " * (size - cell_len(name)) + name for name, size in _COLUMNS)
+    scored = any(c.logprob is not None for c in decision.candidates)
+    names = [("ln p" if scored and name == "conf" else name, size) for name, size in _COLUMNS]
+    heads = "".join(" " * (size - cell_len(name)) + name for name, size in names)
     return Content.styled(action + heads, MUTED)
 
 
@@ -95,6 +97,13 @@ def _short(value: float) -> str:
     return signed(value, 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0)
 
 
+def _opinion(candidate: Candidate) -> str:
+    """Return what the logit was made of: a confidence, or a log-likelihood."""
+    if candidate.confidence is not None:
+        return f"{candidate.confidence:.0f}"
+    return "–" if candidate.logprob is None else signed(candidate.logprob)
+
+
 def _tone(value: float) -> str:
     return GOOD if value >= 0.005 else BAD if value <= -0.005 else MUTED
 
@@ -103,13 +112,12 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
     candidate, value = decision.candidates[index], decision.valuation
     mark, style = _mark(decision, index)
     known = value.how[index] != "prior"
-    confidence = "–" if candidate.confidence is None else f"{candidate.confidence:.0f}"
     number = str(value.n[index]) if value.how[index] == "known" else _HOW.get(value.how[index], "")
     advantage = decision.advantage[index]
     parts: list[Part] = [
         (mark + fit(clean(candidate.action), width - _NUMBERS - 2), style),
         (candidate.source[:6].rjust(7), MUTED),
-        confidence.rjust(5),
+        _opinion(candidate).rjust(6),
         _short(candidate.z).rjust(7),
         number.rjust(6),
         (_short(value.q[index]) if known else "–").rjust(7),

@@ -32,10 +32,15 @@ class MemoryPane(LinePane):
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return a headline and a row for each neighbour."""
         if self.choice is None:
-            return [Content.styled(f"{self.entries:,} steps remembered.", MUTED)]
+            return [Content.styled(fit(f"{self.entries:,} steps remembered.", width), MUTED)]
         decision = self.choice.decision
         if not decision.neighbours:
-            lines = wrap(f"No remembered state is similar enough ({self.entries:,} steps remembered).", width)
+            text = (
+                f"No remembered state is similar enough ({self.entries:,} steps remembered)."
+                if self.entries
+                else "Memory is empty. It fills at the end of each episode."
+            )
+            lines = wrap(text, width)
             lines += ["", *wrap(f"Now: {clean(decision.state.text)}", width)]
             return [Content.styled(line, MUTED) for line in lines]
         size = _action_width(decision.neighbours, width)

@@ -84,7 +84,9 @@ class StatusBar(Widget):
             (0, f"{view.memory_entries:,} remembered", MUTED),
         ]  # fmt: skip
         if view.average is not None:
-            parts.append((2, f"average {points(round(view.average, 1))}, best {points(view.best or 0)}", MUTED))
+            parts.append(
+                (2, f"average {points(round(view.average, 1))}, best {points(view.best or 0)}", MUTED)
+            )
         if view.flips:
             parts.append((3, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by memory", MUTED))
         return parts

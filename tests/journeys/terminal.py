@@ -12,12 +12,15 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
 COMMAND = (sys.executable, "-m", "jitrl_tui.cli")
 """What `jitrl` runs, found without the path."""
+
+
+FAILED = "this cannot go on"
 
 
 class Terminal:
@@ -26,7 +29,14 @@ class Terminal:
     Everything waits for what appears on the screen, bounded in time.
     """
 
-    def __init__(self, *args: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        *args: str,
+        columns: int = 80,
+        rows: int = 24,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = COMMAND,
+    ):
         self.raw = b""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
@@ -37,7 +47,7 @@ class Terminal:
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
-            os.execve(COMMAND[0], [*COMMAND, *args], child_env)
+            os.execve(command[0], [*command, *args], child_env)
         self._set_size(columns, rows)
 
     def __enter__(self) -> Terminal:
@@ -70,6 +80,7 @@ class Terminal:
         end = time.monotonic() + seconds
         while not shown(self.text):
             left = end - time.monotonic()
+            assert wanted == FAILED or FAILED not in self.text, f"it failed; the screen shows:\n{self.text}"
             assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}"
             if not self._pump(left):
                 assert shown(self.text), f"it ended without {wanted!r}; the screen shows:\n{self.text}"

@@ -80,6 +80,26 @@ def test_a_dumb_terminal_gets_plain_lines(recording):
         assert "Session over: 3 episodes" in text
 
 
+def test_a_bug_of_the_screen_is_one_sentence_without_the_values_of_variables(recording, tmp_path):
+    broken = (
+        "import sys, jitrl_tui.cli as c, jitrl_tui.widgets.status as s\n"
+        "def render(self):\n"
+        "    password = 'sesame'\n"
+        "    raise ZeroDivisionError('a bug')\n"
+        "s.StatusBar.render = render\n"
+        "sys.exit(c.main())\n"
+    )
+    env = {"TMPDIR": str(tmp_path)}
+    with Terminal("replay", str(recording), env=env, command=(COMMAND[0], "-c", broken)) as terminal:
+        assert terminal.wait_for_exit() == 1
+        text = " ".join(terminal.text.split())
+        assert "the screen failed (ZeroDivisionError: a bug)" in text
+        assert "Traceback" not in text
+        assert b"sesame" not in terminal.raw
+    (report,) = tmp_path.glob("jitrl-crash-*.txt")
+    assert "ZeroDivisionError" in report.read_text()
+
+
 def test_a_pipe_gets_plain_lines_and_a_bad_file_one_sentence(recording, tmp_path):
     command = [*COMMAND, "replay"]
     done = subprocess.run([*command, str(recording)], capture_output=True, text=True, timeout=60, check=False)

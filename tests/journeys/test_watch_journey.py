@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine import recording
 from engine.records import EpisodeEnded, SessionEnded, Stepped
-from tests.journeys.terminal import COMMAND, Terminal
+from tests.journeys.terminal import COMMAND, FAILED, Terminal
 
 GAME = "pantry"
 FAST = ("--model", "prior/uniform", "--steps", "6")
@@ -76,7 +76,9 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     saves = ("--saves", str(tmp_path))
     with Terminal("watch", GAME, *FAST, "--episodes", "90", *saves) as terminal:
         terminal.wait_for(status(r"episode 1/90"), 60)
-        terminal.send("++++++")
+        terminal.send("f")
+        terminal.wait_for("fast-forward")
+        terminal.send("\r")
         terminal.wait_for(status(r"episode [2-9]/90"), 60)
         terminal.hang_up()
         assert terminal.reap(20) == 0
@@ -84,7 +86,9 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     assert len(first) >= 6
     with Terminal(*saves) as terminal:
         terminal.wait_for("Taken up again", 60)
-        terminal.send("f3\r")
+        terminal.send("f")
+        terminal.wait_for("fast-forward")
+        terminal.send("3\r")
         terminal.wait_for(status(r"episode [4-9]/90"), 60)
         os.kill(terminal.pid, signal.SIGKILL)
     second = stepped(tmp_path)
@@ -128,7 +132,7 @@ def test_play_as_plain_lines_from_a_pipe(tmp_path):
 
 def test_an_unknown_game_is_one_sentence_and_is_not_gone_on_with(tmp_path):
     with Terminal("watch", "nosuchgame", "--saves", str(tmp_path)) as terminal:
-        terminal.wait_for("nosuchgame", 60)
+        assert "nosuchgame" in terminal.wait_for(FAILED, 60)
         terminal.send("q")
         assert terminal.wait_for_exit() == 2
         assert b"Traceback" not in terminal.raw

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from engine.recording import Recorder
 from engine.records import EpisodeEnded, Notice, Observation, Stepped
+from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.layout import PANES, layout_for
 from jitrl_tui.source import Inbox
@@ -116,6 +118,19 @@ def test_any_position_of_a_replay_shows_what_folding_so_far_shows():
         wanted.fold_all(events[:position])
         for spec in dataclasses.fields(RunView):
             assert getattr(seen, spec.name) == getattr(wanted, spec.name), spec.name
+
+
+def test_scores_of_an_earlier_session_come_from_its_recording(tmp_path):
+    path = tmp_path / "events.jsonl"
+    assert scores_of(path) == ()
+    assert not has_begun(path)
+    events = stream.run(4, 3)
+    recorder = Recorder(path)
+    for at, event in stream.recorded(events):
+        recorder.write(event, at)
+    recorder.close()
+    assert scores_of(path) == tuple(e.score for e in events if isinstance(e, EpisodeEnded))
+    assert has_begun(path)
 
 
 def test_a_replay_that_cannot_be_read_says_so():
