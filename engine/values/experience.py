@@ -130,6 +130,7 @@ class Experience:
         self._class_tries: Counter[str] = Counter()
         self._class_yield: Counter[str] = Counter()
         self._needs: dict[Key, tuple[int, Tokens]] = {}
+        self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
 
     # ---------------------------------------------------------------------------------------- learning
@@ -231,6 +232,17 @@ class Experience:
         occasions = self._occasions.get(key)
         if not occasions:
             return None
+        # Plans ask for the same few contexts thousands of times between two changes at a place.
+        version = self.places[key[0]].version
+        known = self._outcomes.get(key)
+        if known is None or known[0] != version:
+            known = self._outcomes[key] = (version, {})
+        outcome = known[1].get(context)
+        if outcome is None:
+            outcome = known[1][context] = self._expect(key, occasions, context)
+        return outcome
+
+    def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
         latest = occasions[-_OCCASIONS:]
         similar = [_jaccard(o.context, context) for o in latest]
         best = max(similar)
