@@ -68,6 +68,12 @@ class JournalTable(Table):
 
     _storage: JournalStorage
 
+    def __init__(
+        self, storage: JournalStorage, name: str, cache_size: int = 0, persist_empty: bool = False
+    ) -> None:
+        # TinyDB keeps the results of the last ten queries; here each may be a whole memory.
+        super().__init__(storage, name, cache_size, persist_empty)
+
     def insert(self, document: Mapping[str, Any]) -> int:
         """Insert one document; on return it is on the disk."""
         return self.insert_multiple([document])[0]
@@ -133,7 +139,7 @@ class JournalTable(Table):
 class JournalDB(TinyDB):
     """TinyDB with journal storage and tables."""
 
-    table_class = JournalTable
+    table_class = JournalTable  # type: ignore[assignment]
     default_storage_class = JournalStorage  # type: ignore[assignment]
 
     def tables(self) -> set[str]:
