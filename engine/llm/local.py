@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import ModelError
-from engine.llm.runtime import Runtime
+from engine.errors import MissingError, ModelError
+from engine.llm.runtime import INSTALL, Runtime, Unsupported
 
 CONTEXT = 4096
 
@@ -57,6 +57,9 @@ class LocalEngine:
     Args:
         path: The file.
         threads: None for all cores but one.
+
+    Raises:
+        MissingError: The file or the runtime is missing, damaged, or of an unknown version.
     """
 
     def __init__(
@@ -67,9 +70,14 @@ class LocalEngine:
         context: int = CONTEXT,
         on_progress: Callable[[float], bool] | None = None,
     ) -> None:
-        self._runtime = Runtime(
-            path, threads=threads or default_threads(), context=context, on_progress=on_progress
-        )
+        try:
+            self._runtime = Runtime(
+                path, threads=threads or default_threads(), context=context, on_progress=on_progress
+            )
+        except Unsupported as error:
+            raise MissingError(
+                f"this version of the runtime does not fit ({error}); try: {INSTALL}"
+            ) from None
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self.context = self._runtime.context

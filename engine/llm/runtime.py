@@ -12,6 +12,7 @@ the size at which llama.cpp changes to another kernel).
 from __future__ import annotations
 
 import ctypes as c
+import functools
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ UBATCH = 32
 SEQUENCES = 128
 """Most tails scored in one pass; the prompt itself is sequence 0."""
 
+INSTALL = "pip install xllamacpp==2026.10.11549"
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
 
@@ -126,7 +128,7 @@ class Library:
             from xllamacpp import xllamacpp as extension
         except ImportError as error:
             raise MissingError(
-                f"the runtime for local models does not load ({error}); try: pip install xllamacpp"
+                f"the runtime for local models does not load ({error}); try: {INSTALL}"
             ) from None
         self._dll = c.CDLL(extension.__file__)
         for name, (result, arguments) in _FUNCTIONS.items():
@@ -149,6 +151,12 @@ class Library:
             if struct.unpack_from(form, raw, offset)[0] != default:
                 raise Unsupported(f"xllamacpp keeps {name} elsewhere")
         return raw
+
+
+@functools.cache
+def library() -> Library:
+    """Return the one Library of the process: llama.cpp keeps calling its log function until the end."""
+    return Library()
 
 
 def _params(raw: bytes, layout: dict[str, tuple[int, str, Any]], **values: Any) -> _Params:
@@ -180,7 +188,7 @@ class Runtime:
         self._context: int | None = None
         if not path.is_file():
             raise MissingError(f"the model file {path} is not there")
-        self._lib = lib = Library()
+        self._lib = lib = library()
         watch = on_progress or (lambda share: True)
         progress = _PROGRESS(lambda share, data: bool(watch(share)))
         self._model = lib.llama_model_load_from_file(

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from engine.llm import prompts
+
+BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_state": "C {not a blank} <b>",
+          "valid_actions": "go north, wait", "count": "3", "format": '{"option1": "x"}', "trajectory": "T",
+          "total": "2", "final_score": "5", "steps": "0, 1"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", prompts.NAMES)
+def test_every_prompt_renders_without_blanks_left(name):
+    text = prompts.render(name, **BLANKS).text().replace("{not a blank}", "")
+    assert not any("{" + blank + "}" in text for blank in BLANKS)
+    assert "\n\n\n" not in text
+
+
+def test_the_action_prompt_has_the_blocks_of_the_paper_in_order():
+    prompt = prompts.render("actions", **BLANKS)
+    (_, system), (_, user) = prompt.messages
+    heads = ["**GAME HISTORY:**", "**RECENT STEPS:**", "**CURRENT STATE:**", "**TASK:**",
+             "**RESPONSE FORMAT (JSON):**", "**IMPORTANT:**", "**REFERENCE ACTIONS:** go north, wait"]  # fmt: skip
+    assert [user.index(h) for h in heads] == sorted(user.index(h) for h in heads)
+    assert "EXPLORATION PRIORITY" in system
+    assert "CRITICAL CONSTRAINT" in system
+    assert "C {not a blank} <b>" in user
+
+
+def test_the_text_a_blank_is_filled_with_is_never_read_as_a_template():
+    assert "{summary}" in prompts.render("actions", **(BLANKS | {"current_state": "{summary}"})).text()
+
+
+def test_a_missing_blank_is_an_error():
+    with pytest.raises(KeyError):
+        prompts.render("actions", summary="x")
+
+
+def test_cutting_takes_the_oldest_history_first():
+    history = "\n".join(f"> step {i}" for i in range(500))
+    blanks = BLANKS | {"recent_history": history, "memory_text": "remembered"}
+
+    def words(prompt: prompts.Prompt) -> int:
+        return len(prompt.text().split())
+
+    order = ("recent_history", "memory_text", "summary")
+    whole = prompts.fit("actions", words, 10_000, order, **blanks)
+    assert "> step 0\n" in whole.text()
+    cut = prompts.fit("actions", words, 600, order, **blanks)
+    assert words(cut) <= 600
+    assert "> step 0\n" not in cut.text()
+    assert "> step 499" in cut.text()
+    assert "remembered" in cut.text()
+    assert prompts.CUT in cut.text()
+    least = prompts.fit("actions", words, 1, order, **blanks)
+    assert "C {not a blank}" in least.text()
+    assert "remembered" not in least.text()
