@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from engine.errors import JitrlError
-from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped
+from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
 from jitrl_tui.source import Inbox
 from jitrl_tui.view import RunView
 
@@ -145,6 +145,7 @@ class ReplaySource:
     # --------------------------------------------------------------------------------------- thread
 
     def _run(self, inbox: Inbox) -> None:
+        inbox.put(Thinking("loading the recording"))
         try:
             self._load()
         except JitrlError as error:
