@@ -75,6 +75,9 @@ class Settings:
         0.0,
         10.0,
     )
+    curiosity: float = setting(
+        1.0, "what discoveries are worth to the graph estimator; 0 repeats what is known", 0.0, 100.0
+    )
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
     death_penalty: float = setting(-10.0, "reward added to the step that ended the game badly", -1e6, 0.0)
     idle_penalty: float = setting(-0.5, "reward added to a step that did not change the world", -1e6, 0.0)

@@ -124,12 +124,14 @@ class Experience:
         self.places: dict[str, _Place] = {}
         self.gains: dict[Key, float] = {}
         self.tried: Counter[Key] = Counter()
+        self.taken: Counter[str] = Counter()
         self.moves: set[str] = set()
         self._occasions: dict[Key, list[Occasion]] = {}
         self._tokens: set[str] = set()
         self._class_tries: Counter[str] = Counter()
         self._class_yield: Counter[str] = Counter()
         self._needs: dict[Key, tuple[int, Tokens]] = {}
+        self._destinations: dict[Key, str | None] = {}
         self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
 
@@ -162,6 +164,7 @@ class Experience:
         place.deaths += died
         place.version += 1
         if not self.tried[key]:
+            self.taken[action] += 1
             kind = self.kind(action)
             fresh = moved and then.place not in self._tokens
             thing = any(token not in self._tokens for token in then.have | then.see)
@@ -183,6 +186,8 @@ class Experience:
                 ended=ended,
             )
         )
+        led = then.place if moved else None
+        self._destinations[key] = led if self._destinations.get(key, led) == led else None
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
@@ -222,6 +227,10 @@ class Experience:
     def known(self, key: Key) -> bool:
         """Return whether the action was ever taken at the place."""
         return key in self._occasions
+
+    def destination(self, key: Key) -> str | None:
+        """Return where the action led whenever it was taken at the place, None if it varied."""
+        return self._destinations.get(key)
 
     def outcome(self, key: Key, context: Tokens) -> Outcome | None:
         """Return what the action is expected to do, None if it was never taken at the place.

@@ -41,7 +41,8 @@ class GraphEstimator:
         self._settings = settings
         self._nearest = KnnEstimator(memory, settings)
         self._experience = Experience()
-        self._planner = Planner(self._experience, PlannerSettings())
+        self._limits = PlannerSettings(curiosity=settings.curiosity)
+        self._planner = Planner(self._experience, self._limits)
         self._progress = Progress()
         self._liking: dict[Key, float] = {}
         self._plan = Plan(0.0, 0.0, ())
@@ -147,11 +148,11 @@ class GraphEstimator:
         risk = outcome.death if outcome else self._experience.hazard(now.place)
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
-            return 0.0, own, 0.0, -PlannerSettings().death_cost * risk
+            return 0.0, own, 0.0, -self._limits.death_cost * risk
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
-        return plan.known, plan.value - plan.known, -delay, -PlannerSettings().death_cost * risk
+        return plan.known, plan.value - plan.known, -delay, -self._limits.death_cost * risk
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

@@ -21,6 +21,7 @@ class PlannerSettings:
     """How far and how wide plans are searched.
 
     Attributes:
+        curiosity: Factor on what discoveries are worth; 0 only repeats known gains.
         death_cost: Points that dying costs beyond what the rest of the plan is worth.
         prior_yield: Points expected of trying a class of actions never tried before.
         prior_tries: How many tries that expectation is worth.
@@ -31,6 +32,7 @@ class PlannerSettings:
         depth: Goals in a sequence at most.
     """
 
+    curiosity: float = 1.0
     death_cost: float = 8.0
     prior_yield: float = 2.0
     prior_tries: float = 2.0
@@ -98,8 +100,9 @@ class _Sequence:
 class _Reached:
     cost: float
     before: str | None
-    action: str
+    actions: tuple[str, ...]
     alive: float
+    at: Imagined
 
 
 class Planner:
@@ -136,7 +139,8 @@ class Planner:
 
     def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
         """Return what taking the action at the place promises to discover, in points."""
-        rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries) * liking.get(key, 1.0)
+        rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
+        rate *= self._s.curiosity * liking.get(key, 1.0)
         tried = self._x.tried[key]
         return rate if tried == 0 else rate * self._s.again / tried
 
@@ -172,8 +176,7 @@ class Planner:
                 or way.cost + 1 > sequence.left
             ):
                 continue
-            there = Imagined(place, sequence.at.have, sequence.at.world)
-            enabled = self._enable(there, action, 2)
+            enabled = self._enable(way.at, action, 2)
             done = self._do(enabled[1], action) if enabled else None
             if enabled is None or done is None:
                 continue
@@ -196,7 +199,7 @@ class Planner:
         for place, way in reached.items():
             if way.cost + 1 > sequence.left:
                 continue
-            context = sequence.at.have | self._look(sequence.at.world, place)
+            context = way.at.have | self._look(way.at.world, place)
             for promise, action in novel.get(place, ()):
                 key = (place, action)
                 if key in sequence.tried or not self._x.needs(key) <= context:
@@ -212,7 +215,7 @@ class Planner:
                     sequence.value + value,
                     sequence.known,
                     sequence.left - way.cost - 1,
-                    Imagined(place, sequence.at.have, sequence.at.world),
+                    way.at,
                     sequence.gained,
                     sequence.tried | {key},
                     alive,
@@ -228,7 +231,7 @@ class Planner:
     def _reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
         """Return the places that known moves lead to, by the cheapest way (Dijkstra; risk costs steps)."""
         x = self._x
-        reached = {at.place: _Reached(0.0, None, "", 1.0)}
+        reached = {at.place: _Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
         while queue:
             cost, name = heapq.heappop(queue)
@@ -238,26 +241,41 @@ class Planner:
             place = x.places.get(name)
             if place is None:
                 continue
-            context = at.have | self._look(at.world, name)
+            here = reached[name]
             for action in place.possible:
                 key = (name, action)
-                if action not in x.moves or not x.known(key) or not x.needs(key) <= context:
+                if action not in x.moves or not x.known(key) or x.destination(key) in settled:
                     continue
-                outcome = x.outcome(key, context)
+                opening = self._enable(here.at, action, 1)
+                if opening is None:
+                    continue
+                ready = opening[1]
+                outcome = x.outcome(key, ready.have | self._look(ready.world, name))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 there = outcome.occasion.place
-                total = cost + 1.0 / outcome.success + 2.0 * self._s.death_cost * outcome.death
+                total = (
+                    cost + len(opening[0]) + 1.0 / outcome.success + 2.0 * self._s.death_cost * outcome.death
+                )
                 if there in settled or total > steps or (there in reached and reached[there].cost <= total):
                     continue
-                reached[there] = _Reached(total, name, action, reached[name].alive * (1.0 - outcome.death))
+                reached[there] = _Reached(
+                    total,
+                    name,
+                    (*opening[0], action),
+                    here.alive * (1.0 - outcome.death),
+                    Imagined(there, ready.have, ready.world),
+                )
                 heapq.heappush(queue, (total, there))
         return reached
 
     def _enable(self, at: Imagined, action: str, depth: int) -> tuple[tuple[str, ...], Imagined] | None:
         """Return known actions at this place that make `action` possible, and the situation after them."""
         x = self._x
-        needed = x.needs((at.place, action)) - at.have - self._look(at.world, at.place)
+        needs = x.needs((at.place, action))
+        if not needs:
+            return (), at
+        needed = needs - at.have - self._look(at.world, at.place)
         if not needed:
             return (), at
         if depth == 0:
@@ -300,6 +318,6 @@ def _way(reached: Mapping[str, _Reached], place: str) -> tuple[str, ...]:
     actions: list[str] = []
     at: str | None = place
     while at is not None and reached[at].before is not None:
-        actions.append(reached[at].action)
+        actions.extend(reversed(reached[at].actions))
         at = reached[at].before
     return tuple(reversed(actions))

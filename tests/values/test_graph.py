@@ -1,0 +1,126 @@
+"""The graph estimator against a small world whose best play is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine import jitrl
+from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
+from engine.agents.random import UniformPrior
+from engine.records import Candidate, Observation, Step
+from engine.settings import profile
+from engine.values.base import Query
+from engine.values.graph import GraphEstimator
+from tests.values.gridworld import World, live
+
+SETTINGS = profile("paper", estimator="graph", selection="greedy", candidates=100, beta=10.0)
+SETTLED = profile("paper", estimator="graph", selection="greedy", candidates=100, beta=10.0, curiosity=0.0)
+
+
+class Remembered:
+    """A memory that holds what it is given."""
+
+    def __init__(self, *episodes):
+        self.given = episodes
+
+    def episodes(self):
+        return self.given
+
+    def neighbours(self, state, **_):
+        return ()
+
+
+def play(estimator, world, steps, seed=0, settings=SETTINGS):
+    """Play one episode with the JitRL agent around `estimator`; return the actions and the score."""
+    agent = JitrlAgent(UniformPrior(), estimator, settings)
+    state, done = world.reset(), []
+    agent.begin_episode(state)
+    for number in range(steps):
+        turn = Turn(number, steps - number, Observation(""), state, world.valid())
+        decision = agent.decide(turn, np.random.default_rng([seed, number]))
+        before = state
+        state, reward = world.step(decision.action)
+        step = Step(before, decision.action, reward, reward, world.score, valid_actions=turn.valid_actions)
+        agent.observe(step, state, ended=world.done, died=world.died)
+        done.append(decision.action)
+        if world.done:
+            break
+    return done, world.score
+
+
+def test_two_halves_lived_apart_are_joined_in_one_episode():
+    coin = live(World(), ["north", "take coin", "south"], "a")
+    ring = live(World(), ["east", "open door", "north", "take ring"], "b")
+    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 7, settings=SETTLED)
+    # The optimum in seven steps: no plan in either episode alone reaches more than 5.
+    assert (score, actions) == (8, ["north", "take coin", "south", "east", "open door", "north", "take ring"])
+
+
+def test_what_cannot_be_reached_in_the_steps_left_is_worth_nothing():
+    coin = live(World(), ["north", "take coin"], "a")
+    ring = live(World(), ["east", "open door", "north", "take ring"], "b")
+    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 4, settings=SETTLED)
+    assert (score, actions[0]) == (5, "east")
+    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 2, settings=SETTLED)
+    assert (score, actions) == (3, ["north", "take coin"])
+
+
+def test_a_gain_is_not_counted_twice():
+    once = live(World(), ["north", "take coin", "drop coin", "take coin"], "a")
+    estimator = GraphEstimator(Remembered(once), SETTINGS)
+    actions, _ = play(estimator, World(), 8)
+    assert actions.count("take coin") == 1
+
+
+def test_death_is_learnt_and_then_avoided():
+    deaths = [live(World(pit=True), ["jump"], str(n)) for n in range(3)]
+    estimator = GraphEstimator(Remembered(*deaths), SETTINGS)
+    world = World(pit=True)
+    state = world.reset()
+    estimator.begin_episode(state)
+    candidates = tuple(Candidate(a, 0.0) for a in world.valid())
+    value = estimator.value(Query(state, (), candidates, world.valid(), 20), np.random.default_rng(0))
+    q = dict(zip([c.action for c in candidates], value.q, strict=True))
+    assert q["jump"] == min(q.values())
+    actions, _ = play(GraphEstimator(Remembered(*deaths), SETTINGS), World(pit=True), 20)
+    assert "jump" not in actions
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
+    estimator = GraphEstimator(Remembered(), SETTINGS)
+    scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
+    assert scores[-4:] == [8, 8, 8, 8]
+
+
+def test_with_an_empty_memory_or_without_weight_it_is_the_prior():
+    world = World()
+    state = world.reset()
+    rng = np.random.default_rng(1)
+    z = tuple(Candidate(a, float(x)) for a, x in zip(world.valid(), rng.normal(size=9), strict=False))
+    query = Query(state, (), z, world.valid(), 20)
+    empty = GraphEstimator(Remembered(), SETTINGS).value(query, rng)
+    assert empty.how == (jitrl.PRIOR,) * len(z)
+    full = GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTINGS)
+    full.begin_episode(state)
+    valuation = full.value(query, rng)
+    values = jitrl.Values(valuation.v, np.array(valuation.q), np.array(valuation.n), valuation.how)
+    logits = [c.z for c in z]
+    assert jitrl.policy_update(logits, values, beta=0.0, epsilon=1e-8).posterior == pytest.approx(
+        jitrl.softmax(logits)
+    )
+
+
+def test_q_is_the_sum_of_the_terms_it_shows():
+    world = World()
+    state = world.reset()
+    estimator = GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTINGS)
+    estimator.begin_episode(state)
+    candidates = tuple(Candidate(a, 0.0) for a in world.valid())
+    valuation = estimator.value(Query(state, (), candidates, world.valid(), 20), np.random.default_rng(0))
+    assert set(valuation.terms) == {"gain", "discovery", "delay", "risk"}
+    for i, q in enumerate(valuation.q):
+        assert q == pytest.approx(sum(term[i] for term in valuation.terms.values()))
+    assert valuation.v == pytest.approx(np.mean(valuation.q))
