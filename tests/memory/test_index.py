@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -151,3 +153,33 @@ def test_many_sets_with_the_same_sketch_are_still_told_apart() -> None:
         found, similarity = index.similar(index.query(tokens), 0.2)
         assert (found.tolist(), similarity.tolist()) == ([number], [1.0])
     assert np.count_nonzero(index.compare_all(index.query(sets[0]))) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_among_hundreds_of_alike_states_the_right_ones_are_counted(seed: int) -> None:
+    rng = random.Random(seed)
+    base = [f"t{i}" for i in range(40)]
+
+    def near() -> tuple[list[str], list[str]]:
+        tokens = rng.sample(base, 40 - rng.randrange(5)) + [
+            f"x{rng.randrange(30)}" for _ in range(rng.randrange(4))
+        ]
+        return tokens, [f"h{rng.randrange(8)}" for _ in range(rng.randrange(6))]
+
+    entries, lived = Entries(), []
+    for uid in range(20):
+        rows = [near() for _ in range(30)]
+        entries.add(uid, document(uid, len(lived), rows), 0, b"")
+        lived += rows
+    for _ in range(40):
+        (state, history), k = near(), rng.choice([1, 2, 5, 10])
+        r, weight = rng.choice([0.0, 0.5, 0.8, 0.85, 0.95]), rng.choice([0.0, 0.25, 0.7])
+        scored = []
+        for row, (tokens, past) in enumerate(lived):
+            similarity = jaccard(state, tokens)
+            if weight:
+                similarity = (1 - weight) * similarity + weight * jaccard(history, past)
+            if similarity >= r:
+                scored.append((row, similarity))
+        scored.sort(key=lambda hit: (-hit[1], -hit[0]))
+        assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
