@@ -101,10 +101,12 @@ class Settings:
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
+    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "candidates": 200},
     "paper": {},
 }
-"""Differences from the defaults above. The defaults are the paper's, so `paper` has none."""
+"""Differences from the defaults above, which are the paper's. `default` is what learns best with a small model or
+none: values by planning through memory, every valid action a candidate, the most probable one taken.
+"""
 
 
 def profile(name: str, **changes: Any) -> Settings:

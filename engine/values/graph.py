@@ -146,13 +146,16 @@ class GraphEstimator:
         key = (now.place, action)
         outcome = self._experience.outcome(key, now.have | now.see)
         risk = outcome.death if outcome else self._experience.hazard(now.place)
+        # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
+        # that advantages are normalised by, until all living choices looked alike.
+        loss = -(abs(plan.value) + 1.0) * risk
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
-            return 0.0, own, 0.0, -self._limits.death_cost * risk
+            return 0.0, own, 0.0, loss
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
-        return plan.known, plan.value - plan.known, -delay, -self._limits.death_cost * risk
+        return plan.known, plan.value - plan.known, -delay, loss
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
