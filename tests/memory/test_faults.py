@@ -376,3 +376,21 @@ def test_a_folder_that_vanishes_is_an_error_not_a_crash(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "a")
     with pytest.raises(StorageError):
         scope.append(make_episode(random.Random(1), "y"))
+
+
+def test_an_append_returns_only_when_the_disk_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[int, int]] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        real(fd)
+        synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    scope = Scope(tmp_path, NAME)
+    for number in range(3):
+        scope.append(make_episode(random.Random(number), f"u{number}"))
+        assert synced[-1] == (scope.path.stat().st_ino, scope.path.stat().st_size)
+    scope.journal.rewrite({})
+    assert (scope.path.stat().st_ino, scope.path.stat().st_size) in synced
+    assert synced[-1][0] == tmp_path.stat().st_ino  # the new name, too

@@ -90,7 +90,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
     }  # fmt: skip
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(SETS, st.lists(FEW, max_size=5)), min_size=1, max_size=25), min_size=1, max_size=4
