@@ -125,7 +125,8 @@ class Candidate:
     Attributes:
         action: Exactly as the environment takes it.
         z: Logit z(s, a); 0.0 is neutral, the value of memory-only actions (Algorithm 1, step 3).
-        source: "llm", "memory", "both" or "human".
+        source: "llm", "memory", "both", "valid" (neither: an estimator wants it considered) or "random" (drawn
+            because neither had anything to offer).
         confidence: Verbalized confidence, 0 to 100; None where the model did not give one.
         logprob: Log-likelihood the logit was made of, nats per token; None where there is none.
         reason: The model's reason, "" if none.

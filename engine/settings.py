@@ -101,11 +101,11 @@ class Settings:
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "candidates": 200},
+    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0},
     "paper": {},
 }
 """Differences from the defaults above, which are the paper's. `default` is what learns best with a small model or
-none: values by planning through memory, every valid action a candidate, the most probable one taken.
+none: values by planning through memory, the most probable action taken.
 """
 
 

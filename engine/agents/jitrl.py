@@ -46,7 +46,7 @@ class JitrlAgent:
         proposing, optimism, sampling = rng.spawn(3)
         neighbours = self._estimator.neighbours(turn.state) if self._estimator else ()
         proposal = self._propose(turn, proposing, neighbours)
-        candidates = self._augment(proposal.candidates, neighbours, turn.valid_actions)
+        candidates = self._augment(turn, proposal.candidates, neighbours)
         valuation = self._value(turn, neighbours, candidates, optimism)
         return self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
 
@@ -91,15 +91,20 @@ class JitrlAgent:
             f"{reason} and memory is empty here: drew from the valid actions",
         )
 
-    @staticmethod
     def _augment(
-        proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...], valid: tuple[str, ...]
+        self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
     ) -> tuple[Candidate, ...]:
+        """Return C: what the model proposed, what neighbours did, what the estimator wants to consider."""
         remembered = {n.action for n in neighbours}
+        more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
         by_action = {c.action: c for c in proposed}
-        union = jitrl.candidate_set(list(by_action), [n.action for n in neighbours], valid)
+        union = jitrl.candidate_set(
+            list(by_action), [*(n.action for n in neighbours), *more], turn.valid_actions
+        )
         return tuple(
-            _both(by_action[a], a in remembered) if a in by_action else Candidate(a, 0.0, "memory")
+            _both(by_action[a], a in remembered)
+            if a in by_action
+            else Candidate(a, 0.0, "memory" if a in remembered else "valid")
             for a in union
         )
 
@@ -132,8 +137,8 @@ class JitrlAgent:
         )
         update = jitrl.policy_update(z, values, beta=settings.beta, epsilon=settings.epsilon)
         chosen = self._select(update.z_prime, update.posterior, draw)
-        # What the same draw picks when only the model speaks: memory-only actions are no candidates then.
-        own = [i for i, c in enumerate(candidates) if c.source != "memory"]
+        # What the same draw picks when only the model speaks: what it did not propose is no candidate then.
+        own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
         without = (
             candidates[own[jitrl.sample(jitrl.softmax([z[i] for i in own]), draw)]].action if own else ""
         )

@@ -35,6 +35,10 @@ class Estimator(Protocol):
         """Return N(s), most similar first."""
         ...
 
+    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Return actions to consider beside the model's candidates and the neighbours' actions."""
+        ...
+
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V(s) and Q(s, a) for the candidates."""
         ...

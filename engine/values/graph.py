@@ -86,6 +86,10 @@ class GraphEstimator:
         """Return the most similar remembered steps, as the paper does: they join the candidates."""
         return self._nearest.neighbours(state)
 
+    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Return every valid action: the first step of the best plan must not depend on the model's taste."""
+        return valid_actions
+
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
         now = situation(query.state)

@@ -34,6 +34,10 @@ class KnnEstimator:
         s = self._settings
         return self._memory.neighbours(state, k=s.k, r=s.r, gamma=s.gamma, history_weight=s.history_weight)
 
+    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Nothing: the paper's set is the model's candidates and the neighbours' actions."""
+        return ()
+
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V and Q as in steps 2 and 4."""
         values = jitrl.estimate_values(

@@ -15,8 +15,8 @@ from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from tests.values.gridworld import World, live
 
-SETTINGS = profile("paper", estimator="graph", selection="greedy", candidates=100, beta=10.0)
-SETTLED = profile("paper", estimator="graph", selection="greedy", candidates=100, beta=10.0, curiosity=0.0)
+SETTINGS = profile("paper", estimator="graph", selection="greedy", beta=10.0)
+SETTLED = profile("paper", estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
 
 
 class Remembered:
