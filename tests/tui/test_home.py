@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine import sessions
 from engine.errors import StorageError
-from engine.settings import SessionConfig
+from engine.settings import SessionConfig, profile
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.home import GameRow, HomeScreen, Offer
@@ -52,7 +52,7 @@ def test_one_key_is_enough_to_watch():
             assert "local/smollm2" in screen_text(app)
             await pilot.press("enter")
             await until(pilot, lambda: app.watching)
-            assert opened.configs == [SessionConfig(game="pantry")]
+            assert opened.configs == [SessionConfig(game="pantry", settings=profile("default"))]
             await until(pilot, lambda: watch(pilot).view.ended)
 
     for size in ((80, 24), (140, 45)):
