@@ -14,7 +14,7 @@ from engine.errors import MissingError
 from engine.games.stories import cooking, house
 from engine.games.stories.recipe import SERIAL, TEXTWORLD, Recipe, md5
 from engine.games.stories.slim import slim
-from engine.games.stories.texts import describe
+from engine.games.stories.texts import describe, manners
 
 _BANNER = re.compile(
     r'say "\[fixed letter spacing\]";\n.*?say "\[variable letter spacing\]\[line break\]";\n', re.S
@@ -29,20 +29,22 @@ def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
     options = textworld.GameOptions()
     options.seeds = recipe.seed
     if recipe.kind == "cooking":
-        game, commands = cooking.build(recipe.size, options)
-        describe(game, cooking.BLURBS, cooking.objective())
+        game, commands = cooking.build(recipe.seed, recipe.size, options)
+        told = cooking.objective(cooking.plan_cooking(recipe.seed, recipe.size))
+        describe(game, cooking.blurbs(), told)
     else:
         game, commands = house.build(recipe.seed, recipe.size, options)
         describe(game, house.blurbs(), house.objective())
+    goal = next((key for key, infos in game.infos.items() if infos.name == house.GOAL), "")
     story = folder / f"tw-{recipe.name}.z8"
     source = _BANNER.sub(f'say "{recipe.title}[line break][line break]";\n', generate_inform7_source(game))
     with tempfile.TemporaryDirectory() as scratch:
         compiled = Path(scratch) / "tw-story.z8"
-        compile_inform7_game(source, str(compiled))
+        compile_inform7_game(source + manners(goal, cooking=recipe.kind == "cooking"), str(compiled))
         data = bytearray(compiled.read_bytes())
     data[0x12:0x18] = SERIAL
     story.write_bytes(data)
-    metadata = slim(json.loads(json.dumps(game.serialize())))
+    metadata = slim(json.loads(json.dumps(game.serialize())), goal)
     metadata_file = folder / f"{story.stem}.json"
     metadata_file.write_text(json.dumps(metadata, separators=(",", ":"), sort_keys=True) + "\n")
     (folder / f"{story.stem}.walkthrough.json").write_text(json.dumps(commands, indent=1) + "\n")

@@ -18,10 +18,15 @@ _TYPE = re.compile(r"^type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.M)
 _DERIVED = re.compile(r"^\s*([\w/]+)\(([^)]*)\)\s*=\s*([^;]+);", re.M)
 _SECRET = re.compile(r"ingredient_\d+$")
 _IDLE = ("look", "inventory", "examine")
+_REFUSED = ("drop", "close", "lock", "insert")
 
 
-def slim(game: dict[str, Any]) -> dict[str, Any]:
+def slim(game: dict[str, Any], goal: str) -> dict[str, Any]:
     """Return the metadata kept for play.
+
+    Args:
+        game: TextWorld's own description of the game.
+        goal: Id of what things may be put on, "" for nothing (see `engine.games.stories.texts.manners`).
 
     Keys: `format`; `objective`; `max_score`; `types` (type to its parent, "" for none); `entities`
     (id, type, name as shown); `facts` (predicate, then ids); `rules` (name, command template,
@@ -34,9 +39,15 @@ def slim(game: dict[str, Any]) -> dict[str, Any]:
     rules: list[list[Any]] = []
     for name, before, after in _RULE.findall(logic):
         template = commands.get(name, "")
-        if not template or template.split()[0] in _IDLE:
+        if not template or template.split()[0] in _IDLE or template.split()[0] in _REFUSED:
+            continue
+        if (name == "put" and not goal) or name.endswith("/burned"):
             continue
         conditions = _without_secrets(_conditions(before, derived, types))
+        if name == "eat" and "meal" in types:
+            conditions = [[part.replace("f:f", "f:meal") for part in condition] for condition in conditions]
+        if name == "put":
+            conditions.append(["$", "goal", "s:s"])
         effects = [[predicate, *arguments] for _, predicate, *arguments in _conditions(after, derived, types)]
         if not any(rule[1] == template and rule[2] == conditions for rule in rules):
             rules.append([name, template, conditions, effects])
@@ -51,6 +62,8 @@ def slim(game: dict[str, Any]) -> dict[str, Any]:
         for fact in game["world"]
         if not _SECRET.match(fact["name"]) and not hidden & {part["name"] for part in fact["arguments"]}
     )
+    if goal:
+        facts.append(["goal", goal])
     return {
         "format": FORMAT,
         "objective": game["objective"],

@@ -12,6 +12,29 @@ from typing import Any
 _OPENABLE = "[if {id} is open]an open[else if {id} is locked]a locked[otherwise]a closed[end if]"
 
 
+_KEEPING = """
+Instead of dropping something: say "You had better keep [the noun].".
+Instead of closing something: say "You leave [the noun] open.".
+Instead of locking something with something: say "You leave [the noun] unlocked.".
+Instead of inserting something into something: say "You had better keep [the noun].".
+"""
+_PUTTING = 'Instead of putting something on something{unless}: say "You had better keep [the noun].".\n'
+_COOKING = """
+Instead of eating a food which is not a meal-like: say "Not now: that belongs into the meal.".
+Instead of cooking a cooked food with something: say "[The noun] is done already.".
+"""
+
+
+def manners(goal: str = "", *, cooking: bool = False) -> str:
+    """Return, in Inform, what the player will not do.
+
+    Commands that only undo something make a story longer, not better, and a learner's states more
+    numerous; so nothing is dropped, closed or nibbled. `goal` is the id of what things may be put on.
+    """
+    putting = _PUTTING.format(unless=f" when the second noun is not the {goal}" if goal else "")
+    return _KEEPING + putting + (_COOKING if cooking else "")
+
+
 def describe(game: Any, blurbs: Mapping[str, str], objective: str) -> None:
     """Replace the descriptions in a TextWorld game by ours.
 
