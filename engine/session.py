@@ -116,6 +116,8 @@ class Session:
         self._interactive = interactive
         self._clock = clock
         self._recorder: recording.Recorder | None = None
+        self._begun = False
+        """Whether the recording has its beginning; nothing is recorded before it."""
 
     def fast_forward(self, episodes: int) -> None:
         """Hurry to the end of this episode (0), or of `episodes` more after this one."""
@@ -170,7 +172,10 @@ class Session:
         memory: Memory | None = None
         try:
             own = config.memory == "own"
-            memory = Memory((self._saved.folder if own else saves) / "memory")
+            memory = Memory(
+                (self._saved.folder if own else saves) / "memory",
+                notice=lambda text: self._tell(Notice("warning", text)),
+            )
             scope = memory.scope(environment.info.scope)
             self.control.check()
             self._emit(Thinking(f"loading {config.model}"))
@@ -215,6 +220,7 @@ class Session:
             self._tell(started)
             return None
         self._emit(started)
+        self._begun = True
         unfinished: list[Event] = []
         for _, event in past:
             if isinstance(event, EpisodeEnded):
@@ -413,7 +419,8 @@ class Session:
 
     def _tell(self, event: Event) -> None:
         """Record an event, then show it. A recording that fails is said once; play goes on."""
-        if self._recorder is not None:
+        self._begun = self._begun or isinstance(event, SessionStarted)
+        if self._recorder is not None and self._begun:
             try:
                 self._recorder.write(event, self._clock())
             except StorageError as error:

@@ -95,7 +95,9 @@ def test_the_next_session_retrieves_what_the_last_one_stored(tmp_path):
     assert not only(first, Decided)[0].decision.neighbours
     assert only(second, SessionStarted)[0].memory_entries == 12
     decision = only(second, Decided)[0].decision
-    lived = [e.decision.action for e in only(first, Decided) if e.decision.state.tokens == decision.state.tokens]
+    lived = [
+        e.decision.action for e in only(first, Decided) if e.decision.state.tokens == decision.state.tokens
+    ]
     assert sorted(n.action for n in decision.neighbours if n.similarity == 1.0) == sorted(lived)
 
 
@@ -173,7 +175,8 @@ def test_static_remembers_nothing_and_is_what_jitrl_is_before_it_knows_anything(
     ("changes", "sentence"), [({"game": "nogame"}, "no game"), ({"agent": "genius"}, "no agent")]
 )
 def test_what_cannot_be_opened_ends_the_session_with_a_sentence(tmp_path, changes, sentence):
-    session, _, events = play(tmp_path, config(**changes))
+    session, saved, events = play(tmp_path, config(**changes))
+    assert saved.recording.read_bytes() == b""  # nothing that would have to be taken up
     assert isinstance(session.error, UsageError)
     assert sentence in str(session.error)
     assert [n.level for n in only(events, Notice)] == ["error"]

@@ -62,11 +62,11 @@ def main(descriptor: int) -> None:
 
 def serve(channel: socket.socket) -> None:
     """Load what the first request names, then obey."""
-    from engine.codec import to_plain
-    from engine.games.interpreter import Interpreter
-
     request, _ = receive(channel)
     try:
+        from engine.codec import to_plain
+        from engine.games.interpreter import Interpreter
+
         interpreter = Interpreter(request["story"], request["metadata"], request["digest"], request["cache"])
     except Exception as error:  # told to the parent, which knows what to say
         send(channel, {"error": f"{type(error).__name__}: {error}"})

@@ -176,6 +176,8 @@ class GraphEstimator:
         for number, step in enumerate(episode.steps):
             last = number == len(episode.steps) - 1
             then = episode.final if last else episode.steps[number + 1].state
+            if not step.state.tokens or not then.tokens:
+                continue  # forgotten, or followed by a step that is: where it led is not known
             now, after = situation(step.state), situation(then)
             if now.place not in visited:
                 self._experience.arrive(now)
