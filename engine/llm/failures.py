@@ -64,6 +64,8 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
     low = text.lower()
     status = getattr(error, "status_code", None)
     where = base or model.partition("/")[0]
+    if name == "TooLong":
+        return Failure(CONTEXT, str(error))
     if isinstance(error, ModelError):
         return Failure("model", str(error), fatal=error.fatal)
     if isinstance(error, MissingError):

@@ -13,6 +13,7 @@ import functools
 import logging
 import os
 import threading
+import warnings
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -61,6 +62,10 @@ class Gateway:
             Exception: Whatever litellm raises.
         """
         self.prepare()
+        model = str(arguments["model"])
+        if model.startswith(f"{LOCAL}/"):
+            # Two models of one name may be open; litellm passes unknown arguments on to the provider.
+            arguments["engine"] = id(self._engines.get(model.removeprefix(f"{LOCAL}/")))
         return self._wait(asyncio.wait_for(_shared().library.acompletion(**arguments), deadline))
 
     def score(
@@ -164,6 +169,8 @@ def import_litellm() -> Any:
     """
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_LOG", "CRITICAL")
+    # Its type declarations make pydantic complain by the dozen.
+    warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
     try:
         import litellm
     except ImportError as error:

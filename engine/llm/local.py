@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import MissingError, ModelError
-from engine.llm.runtime import INSTALL, Runtime, Unsupported
+from engine.errors import MissingError
+from engine.llm.runtime import INSTALL, TOO_LONG, Runtime, TooLong, Unsupported
 
 CONTEXT = 4096
 
@@ -127,7 +127,7 @@ class LocalEngine:
             start = len(tokens)
             limit = min(max_tokens, self.context - start)
             if limit < 1:
-                raise ModelError(f"the prompt has {start} tokens, but the model takes only {self.context}")
+                raise TooLong(TOO_LONG.format(start, self._runtime.name, self.context))
             while len(tokens) - start < limit:
                 logits = self._runtime.feed(tokens, self._stop)
                 token = _draw(logits, temperature, rng)

@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.errors import ModelError
 from engine.llm.local import LocalEngine
+from engine.llm.runtime import TooLong
 
 
 def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
@@ -24,7 +25,7 @@ def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
 
         def __init__(self) -> None:
             super().__init__()
-            self.engines: weakref.WeakValueDictionary[str, LocalEngine] = weakref.WeakValueDictionary()
+            self.engines: weakref.WeakValueDictionary[str | int, LocalEngine] = weakref.WeakValueDictionary()
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
             return await asyncio.to_thread(self._answer, **kwargs)
@@ -35,10 +36,16 @@ def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
         def _answer(
             self, model: str, messages: Any, model_response: Any, optional_params: Any, **_: Any
         ) -> Any:
-            engine = self.engines.get(model.removeprefix("local/"))
+            name = model.removeprefix("local/")
+            engine = self.engines.get(optional_params.get("engine", name))
             if engine is None:
-                raise ModelError(f"local/{model} is not open", fatal=True)
-            return _answer(litellm, engine, messages, model_response, optional_params)
+                raise litellm.NotFoundError(f"local/{name} is not open", name, "local")
+            try:
+                return _answer(litellm, engine, messages, model_response, optional_params)
+            except TooLong as error:
+                raise litellm.ContextWindowExceededError(str(error), name, "local") from None
+            except ModelError as error:
+                raise litellm.BadRequestError(str(error), name, "local") from None
 
     for entry in litellm.custom_provider_map:
         if entry["provider"] == "local":
@@ -52,7 +59,7 @@ def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
         ]
         litellm.utils.custom_llm_setup()
     for name, engine in engines.items():
-        handler.engines[name] = engine
+        handler.engines[name] = handler.engines[id(engine)] = engine
 
 
 def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, options: dict[str, Any]) -> Any:

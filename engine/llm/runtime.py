@@ -33,6 +33,10 @@ INSTALL = "pip install xllamacpp==2026.10.11549"
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
 
+class TooLong(ModelError):
+    """The prompt does not fit into the model's context."""
+
+
 class _Params(c.Structure):
     """Parameters by value, larger than any version's: what is behind the real end is never read."""
 
@@ -327,7 +331,7 @@ class Runtime:
 
     def _check_length(self, length: int, stop: threading.Event | None) -> None:
         if length > self.context:
-            raise ModelError(TOO_LONG.format(length, self.name, self.context))
+            raise TooLong(TOO_LONG.format(length, self.name, self.context))
         if self._context is None:
             raise ModelError("the model is closed", fatal=True)
         _check(stop)

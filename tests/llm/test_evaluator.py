@@ -1,0 +1,148 @@
+"""Step rewards: the score, a model behind a real server, and both."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from engine.evaluator import BATCH, make_evaluator
+from engine.llm.opening import open_remote
+from engine.records import State, Step
+from engine.settings import Settings
+from tests.llm import server as fake
+from tests.llm.server import Server
+
+FINAL = State("[State: end]", ("end",))
+
+
+def steps(*rows) -> list[Step]:
+    """Rows of (action, env_reward, changed)."""
+    score, result = 0.0, []
+    for i, (action, reward, changed) in enumerate(rows):
+        score += reward
+        result.append(
+            Step(State(f"[State: place {i}]", (str(i),)), action, 0.0, reward, score, changed=changed)
+        )
+    return result
+
+
+EPISODE = steps(("go north", 0, True), ("wait", 0, False), ("take gold", 5, True), ("jump", 0, True))
+
+
+def judge(episode, settings: Settings, model, *, died=False):
+    return make_evaluator(settings, model).rewards(episode, FINAL, won=False, died=died, done=died)
+
+
+def test_score_evaluator():
+    settings = Settings()
+    judged = judge(EPISODE, settings, None, died=True)
+    assert judged.rewards == (0, settings.idle_penalty, 5, settings.death_penalty)
+    assert judge(EPISODE, settings, None).rewards == (0, settings.idle_penalty, 5, 0)
+    assert judge([], settings, None, died=True).rewards == ()
+
+
+def wanted(body) -> list[int]:
+    return [int(t) for t in re.findall(r"\d+", body["messages"][-1]["content"].rpartition("once:")[2])]
+
+
+def action_of(body, step: int) -> str:
+    text = body["messages"][-1]["content"]
+    return re.search(
+        rf"^Step {step}: .*\n  Action: (.*?)(?: \(nothing changed\))?$", text, re.MULTILINE
+    ).group(1)
+
+
+def judge_well(score):
+    """Behaviour: every step asked for is given score(step)."""
+
+    def behave(handler, body):
+        rows = [{"step": t, "action": action_of(body, t), "detailed_reasoning": "so", "score": score(t)}
+                for t in wanted(body)]  # fmt: skip
+        fake.reply(json.dumps({"step_analysis": rows, "overall_assessment": "x"}))(handler, body)
+
+    return behave
+
+
+@pytest.fixture
+def model(server: Server):
+    opened = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": server.base})
+    yield opened
+    opened.close()
+
+
+def test_llm_evaluator_takes_the_models_scores(server: Server, model):
+    server.default = judge_well(lambda t: t + 0.5)
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == (0.5, 1.5, 2.5, 3.5)
+    assert judged.note == ""
+    assert len(judged.calls) == 1
+    assert judged.calls[0].purpose == "rewards"
+    assert "You are scoring game actions" in server.requests[0]["messages"][0]["content"]
+
+
+def test_hybrid_lets_the_game_have_the_last_word(server: Server, model):
+    server.default = judge_well(lambda t: 3.0)
+    settings = Settings(rewards="hybrid")
+    judged = judge(EPISODE, settings, model, died=True)
+    assert judged.rewards == (3.0, settings.idle_penalty, 5, settings.death_penalty)
+
+
+def test_long_episodes_are_judged_in_batches_each_step_once(server: Server, model):
+    server.default = judge_well(lambda t: t / 10)
+    episode = steps(*[(f"push {i}", 0, True) for i in range(3 * BATCH + 2)])
+    judged = judge(episode, Settings(rewards="llm"), model)
+    assert judged.rewards == tuple(t / 10 for t in range(len(episode)))
+    assert len(server.requests) == 4
+
+
+def test_missing_scores_are_asked_for_once_more(server: Server, model):
+    def half(handler, body):
+        todo = wanted(body)
+        rows = [{"step": t, "action": action_of(body, t), "score": 1} for t in todo[: (len(todo) + 1) // 2]]
+        fake.reply(json.dumps({"step_analysis": rows}))(handler, body)
+
+    server.script = [half]
+    server.default = judge_well(lambda t: 2.0)
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == (1, 1, 2, 2)
+    assert wanted(server.requests[1]) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 0, "action": "go south", "score": 1},
+        {"step": 9, "action": "go north", "score": 1},
+        {"step": 0, "action": "go north", "score": 1000},
+        {"step": 0, "action": "go north", "score": "lots"},
+        {"step": 0, "action": "go north"},
+    ],
+)
+def test_scores_that_do_not_fit_never_count(server: Server, model, row):
+    server.default = fake.reply(json.dumps({"step_analysis": [row]}))
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == judge(EPISODE, Settings(), None).rewards
+    assert "every step by the game's score" in judged.note
+    assert len(judged.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "text"),
+    [(fake.status(401), "check OPENAI_API_KEY"), (fake.reply("no"), "no usable score"),
+     (fake.reply(None, message={"refusal": "no"}), "refused")],
+)  # fmt: skip
+def test_a_model_that_fails_costs_no_episode(server: Server, model, behaviour, text):
+    server.default = behaviour
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == judge(EPISODE, Settings(), None).rewards
+    assert text in judged.note
+
+
+def test_a_model_that_cannot_write_is_no_judge():
+    from engine.llm.priors import UniformModel
+
+    judged = judge(EPISODE, Settings(rewards="llm"), UniformModel())
+    assert judged.rewards == judge(EPISODE, Settings(), None).rewards
+    assert "no language model" in judged.note

@@ -1,0 +1,188 @@
+"""The embedded model as a prior, through litellm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import logits
+from engine.errors import MissingError, ModelError, UsageError
+from engine.llm import open_model
+from engine.llm.failures import CONTEXT, explain
+from engine.llm.gateway import Gateway
+from engine.records import ActionRequest
+from engine.settings import Settings
+
+pytestmark = pytest.mark.model
+
+ACTIONS = ("take lamp", "go north", "wait", "open mailbox")
+REQUEST = ActionRequest("", "", "", "A room with a lamp and a mailbox.", ACTIONS, 2)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory):
+    opened = open_model("local/smollm2", settings=Settings(), cache=tmp_path_factory.mktemp("cache"))
+    yield opened
+    opened.close()
+
+
+def test_candidates_are_valid_distinct_and_repeatable(model):
+    first = model.propose(REQUEST, rng())
+    assert first.candidates == model.propose(REQUEST, rng()).candidates
+    actions = [c.action for c in first.candidates]
+    assert len(set(actions)) == 2
+    assert set(actions) <= set(ACTIONS)
+    assert [c.z for c in first.candidates] == sorted((c.z for c in first.candidates), reverse=True)
+    (call,) = first.calls
+    assert "A room with a lamp" in call.prompt
+    assert all(action in call.reply for action in ACTIONS)
+    assert call.prompt_tokens > 10
+    assert call.cost_usd == 0
+
+
+def test_other_seeds_draw_other_candidates_in_proportion(model):
+    z = {c.action: c.z for c in model.propose(
+        ActionRequest("", "", "", REQUEST.current_state, ACTIONS, 4), rng()).candidates}  # fmt: skip
+    assert sum(z.values()) == pytest.approx(0, abs=1e-9)
+    drawn = {tuple(sorted(c.action for c in model.propose(REQUEST, rng(s)).candidates)) for s in range(40)}
+    expected = {
+        tuple(sorted(list(z)[i] for i in logits.gumbel_top_k(list(z.values()), 2, rng(s))))
+        for s in range(400)
+    }
+    assert drawn <= expected
+
+
+def test_through_litellm_the_numbers_are_the_same(engine):
+    messages = [{"role": "user", "content": "A dark cave. You carry a lamp."}]
+    gateway = Gateway({"shared": engine})
+    direct = gateway.score(60, "local/shared", messages, "You:", ACTIONS)
+    gateway.prepare()
+    assert gateway.library.__name__ == "litellm"
+    response = gateway.completion(
+        60, model="local/shared", messages=messages, answer="You:", candidates=list(ACTIONS)
+    )
+    top = response.choices[0].logprobs.content[0].top_logprobs
+    assert tuple(t.logprob for t in top) == direct.mean
+    assert [t.token for t in top] == list(ACTIONS)
+    assert response.choices[0].message.content == ACTIONS[int(np.argmax(direct.mean))]
+    assert gateway.score(60, "local/shared", messages, "You:", ACTIONS) == direct
+    with pytest.raises(Exception, match="takes only 4096") as caught:
+        gateway.score(60, "local/shared", [{"role": "user", "content": "very " * 6000}], "", ACTIONS)
+    assert explain(caught.value, "local/shared").kind == CONTEXT
+    text = gateway.completion(60, model="local/shared", messages=messages, max_tokens=5)
+    assert text.choices[0].message.content == engine.write(messages, max_tokens=5).text
+    assert text.usage.completion_tokens == 5
+    gateway.close()
+
+
+def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("engine.llm.language.REPLY_TOKENS", 4 * 8)
+    reply = model.complete("history", [{"role": "user", "content": "Say hello."}])
+    assert reply.text.strip()
+    assert 0 < reply.call.completion_tokens <= 8
+
+
+def test_a_state_seen_again_costs_nothing_also_in_another_process(tmp_path: Path):
+    usages = []
+    for _ in range(2):
+        opened = open_model("local/smollm2", settings=Settings(), cache=tmp_path)
+        proposal = opened.propose(REQUEST, rng())
+        usages.append((opened.usage.tokens, opened.usage.cached, proposal.candidates))
+        opened.close()
+    assert usages[0][0] > 0
+    assert usages[1][:2] == (0, 1)
+    assert usages[0][2] == usages[1][2]
+
+
+def test_cancel_ends_a_running_proposal(model):
+    request = ActionRequest("", "", "", "very " * 2500, ACTIONS, 2)
+    caught: list[BaseException] = []
+    runtime = model._engine._runtime
+    runtime.forget()
+
+    def run() -> None:
+        try:
+            model.propose(request, rng())
+        except ModelError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not runtime._cached:
+        assert thread.is_alive()
+    model.cancel()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert [(str(e), e.fatal) for e in caught] == [("cancelled", True)]
+    model.resume()
+    assert model.propose(REQUEST, rng()).candidates
+
+
+def test_two_models_of_one_name_do_not_disturb_each_other(model):
+    other = open_model("local/smollm2", settings=Settings(), cache=None)
+    other._gateway.prepare()
+    expected = other.propose(REQUEST, rng()).candidates
+    other.close()
+    model._gateway.prepare()
+    fresh = ActionRequest("", "", "", REQUEST.current_state + " ", ACTIONS, 2)
+    assert len(model.propose(fresh, rng()).candidates) == 2
+    assert model.propose(REQUEST, rng()).candidates == expected
+
+
+def test_names_that_cannot_be_opened(tmp_path: Path):
+    with pytest.raises(UsageError, match="choose one of: local/smollm2"):
+        open_model("local/nothing", settings=Settings(), cache=None)
+    with pytest.raises(MissingError, match="is not there"):
+        open_model(f"local:{tmp_path}/x.gguf", settings=Settings(), cache=None)
+    with pytest.raises(UsageError, match="there is no prior"):
+        open_model("prior/nothing", settings=Settings(), cache=None)
+
+
+def test_a_path_opens_any_file(weights_file: Path):
+    opened = open_model(f"local:{weights_file}", settings=Settings(), cache=None)
+    assert opened.propose(REQUEST, rng()).candidates
+    opened.close()
+    opened.close()
+    with pytest.raises(ModelError):
+        opened.propose(REQUEST, rng())
+
+
+def test_uniform_prior_needs_nothing():
+    opened = open_model("prior/uniform", settings=Settings(), cache=None)
+    proposal = opened.propose(REQUEST, rng())
+    assert [c.z for c in proposal.candidates] == [0.0, 0.0]
+    assert opened.usage.calls == 0
+    with pytest.raises(ModelError, match="no language model"):
+        opened.complete("rewards", [])
+    opened.close()
+
+
+SILENT = """
+import sys, numpy as np
+from engine.llm import open_model
+from engine.records import ActionRequest
+from engine.settings import Settings
+assert not {"litellm", "xllamacpp", "numpy.ma"} & set(sys.modules)
+model = open_model("local/smollm2", settings=Settings(), cache=None)
+model.propose(ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2), np.random.default_rng(1))
+assert "llm" not in sys.modules
+model._gateway.prepare()
+model.propose(ActionRequest("", "", "", "A hall.", ("a", "b", "c"), 2), np.random.default_rng(1))
+model.close()
+"""
+
+
+def test_nothing_is_printed():
+    done = subprocess.run(
+        [sys.executable, "-c", SILENT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
