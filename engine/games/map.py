@@ -1,0 +1,304 @@
+"""A map learnt from play: places, the ways between them, and the score at which each was first reached.
+
+Places are told apart by name alone, so rooms of one name (a maze) fall together. The map is plain data:
+build it from steps, merge maps of several episodes, store it with `to_plain`, draw it with `draw`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import BadFile
+from engine.records import Episode
+
+DIRECTIONS: dict[str, tuple[int, int]] = {
+    "north": (0, -1),
+    "south": (0, 1),
+    "east": (1, 0),
+    "west": (-1, 0),
+    "northeast": (1, -1),
+    "northwest": (-1, -1),
+    "southeast": (1, 1),
+    "southwest": (-1, 1),
+}
+"""Column and row steps of the directions that a drawing can show."""
+_SHORT = {"n": "north", "s": "south", "e": "east", "w": "west",
+          "ne": "northeast", "nw": "northwest", "se": "southeast", "sw": "southwest"}  # fmt: skip
+_LINES = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (-1, 1): "/"}
+
+
+@dataclass(slots=True)
+class Place:
+    """What is known of a place.
+
+    Attributes:
+        first_score: The score with which it was first reached.
+        visits: How often it was come to.
+        gained: Most points that one action gained there.
+    """
+
+    name: str
+    first_score: float
+    visits: int = 0
+    gained: float = 0.0
+
+
+class GameMap:
+    """Places and the ways between them, grown step by step."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, Place] = {}
+        self.ways: dict[str, dict[str, str]] = {}
+        """Place to action to the place it last led to."""
+
+    # ------------------------------------------------------------------------------------------ growing
+
+    def arrive(self, place: str, score: float) -> None:
+        """Note that an episode begins at `place`, or that it was come to."""
+        if place:
+            self.places.setdefault(place, Place(place, score)).visits += 1
+
+    def step(self, place: str, action: str, then: str, before: float, score: float) -> None:
+        """Note that `action` at `place` led to the place `then`; names may be "" where unknown.
+
+        Args:
+            before: The score before the action.
+            score: The score after it.
+        """
+        here = self.places.get(place)
+        if here is not None and score > before:
+            here.gained = max(here.gained, score - before)
+        if then and then != place:
+            self.arrive(then, score)
+            if place:
+                self.ways.setdefault(place, {})[action] = then
+
+    def add(self, episode: Episode) -> None:
+        """Note all steps of an episode."""
+        if not episode.steps:
+            return
+        self.arrive(episode.steps[0].state.place, 0.0)
+        following = [step.state.place for step in episode.steps[1:]] + [episode.final.place]
+        for step, then in zip(episode.steps, following, strict=True):
+            self.step(step.state.place, step.action, then, step.score - step.env_reward, step.score)
+
+    def merge(self, other: GameMap) -> None:
+        """Take over what another map knows; the lower first score stays."""
+        for name, place in other.places.items():
+            mine = self.places.setdefault(name, Place(name, place.first_score))
+            mine.first_score = min(mine.first_score, place.first_score)
+            mine.visits += place.visits
+            mine.gained = max(mine.gained, place.gained)
+        for name, ways in other.ways.items():
+            self.ways.setdefault(name, {}).update(ways)
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    def route(self, start: str, end: str) -> list[str] | None:
+        """Return the fewest actions that led from `start` to `end`, None if no way is known."""
+        came: dict[str, tuple[str, str] | None] = {start: None}
+        queue = deque([start])
+        while queue and end not in came:
+            place = queue.popleft()
+            for action, then in self.ways.get(place, {}).items():
+                if then not in came:
+                    came[then] = (place, action)
+                    queue.append(then)
+        if end not in came:
+            return None
+        actions = []
+        last = came[end]
+        while last is not None:
+            actions.append(last[1])
+            last = came[last[0]]
+        return actions[::-1]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the map as JSON values."""
+        return {
+            "places": [
+                {
+                    "name": place.name,
+                    "first_score": place.first_score,
+                    "visits": place.visits,
+                    "gained": place.gained,
+                }
+                for place in self.places.values()
+            ],
+            "ways": [
+                {"from": place, "action": action, "to": then}
+                for place, ways in self.ways.items()
+                for action, then in ways.items()
+            ],
+        }
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> GameMap:
+        """Build a map from what `to_plain` returned.
+
+        Raises:
+            BadFile: It is damaged.
+        """
+        found = cls()
+        try:
+            for item in data["places"]:
+                place = Place(
+                    str(item["name"]), float(item["first_score"]), int(item["visits"]), float(item["gained"])
+                )
+                found.places[place.name] = place
+            for item in data["ways"]:
+                found.ways.setdefault(str(item["from"]), {})[str(item["action"])] = str(item["to"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadFile(f"this map is damaged ({error!r}); play on and a new one is made") from None
+        return found
+
+    # ------------------------------------------------------------------------------------------- drawing
+
+    def draw(self, here: str = "", width: int = 80) -> str:
+        """Return a drawing of at most `width` columns, north above; `here` stands in brackets.
+
+        Ways that no line shows (up, in, or between places drawn far apart) are listed below it.
+        """
+        if not self.places:
+            return "No place is known yet."
+        spots = self._spots(here if here in self.places else next(iter(self.places)))
+        shown, grid = _window(spots, spots.get(here, (0, 0)), width)
+        lines = _paint(shown, grid, self._lines(shown), here, width)
+        drawn = {frozenset((a, b)) for a, b, _ in self._lines(shown)}
+        rest = [
+            f"{place}: {action} to {then}"
+            for place, ways in self.ways.items()
+            for action, then in ways.items()
+            if frozenset((place, then)) not in drawn
+        ]
+        return "\n".join([*lines, *(["", *(text[:width] for text in rest)] if rest else [])])
+
+    def _spots(self, start: str) -> dict[str, tuple[int, int]]:
+        """Give each place a column and a row, following directions outwards from `start`."""
+        spots: dict[str, tuple[int, int]] = {}
+        taken: set[tuple[int, int]] = set()
+        for root in [start, *self.places]:
+            if root in spots:
+                continue
+            bottom = max((row for _, row in taken), default=-1) + 1
+            spots[root] = (0, bottom)
+            taken.add(spots[root])
+            queue = deque([root])
+            while queue:
+                place = queue.popleft()
+                for other, (right, down) in self._beside(place):
+                    if other in spots:
+                        continue
+                    column, row = spots[place][0] + right, spots[place][1] + down
+                    while (column, row) in taken:
+                        column, row = column + right, row + down
+                    spots[other] = (column, row)
+                    taken.add((column, row))
+                    queue.append(other)
+        return spots
+
+    def _beside(self, place: str) -> list[tuple[str, tuple[int, int]]]:
+        """Return the places that lie in a direction of `place`, by ways in either sense."""
+        out = [(then, direction(action)) for action, then in self.ways.get(place, {}).items()]
+        back = [
+            (other, _opposite(direction(action)))
+            for other, ways in self.ways.items()
+            for action, then in ways.items()
+            if then == place
+        ]
+        return [(other, step) for other, step in out + back if step is not None and other in self.places]
+
+    def _lines(self, spots: Mapping[str, tuple[int, int]]) -> list[tuple[str, str, tuple[int, int]]]:
+        """Return the ways between places drawn side by side, each once, left or upper place first."""
+        found: dict[frozenset[str], tuple[str, str, tuple[int, int]]] = {}
+        for place, ways in self.ways.items():
+            for action, then in ways.items():
+                step = direction(action)
+                if step is None or place not in spots or then not in spots:
+                    continue
+                gap = (spots[then][0] - spots[place][0], spots[then][1] - spots[place][1])
+                if gap != step:
+                    continue
+                if step in _LINES:
+                    found[frozenset((place, then))] = (place, then, step)
+                else:
+                    found[frozenset((place, then))] = (then, place, (-step[0], -step[1]))
+        return list(found.values())
+
+
+def direction(action: str) -> tuple[int, int] | None:
+    """Return the column and row step of a command such as "go north", "ne"; None for all others."""
+    words = action.lower().split()
+    if not words or len(words) > 2 or (len(words) == 2 and words[0] not in ("go", "walk", "run")):
+        return None
+    return DIRECTIONS.get(_SHORT.get(words[-1], words[-1]))
+
+
+def map_of(episodes: Iterable[Episode]) -> GameMap:
+    """Return the map that episodes of one game have shown."""
+    found = GameMap()
+    for episode in episodes:
+        found.add(episode)
+    return found
+
+
+def _opposite(step: tuple[int, int] | None) -> tuple[int, int] | None:
+    return None if step is None else (-step[0], -step[1])
+
+
+_GAP, _NARROW, _WIDE = 3, 6, 18
+
+
+def _window(
+    spots: Mapping[str, tuple[int, int]], centre: tuple[int, int], width: int
+) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return the places that fit, moved to columns and rows from 0, and the width of a cell."""
+    columns = max(1, min(_columns(spots), (width + _GAP) // (_NARROW + _GAP)))
+    cell = max(1, min(_WIDE, max(map(len, spots)) + 2, (width + _GAP) // columns - _GAP))
+    left = min(column for column, _ in spots.values())
+    if _columns(spots) > columns:
+        right = max(column for column, _ in spots.values()) - columns + 1
+        left = min(max(left, centre[0] - columns // 2), right)
+    top = min(row for _, row in spots.values())
+    shown = {
+        place: (column - left, row - top)
+        for place, (column, row) in spots.items()
+        if 0 <= column - left < columns
+    }
+    return shown, cell
+
+
+def _columns(spots: Mapping[str, tuple[int, int]]) -> int:
+    across = [column for column, _ in spots.values()]
+    return max(across) - min(across) + 1
+
+
+def _paint(
+    spots: Mapping[str, tuple[int, int]],
+    cell: int,
+    ways: Iterable[tuple[str, str, tuple[int, int]]],
+    here: str,
+    width: int,
+) -> list[str]:
+    """Write names and lines onto a canvas: a row of names, then a row of lines."""
+    rows = max(row for _, row in spots.values()) + 1
+    canvas = [[" "] * (width + _GAP) for _ in range(2 * rows - 1)]
+    for place, (column, row) in spots.items():
+        name = place if len(place) <= cell - 2 else place[: max(1, cell - 3)] + "~"
+        label = (f"[{name}]" if place == here else name).center(cell)[:cell]
+        start = column * (cell + _GAP)
+        canvas[2 * row][start : start + cell] = list(label)
+    for first, _, step in ways:
+        column, row = spots[first]
+        start = column * (cell + _GAP)
+        if step == (1, 0):
+            canvas[2 * row][start + cell : start + cell + _GAP] = ["-"] * _GAP
+        elif step == (0, 1):
+            canvas[2 * row + 1][start + cell // 2] = "|"
+        else:
+            at = start + cell + 1 if step == (1, 1) else start - 2
+            canvas[2 * row + 1][at] = "X" if canvas[2 * row + 1][at] != " " else _LINES[step]
+    return ["".join(line)[:width].rstrip() for line in canvas]
