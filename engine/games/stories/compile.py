@@ -7,12 +7,13 @@ import re
 import sys
 import tempfile
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from engine.errors import MissingError
 from engine.games.stories import cooking, house
-from engine.games.stories.recipe import SERIAL, TEXTWORLD, Recipe, md5
+from engine.games.stories.recipe import SERIAL, Recipe, md5
 from engine.games.stories.slim import slim
 from engine.games.stories.texts import describe, manners
 
@@ -62,7 +63,7 @@ def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
         "walkthrough_steps": len(commands),
         "description": recipe.description,
         "licence": "MIT",
-        "recipe": {"seed": recipe.seed, "size": recipe.size, "textworld": TEXTWORLD},
+        "recipe": {"seed": recipe.seed, "size": recipe.size, "textworld": version("textworld")},
     }
 
 

@@ -2,7 +2,7 @@
 
 A recipe is a kind, a seed and a size. Making runs in a Python process of its own with a fixed hash
 seed, because TextWorld walks over sets; the date that Inform writes into a story's header is replaced
-by a fixed one. TextWorld is an extra (`pip install 'jitrl[make]'`) and is imported only there.
+by a fixed one. TextWorld is an extra (`make`) and is imported only there.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
         raise GameError(f"making {recipe.name} took more than {_SECONDS:.0f} s and was stopped") from None
     if done.returncode == MissingError.exit_code:
         raise MissingError(
-            "TextWorld, which makes stories, is not installed; add it with: pip install 'jitrl[make]'"
+            f"TextWorld, which makes stories, is not installed; add it with: pip install textworld=={TEXTWORLD}"
         )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
