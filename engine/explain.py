@@ -26,6 +26,8 @@ def why(
     q, v = number(valuation.q[chosen]), number(valuation.v)
     if how == jitrl.PRIOR:
         return f"Nothing like this state is remembered, so the model's opinion alone chose '{action}'."
+    if valuation.terms:
+        return _planned(chosen, action, valuation, without_memory)
     visits = f"{n} similar visit{'s' if n != 1 else ''}"
     if how == jitrl.KNOWN:
         took = valuation.n[chosen]
@@ -39,6 +41,22 @@ def why(
         sentence = (
             f"'{action}' was never tried in {visits} and the draw gave it no bonus (Q = 0 against V = {v})"
         )
+    if without_memory and without_memory != action:
+        return f"{sentence}; without memory it would have been '{without_memory}'."
+    return f"{sentence}; without memory the choice would have been the same."
+
+
+def _planned(chosen: int, action: str, valuation: Valuation, without_memory: str) -> str:
+    """Return why an action was chosen whose value comes from a plan: its parts, and what it beat."""
+    parts = [f"{name} {number(values[chosen])}" for name, values in valuation.terms.items() if values[chosen]]
+    best = valuation.q[chosen] >= max(valuation.q) - 1e-9
+    how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
+    sentence = (
+        f"The best plan found for the steps left begins with '{action}'"
+        if best
+        else f"'{action}' was the model's choice"
+    )
+    sentence += f" ({how}): Q = {' '.join(parts) or '0'}, against V = {number(valuation.v)}"
     if without_memory and without_memory != action:
         return f"{sentence}; without memory it would have been '{without_memory}'."
     return f"{sentence}; without memory the choice would have been the same."

@@ -67,11 +67,13 @@ class CandidatesPane(LinePane):
 
 def _headline(decision: Decision, width: int) -> Content:
     count = len(decision.neighbours)
-    if not count:
+    if not count and not decision.valuation.terms:
         return Content.styled(
             fit("Nothing similar remembered: the model alone decides.", width).rstrip(), MUTED
         )
     visits = f"{count} similar visit{'s' if count != 1 else ''}"
+    if decision.valuation.terms:
+        visits = "plans through all that is remembered"
     text = f"V̂(s) = {signed(decision.valuation.v)} from {visits};  z′ = z + β·Ã,  β = {decision.beta:g}"
     return Content.styled(fit(text, width).rstrip(), MUTED)
 

@@ -124,3 +124,17 @@ def test_q_is_the_sum_of_the_terms_it_shows():
     for i, q in enumerate(valuation.q):
         assert q == pytest.approx(sum(term[i] for term in valuation.terms.values()))
     assert valuation.v == pytest.approx(np.mean(valuation.q))
+
+
+def test_the_reason_names_the_plan_and_the_parts_of_q():
+    agent = JitrlAgent(
+        UniformPrior(), GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTLED), SETTLED
+    )
+    world = World()
+    state = world.reset()
+    agent.begin_episode(state)
+    decision = agent.decide(Turn(0, 20, Observation(""), state, world.valid()), np.random.default_rng(0))
+    assert decision.why.startswith(
+        "The best plan found for the steps left begins with 'north' (tried here 1×)"
+    )
+    assert "gain +3.00" in decision.why
