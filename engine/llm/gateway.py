@@ -65,6 +65,7 @@ class Gateway:
         model = str(arguments["model"])
         if model.startswith(f"{LOCAL}/"):
             # Two models of one name may be open; litellm passes unknown arguments on to the provider.
+            arguments["deadline"] = deadline
             arguments["engine"] = id(self._engines.get(model.removeprefix(f"{LOCAL}/")))
         return self._wait(asyncio.wait_for(_shared().library.acompletion(**arguments), deadline))
 
@@ -81,7 +82,7 @@ class Gateway:
             engine = self._engines[target.removeprefix(f"{LOCAL}/")]
             if not self._closed:
                 asyncio.run_coroutine_threadsafe(self._import(), _shared().loop)
-            return engine.score(messages, answer, candidates)
+            return engine.score(messages, answer, candidates, deadline=deadline)
         response = self.completion(
             deadline, model=target, messages=messages, answer=answer, candidates=list(candidates)
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import MissingError
+from engine.errors import MissingError, ModelError
 from engine.llm.runtime import INSTALL, TOO_LONG, Runtime, TooLong, Unsupported
 
 CONTEXT = 4096
@@ -87,16 +89,28 @@ class LocalEngine:
         with self._lock:
             return len(self._prompt(messages, answer))
 
-    def score(self, messages: Sequence[Mapping[str, str]], answer: str, candidates: Sequence[str]) -> Scores:
+    def score(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        answer: str,
+        candidates: Sequence[str],
+        *,
+        deadline: float | None = None,
+    ) -> Scores:
         """Return how likely each candidate is to follow `answer`, as a line of its own.
+
+        Args:
+            deadline: Seconds the call may take, waiting for other calls included.
 
         Raises:
             ModelError: Too long, or stopped.
+            TimeoutError: Not done within `deadline`.
         """
+        check = self._check(deadline)
         with self._lock:
             prompt = self._prompt(messages, answer)
             tails = [self._runtime.tokenize(f" {_plain(text)}\n") for text in candidates]
-            logprobs = self._runtime.score(prompt, tails, self._stop)
+            logprobs = self._runtime.score(prompt, tails, check)
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
         return Scores(
             mean=tuple(sum(path) / len(path) for path in logprobs),
@@ -113,12 +127,15 @@ class LocalEngine:
         max_tokens: int = 512,
         temperature: float = 0.0,
         seed: int = 1,
+        deadline: float | None = None,
     ) -> Text:
         """Return the model's answer, drawn at `temperature` (0: always the likeliest token).
 
         Raises:
             ModelError: Too long, or stopped.
+            TimeoutError: Not done within `deadline` seconds.
         """
+        check = self._check(deadline)
         rng = np.random.default_rng(seed)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         text = ""
@@ -129,13 +146,24 @@ class LocalEngine:
             if limit < 1:
                 raise TooLong(TOO_LONG.format(start, self._runtime.name, self.context))
             while len(tokens) - start < limit:
-                logits = self._runtime.feed(tokens, self._stop)
+                logits = self._runtime.feed(tokens, check)
                 token = _draw(logits, temperature, rng)
                 if self._runtime.ends(token):
                     return Text(text + decoder.decode(b"", True), start, len(tokens) - start, False)
                 tokens.append(token)
                 text += decoder.decode(self._runtime.piece(token))
         return Text(text, start, limit, True)
+
+    def _check(self, deadline: float | None) -> Callable[[], None]:
+        until = math.inf if deadline is None else time.monotonic() + deadline
+
+        def check() -> None:
+            if self._stop.is_set():
+                raise ModelError("cancelled", fatal=True)
+            if time.monotonic() > until:
+                raise TimeoutError
+
+        return check
 
     def _prompt(self, messages: Sequence[Mapping[str, str]], answer: str) -> list[int]:
         chat = [(m["role"], _plain(m["content"])) for m in messages]

@@ -67,7 +67,7 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
     candidates = options.get("candidates")
     message = response.choices[0].message
     if candidates is not None:
-        scores = engine.score(messages, answer, candidates)
+        scores = engine.score(messages, answer, candidates, deadline=options.get("deadline"))
         best = max(range(len(candidates)), key=scores.mean.__getitem__)
         tokens = (scores.prompt_tokens, scores.answer_tokens)
         message.content = candidates[best]
@@ -86,6 +86,7 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
             max_tokens=options.get("max_tokens") or 512,
             temperature=options.get("temperature") or 0.0,
             seed=options.get("seed") or 1,
+            deadline=options.get("deadline"),
         )
         tokens = (text.prompt_tokens, text.completion_tokens)
         message.content = answer + text.text

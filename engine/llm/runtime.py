@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes as c
 import functools
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,14 @@ SEQUENCES = 128
 
 INSTALL = "pip install xllamacpp==2026.10.11549"
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
+
+
+Check = Callable[[], None]
+"""Called between passes; raises to end a call."""
+
+
+def _free() -> None:
+    """Let every call run to its end."""
 
 
 class TooLong(ModelError):
@@ -264,23 +271,23 @@ class Runtime:
     # --------------------------------------------------------------------------------------- scoring
 
     def score(
-        self, prompt: Sequence[int], tails: Sequence[Sequence[int]], stop: threading.Event | None = None
+        self, prompt: Sequence[int], tails: Sequence[Sequence[int]], check: Check = _free
     ) -> list[list[float]]:
         """Return the log-probability of every token of every tail after `prompt`, nats.
 
         Raises:
-            ModelError: Too long for the model, or `stop` was set meanwhile.
+            ModelError: Too long for the model, or what `check` raises.
         """
         result: list[list[float]] = []
         for start in range(0, len(tails), SEQUENCES - 1):
             result += self._score(list(prompt), build(tails[start : start + SEQUENCES - 1]),
-                                  tails[start : start + SEQUENCES - 1], stop)  # fmt: skip
+                                  tails[start : start + SEQUENCES - 1], check)  # fmt: skip
         return result
 
     def _score(
-        self, prompt: list[int], trie: Trie, tails: Sequence[Sequence[int]], stop: threading.Event | None
+        self, prompt: list[int], trie: Trie, tails: Sequence[Sequence[int]], check: Check
     ) -> list[list[float]]:
-        self._check_length(len(prompt) + len(trie.nodes), stop)
+        self._check_length(len(prompt) + len(trie.nodes), check)
         wanted: dict[int, list[tuple[int, int]]] = {}
         for tail, path in enumerate(trie.paths):
             for depth, node in enumerate(path):
@@ -293,14 +300,14 @@ class Runtime:
             for tail, depth in wanted[node]:
                 result[tail][depth] = float(logits[tails[tail][depth]]) - total
 
-        collect(-1, self.feed(prompt, stop))
+        collect(-1, self.feed(prompt, check))
         for sequence in range(1, len(tails) + 1):
             self._lib.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
         try:
             for start in range(0, len(trie.nodes), UBATCH):
                 chunk = trie.nodes[start : start + UBATCH]
                 rows = [(n.token, len(prompt) + n.depth, [t + 1 for t in n.tails], True) for n in chunk]
-                self._decode(rows, stop)
+                self._decode(rows, check)
                 for row in range(len(chunk)):
                     collect(start + row, self._logits(row))
         finally:
@@ -308,12 +315,12 @@ class Runtime:
                 self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return result
 
-    def feed(self, tokens: Sequence[int], stop: threading.Event | None = None) -> NDArray[np.float32]:
+    def feed(self, tokens: Sequence[int], check: Check = _free) -> NDArray[np.float32]:
         """Bring the state to just after `tokens` and return the next token's logits, shape (vocabulary,).
 
         Only what differs from the tokens fed before is computed.
         """
-        self._check_length(len(tokens), stop)
+        self._check_length(len(tokens), check)
         common = 0
         limit = min(len(self._cached), len(tokens) - 1)
         while common < limit and self._cached[common] == tokens[common]:
@@ -324,21 +331,21 @@ class Runtime:
         for start in range(common, len(tokens), UBATCH):
             chunk = tokens[start : start + UBATCH]
             last = len(tokens) - 1
-            self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], stop)
+            self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], check)
             self._cached += chunk
             size = len(chunk)
         return self._logits(size - 1)
 
-    def _check_length(self, length: int, stop: threading.Event | None) -> None:
+    def _check_length(self, length: int, check: Check) -> None:
         if length > self.context:
             raise TooLong(TOO_LONG.format(length, self.name, self.context))
         if self._context is None:
             raise ModelError("the model is closed", fatal=True)
-        _check(stop)
+        check()
 
-    def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], stop: threading.Event | None) -> None:
+    def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check) -> None:
         """Feed up to UBATCH tokens: (token, position, sequences, whether its logits are wanted)."""
-        _check(stop)
+        check()
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, (token, position, sequences, wanted) in enumerate(rows):
@@ -371,8 +378,3 @@ class Runtime:
 
     def __del__(self) -> None:
         self.close()
-
-
-def _check(stop: threading.Event | None) -> None:
-    if stop is not None and stop.is_set():
-        raise ModelError("cancelled", fatal=True)

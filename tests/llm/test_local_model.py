@@ -82,6 +82,7 @@ def test_through_litellm_the_numbers_are_the_same(engine):
     assert text.choices[0].message.content == engine.write(messages, max_tokens=5).text
     assert text.usage.completion_tokens == 5
     gateway.close()
+    engine.go()  # closing a gateway stops its engines; this one is shared
 
 
 def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
