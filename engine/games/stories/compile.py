@@ -22,10 +22,9 @@ _BANNER = re.compile(
 )
 
 
-def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
-    """Write story, metadata and walkthrough into `folder`; return the index entry."""
+def lay_out(recipe: Recipe) -> tuple[Any, list[str]]:
+    """Return TextWorld's game and a walkthrough, not compiled yet."""
     import textworld
-    from textworld.generator.inform7 import compile_inform7_game, generate_inform7_source
 
     options = textworld.GameOptions()
     options.seeds = recipe.seed
@@ -36,6 +35,14 @@ def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
     else:
         game, commands = house.build(recipe.seed, recipe.size, options)
         describe(game, house.blurbs(), house.objective())
+    return game, commands
+
+
+def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """Write story, metadata and walkthrough into `folder`; return the index entry."""
+    from textworld.generator.inform7 import compile_inform7_game, generate_inform7_source
+
+    game, commands = lay_out(recipe)
     goal = next((key for key, infos in game.infos.items() if infos.name == house.GOAL), "")
     story = folder / f"tw-{recipe.name}.z8"
     source = _BANNER.sub(f'say "{recipe.title}[line break][line break]";\n', generate_inform7_source(game))

@@ -94,6 +94,8 @@ def _lock(plan: Plan, rng: random.Random, locks: int, dead_ends: list[str]) -> N
     """Lock a dead end and some chests, lay out the keys, and close a few more passages."""
     layout = plan.layout
     open_rooms = [room for room in layout.rooms[1:] if room not in dead_ends]
+    if len(open_rooms) < 2:  # a star of dead ends, of which none can be locked
+        open_rooms, dead_ends = layout.rooms[1:], []
     closable = list(dead_ends)
     rng.shuffle(closable)
     for key, what in LOCKS[:locks]:
