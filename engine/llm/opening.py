@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.errors import UsageError
 from engine.llm import weights
 from engine.llm.cache import Cache
+from engine.llm.capability import best_reading
 from engine.llm.client import Client, Limits
 from engine.llm.gateway import Gateway
 from engine.llm.language import LanguageModel
@@ -36,6 +37,7 @@ def open_local(
             on_progress(f"loading {name} ({step * 10} %)")
         return True
 
+    known = weights.KNOWN.get(name)
     engine = LocalEngine(path, threads=settings.threads or None, on_progress=progress)
     key = name.removeprefix("local/") if name.startswith("local/") else path.stem
     gateway = Gateway({key: engine})
@@ -43,7 +45,9 @@ def open_local(
     client = Client(
         name, f"local/{key}", weights.fingerprint(path), gateway, replies, Pace(None, 0.0), _limits(settings)
     )
-    reading = settings.logits if settings.logits != "auto" else "string"
+    reading = settings.logits
+    if reading == "auto":
+        reading = best_reading(cache, name) or (known.reading if known else "string")
     return LanguageModel(client, gateway, replies, settings, reading, engine)
 
 
@@ -73,7 +77,7 @@ def open_remote(
     pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
     identity = f"{name} {base}" if base else name
     client = Client(name, name, identity, gateway, replies, pace, _limits(settings), options)
-    reading = settings.logits if settings.logits != "auto" else "verbalized"
+    reading = settings.logits if settings.logits != "auto" else best_reading(cache, name) or "verbalized"
     return LanguageModel(client, gateway, replies, settings, reading)
 
 
