@@ -56,7 +56,6 @@ class LanguageModel:
             settings,
             engine.context - REPLY_TOKENS // 4 if engine else PROMPT_TOKENS,
             self._count(engine),
-            schema=engine is None,
         )
 
     @staticmethod

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import MissingError, ModelError
 from engine.llm.runtime import INSTALL, TOO_LONG, Runtime, TooLong, Unsupported
@@ -127,12 +128,16 @@ class LocalEngine:
         max_tokens: int = 512,
         temperature: float = 0.0,
         seed: int = 1,
+        schema: Mapping[str, Any] | None = None,
         deadline: float | None = None,
     ) -> Text:
         """Return the model's answer, drawn at `temperature` (0: always the likeliest token).
 
+        Args:
+            schema: JSON schema that the answer is kept to.
+
         Raises:
-            ModelError: Too long, or stopped.
+            ModelError: Too long, stopped, or no such answer.
             TimeoutError: Not done within `deadline` seconds.
         """
         check = self._check(deadline)
@@ -145,13 +150,20 @@ class LocalEngine:
             limit = min(max_tokens, self.context - start)
             if limit < 1:
                 raise TooLong(TOO_LONG.format(start, self._runtime.name, self.context))
-            while len(tokens) - start < limit:
-                logits = self._runtime.feed(tokens, check)
-                token = _draw(logits, temperature, rng)
-                if self._runtime.ends(token):
-                    return Text(text + decoder.decode(b"", True), start, len(tokens) - start, False)
-                tokens.append(token)
-                text += decoder.decode(self._runtime.piece(token))
+            grammar = self._runtime.grammar(schema) if schema is not None else None
+            try:
+                while len(tokens) - start < limit:
+                    weights = _weights(self._runtime.feed(tokens, check), temperature, rng)
+                    token = grammar.best(weights) if grammar else int(weights.argmax())
+                    if self._runtime.ends(token):
+                        return Text(text + decoder.decode(b"", True), start, len(tokens) - start, False)
+                    if grammar:
+                        grammar.accept(token)
+                    tokens.append(token)
+                    text += decoder.decode(self._runtime.piece(token))
+            finally:
+                if grammar:
+                    grammar.close()
         return Text(text, start, limit, True)
 
     def _check(self, deadline: float | None) -> Callable[[], None]:
@@ -189,8 +201,9 @@ def _plain(text: str) -> str:
     return text.replace("<|", "< |")
 
 
-def _draw(logits: Any, temperature: float, rng: np.random.Generator) -> int:
-    if temperature <= 0:
-        return int(logits.argmax())
-    noisy = logits.astype(np.float64) / temperature + rng.gumbel(size=len(logits))
-    return int(noisy.argmax())
+def _weights(logits: Any, temperature: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return weights whose largest is a draw at `temperature` (Gumbel-max)."""
+    weights: NDArray[np.float64] = logits.astype(np.float64)
+    if temperature > 0:
+        weights = weights / temperature + rng.gumbel(size=len(weights))
+    return weights

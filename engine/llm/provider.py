@@ -86,6 +86,7 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
             max_tokens=options.get("max_tokens") or 512,
             temperature=options.get("temperature") or 0.0,
             seed=options.get("seed") or 1,
+            schema=_schema(options.get("response_format")),
             deadline=options.get("deadline"),
         )
         tokens = (text.prompt_tokens, text.completion_tokens)
@@ -95,3 +96,11 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
         prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens)
     )
     return response
+
+
+def _schema(response_format: Any) -> Mapping[str, Any] | None:
+    """Return the JSON schema of OpenAI's `response_format`, None if there is none."""
+    if isinstance(response_format, Mapping) and response_format.get("type") == "json_schema":
+        schema = response_format.get("json_schema", {}).get("schema")
+        return schema if isinstance(schema, Mapping) else None
+    return None

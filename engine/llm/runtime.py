@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes as c
 import functools
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,12 @@ class _Message(c.Structure):
     _fields_ = [("role", c.c_char_p), ("content", c.c_char_p)]
 
 
+class _TokenArray(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t), ("selected", c.c_int64), ("sorted", c.c_bool)]
+
+
+_TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+
 _LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 _PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_float, c.c_void_p)
 
@@ -107,6 +113,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_batch_init": (_Batch, (c.c_int32, c.c_int32, c.c_int32)),
     "llama_batch_free": (None, (_Batch,)),
     "llama_decode": (c.c_int32, (c.c_void_p, _Batch)),
+    "_Z22llama_sampler_init_llgPK11llama_vocabPKcS3_": (c.c_void_p, (c.c_void_p, c.c_char_p, c.c_char_p)),
+    "llama_sampler_apply": (None, (c.c_void_p, c.POINTER(_TokenArray))),
+    "llama_sampler_accept": (None, (c.c_void_p, c.c_int32)),
+    "llama_sampler_free": (None, (c.c_void_p,)),
     "llama_get_logits_ith": (c.POINTER(c.c_float), (c.c_void_p, c.c_int32)),
 }  # fmt: skip
 
@@ -176,6 +186,45 @@ def _params(raw: bytes, layout: dict[str, tuple[int, str, Any]], **values: Any) 
         offset, form, _ = layout[name]
         struct.pack_into(form, changed, offset, value)
     return _Params.from_buffer_copy(bytes(changed))
+
+
+class Grammar:
+    """Says which token may come next. Holds native memory until `close`."""
+
+    def __init__(self, lib: Library, sampler: int) -> None:
+        self._lib = lib
+        self._sampler: int | None = sampler
+
+    def best(self, weights: NDArray[np.float64]) -> int:
+        """Return the token of largest weight that may come next.
+
+        Raises:
+            ModelError: None may.
+        """
+        first = int(weights.argmax())
+        if np.isfinite(self._masked(np.asarray([first]))).all():
+            return first
+        allowed = self._masked(np.arange(len(weights)))
+        if not np.isfinite(allowed).any():
+            raise ModelError("the model's answer came to a dead end")
+        return int(np.where(np.isfinite(allowed), weights, -np.inf).argmax())
+
+    def _masked(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+        data = np.zeros(len(tokens), dtype=_TOKEN_DATA)
+        data["id"] = tokens
+        array = _TokenArray(data.ctypes.data, len(data), -1, False)
+        self._lib.llama_sampler_apply(self._sampler, c.byref(array))
+        return np.asarray(data["logit"])
+
+    def accept(self, token: int) -> None:
+        """Go on after `token`."""
+        self._lib.llama_sampler_accept(self._sampler, token)
+
+    def close(self) -> None:
+        """Free the memory; safe to call twice."""
+        if self._sampler:
+            self._lib.llama_sampler_free(self._sampler)
+        self._sampler = None
 
 
 class Runtime:
@@ -267,6 +316,24 @@ class Runtime:
         if 0 <= length <= size:
             return room.raw[:length].decode(errors="replace")
         return "\n\n".join(text for _, text in messages) + "\n\n"
+
+    def grammar(self, schema: Mapping[str, Any]) -> Grammar:
+        """Return what keeps an answer to JSON of `schema`.
+
+        Raises:
+            ModelError: The schema cannot be kept to.
+        """
+        import xllamacpp
+
+        try:
+            text = xllamacpp.json_schema_to_grammar(dict(schema))
+        except Exception as error:
+            raise ModelError(f"the runtime cannot keep to this JSON schema ({error})") from None
+        init = self._lib._Z22llama_sampler_init_llgPK11llama_vocabPKcS3_
+        sampler = init(self._vocabulary, b"lark", text.encode())
+        if not sampler:
+            raise ModelError("the runtime cannot keep to this JSON schema")
+        return Grammar(self._lib, sampler)
 
     # --------------------------------------------------------------------------------------- scoring
 

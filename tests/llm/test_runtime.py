@@ -173,6 +173,20 @@ def test_writing_is_repeatable_and_bounded(engine: LocalEngine):
     assert engine.write(ask, max_tokens=12, temperature=1.5, seed=3) == warm
 
 
+def test_an_answer_is_kept_to_its_schema(engine: LocalEngine):
+    properties = {"action": {"type": "string", "enum": ["go north", "wait"]}, "confidence": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": list(properties),
+              "additionalProperties": False}  # fmt: skip
+    ask = [{"role": "user", "content": "Tell me a story about a dog."}]
+    for seed in (1, 2):
+        wild = engine.write(ask, max_tokens=60, temperature=2.0, seed=seed, schema=schema)
+        assert not wild.cut
+        answer = json.loads(wild.text)
+        assert answer["action"] in ("go north", "wait")
+        assert isinstance(answer["confidence"], int)
+    assert "{" not in engine.write(ask, max_tokens=10).text
+
+
 @pytest.mark.parametrize("damage", ["empty", "cut", "random", "text", "missing"])
 def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, weights_file: Path, damage: str):
     path = tmp_path / "model.gguf"
