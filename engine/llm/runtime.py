@@ -326,7 +326,8 @@ class Runtime:
         import xllamacpp
 
         try:
-            text = xllamacpp.json_schema_to_grammar(dict(schema))
+            # Without free white space: a small model loses itself in it.
+            text = xllamacpp.json_schema_to_grammar({**schema, "x-guidance": {"whitespace_flexible": False}})
         except Exception as error:
             raise ModelError(f"the runtime cannot keep to this JSON schema ({error})") from None
         init = self._lib._Z22llama_sampler_init_llgPK11llama_vocabPKcS3_
