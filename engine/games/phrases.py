@@ -17,6 +17,8 @@ _LONGEST = 40
 
 _LIST = re.compile(r"^\W*(?:there (?:is|are)|you (?:can |also )*(?:see|notice)|nearby (?:is|are))\b", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
+_DRAWING = re.compile(r"\S {3,}\S")
+"""A line whose gaps mean something: a map or a puzzle drawn with letters."""
 _LEXEME = re.compile(r"\([^()]*\)|[A-Za-z][A-Za-z'’-]*|[.,;:!?]")
 
 
@@ -169,6 +171,9 @@ def scenery_tokens(prefix: str, lines: Iterable[str]) -> set[str]:
     """Return the tokens of descriptive text: one a sentence, one a thing where things are listed."""
     tokens: set[str] = set()
     for line in lines:
+        if _DRAWING.search(line):
+            tokens.add(f"{prefix}:{_short(line)}")
+            continue
         sentence = read(line)
         loose = [phrase for phrase in sentence.phrases if sentence.lists or phrase.holder]
         rest = sorted(str(phrase) for phrase in sentence.phrases if not (sentence.lists or phrase.holder))

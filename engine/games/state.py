@@ -1,9 +1,10 @@
 """From observations of a game to abstracted states (paper, App. E), without a model call.
 
 Tokens are made of the place, of what the description shows, and of what is carried. What passes by
-leaves no trace in them: wanderers are left out by the observation's `scene`, and sentences that follow
-both a look and a look at the inventory are ambience of the moment (a song bird, a failing lamp, a
-glowing sword, hunger), not part of the place. Score and moves are no part of a state.
+leaves no trace in them: wanderers are left out by the observation's `scene`; sentences that follow both
+a look and a look at the inventory, or that the last action was answered with, are ambience of the moment
+(a song bird, a failing lamp, a glowing sword, an announcement, hunger), not part of the place. Score and
+moves are no part of a state.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ TOKEN_SCHEME = 1
 
 _MOST_NOUNS = 40
 _HEADING = re.compile(r"^\W*you (?:are|have|'re)\b[^:]*(?::|$)", re.I)
+_ENDS = ".!?\"')"
 _BANNER = re.compile(r"copyright|trademark|release|revision|serial|version|rights reserved|\bby\b", re.I)
 
 
@@ -49,7 +51,7 @@ class GameAbstractor:
         self._goal = ""
         self._now: State | None = None
         self._seen: Observation | None = None
-        self._known: dict[tuple[str, str, str], tuple[str, tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, str, str, str], tuple[str, tuple[str, ...]]] = {}
 
     def begin(self, observation: Observation) -> State:
         """Forget the last episode and return the state of the first observation."""
@@ -134,32 +136,37 @@ class GameAbstractor:
     def _abstract(self, observation: Observation) -> tuple[str, tuple[str, ...]]:
         """Return the state's text and tokens; what was seen before is looked up."""
         scene = observation.scene or observation.description or observation.text
-        key = (scene, observation.inventory, observation.place)
+        said = observation.text if observation.description else ""
+        key = (scene, observation.inventory, observation.place, said)
         known = self._known.get(key)
         if known is None:
-            known = abstract(scene, observation.inventory, observation.place)
+            known = abstract(scene, observation.inventory, observation.place, said)
             if len(self._known) > 4096:
                 self._known.clear()
             self._known[key] = known
         return known
 
 
-def abstract(scene: str, inventory: str, place: str) -> tuple[str, tuple[str, ...]]:
+def abstract(scene: str, inventory: str, place: str, said: str = "") -> tuple[str, tuple[str, ...]]:
     """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
 
     Args:
         scene: What `look` prints, wanderers left out.
         inventory: What `inventory` prints.
         place: Name of the place, "" if unknown.
+        said: What the last action was answered with.
 
     Tokens are `place:NAME`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over all
     that is carried, which keeps states with different loads apart even among many other tokens.
     """
     seen, held = sentences(scene), sentences(inventory)
     ambience = set(seen) & set(held)
-    seen = [line for line in seen if line not in ambience and not _names(line, place)]
-    held = [line for line in held if line not in ambience]
-    held = _held(held)
+    seen = [line for line in seen if not _names(line, place)]
+    told = sentences(said)
+    if not _describes(told, seen, place):
+        ambience |= {line for line in told if line[-1] in _ENDS} & set(seen)
+    seen = [line for line in seen if line not in ambience]
+    held = _held([line for line in held if line not in ambience])
     things = sorted({str(phrase) for line in held for phrase in read(line).phrases})
     tokens = scenery_tokens("see", seen) | {f"have:{thing}" for thing in things}
     if place:
@@ -171,15 +178,23 @@ def abstract(scene: str, inventory: str, place: str) -> tuple[str, tuple[str, ..
     return f"[State: {', '.join([*nouns, *carried])}]", tuple(sorted(tokens))
 
 
+def _describes(told: list[str], seen: list[str], place: str) -> bool:
+    """Return whether an answer describes the place: names it, or shares its first line or a title."""
+    return any(
+        line in seen[:1] or _names(line, place) or (line in seen and line[-1] not in _ENDS) for line in told
+    )
+
+
 def _names(line: str, place: str) -> bool:
     """Return whether a line is nothing but the name of the place."""
     return bool(place) and line.strip("-=. \t").lower() == place.lower()
 
 
 def _held(lines: list[str]) -> list[str]:
-    """Return the lines of an inventory without "You are carrying"; what is worn stays told apart."""
+    """Return what an inventory lists, without "You are carrying"; other sentences are no part of it."""
+    listed = [line for line in lines if ": " in line or _HEADING.match(line)]
     found = []
-    for line in lines:
+    for line in listed or lines:
         heading = _HEADING.match(line)
         rest = line[heading.end() :].strip() if heading else line
         if rest:
