@@ -80,9 +80,10 @@ class Gateway:
         """
         if not self._registered:
             engine = self._engines[target.removeprefix(f"{LOCAL}/")]
-            if not self._closed:
+            scores = engine.score(messages, answer, candidates, deadline=deadline)
+            if not self._closed:  # only now, so that the two do not compete for the first decision
                 asyncio.run_coroutine_threadsafe(self._import(), _shared().loop)
-            return engine.score(messages, answer, candidates, deadline=deadline)
+            return scores
         response = self.completion(
             deadline, model=target, messages=messages, answer=answer, candidates=list(candidates)
         )

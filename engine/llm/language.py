@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class LanguageModel:
     Args:
         reading: "string", "token" or "verbalized".
         engine: The engine behind it if it runs here; closed with it.
+        scored_after: Name of the prompt that "string" uses.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class LanguageModel:
         settings: Settings,
         reading: str,
         engine: LocalEngine | None = None,
+        scored_after: str = "actions_transcript",
     ) -> None:
         self.name = client.name
         self.reading = reading
@@ -56,6 +59,7 @@ class LanguageModel:
             settings,
             engine.context - REPLY_TOKENS // 4 if engine else PROMPT_TOKENS,
             self._count(engine),
+            scored_after=scored_after,
         )
 
     @staticmethod
@@ -69,6 +73,13 @@ class LanguageModel:
     def usage(self) -> Usage:
         """What it has cost so far."""
         return self._client.usage
+
+    def warm(self, folder: Path | None) -> None:
+        """Compute what all prompts begin with, or take it from `folder`; for local models read by string."""
+        if self._engine is not None and self.reading == "string":
+            states = (ActionRequest("", "", "", text, (text,), 1) for text in ("A", "You"))
+            made = [self._reader.string_prompt(request) for request in states]
+            self._engine.warm([(prompt.chat(), prompt.answer) for prompt in made], folder)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return candidates with logits.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import hashlib
 import math
 import os
 import threading
@@ -16,9 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import MissingError, ModelError
-from engine.llm.runtime import INSTALL, TOO_LONG, Runtime, TooLong, Unsupported
+from engine.llm.cache import digest
+from engine.llm.llamacpp import INSTALL, Unsupported
+from engine.llm.prompts import TRANSCRIPT
+from engine.llm.runtime import TOO_LONG, UBATCH, Runtime, TooLong
+from engine.llm.weights import fingerprint
 
 CONTEXT = 4096
+KEPT_STATES = 4
 
 
 def default_threads() -> int:
@@ -84,11 +91,29 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self.context = self._runtime.context
+        self.identity = fingerprint(path)
 
     def count(self, messages: Sequence[Mapping[str, str]], answer: str = "") -> int:
         """Return the tokens of a prompt."""
         with self._lock:
             return len(self._prompt(messages, answer))
+
+    def warm(self, prompts: Sequence[tuple[Sequence[Mapping[str, str]], str]], folder: Path | None) -> None:
+        """Compute what all of `prompts` (messages, answer) begin with, or take it from `folder`.
+
+        Raises:
+            ModelError: Stopped.
+        """
+        with self._lock:
+            common = _common([self._prompt(*prompt) for prompt in prompts])
+            if not common:
+                return
+            path = folder and folder / f"prefix-{digest(self.identity, UBATCH, common)[:32]}.kv"
+            if path and (state := _read_state(path)) and self._runtime.restore(common, state):
+                return
+            self._runtime.feed(common, self._check(None))
+            if path:
+                _write_state(path, self._runtime.state())
 
     def score(
         self,
@@ -110,7 +135,8 @@ class LocalEngine:
         check = self._check(deadline)
         with self._lock:
             prompt = self._prompt(messages, answer)
-            tails = [self._runtime.tokenize(f" {_plain(text)}\n") for text in candidates]
+            space = "" if answer.endswith(">") else " "  # a command prompt takes none
+            tails = [self._runtime.tokenize(f"{space}{_plain(text)}\n") for text in candidates]
             logprobs = self._runtime.score(prompt, tails, check)
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
         return Scores(
@@ -178,6 +204,8 @@ class LocalEngine:
         return check
 
     def _prompt(self, messages: Sequence[Mapping[str, str]], answer: str) -> list[int]:
+        if [m["role"] for m in messages] == [TRANSCRIPT]:
+            return self._runtime.tokenize(f"{messages[0]['content']}\n\n{answer}")
         chat = [(m["role"], _plain(m["content"])) for m in messages]
         return self._runtime.tokenize(self._runtime.render(chat) + answer, special=True)
 
@@ -194,6 +222,38 @@ class LocalEngine:
         self.stop()
         with self._lock:
             self._runtime.close()
+
+
+def _common(sequences: Sequence[list[int]]) -> list[int]:
+    """Return what all sequences begin with."""
+    length = 0
+    for tokens in zip(*sequences, strict=False):
+        if len(set(tokens)) > 1:
+            break
+        length += 1
+    return sequences[0][:length] if sequences else []
+
+
+def _read_state(path: Path) -> bytes | None:
+    """Return a kept state, None if there is none or it is damaged."""
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    found, state = raw[:32], raw[32:]
+    return state if hashlib.sha256(state).digest() == found else None
+
+
+def _write_state(path: Path, state: bytes) -> None:
+    """Keep a state, at best; of several prefixes the latest few."""
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        unfinished.write_bytes(hashlib.sha256(state).digest() + state)
+        unfinished.replace(path)
+        kept = sorted(path.parent.glob("prefix-*.kv"), key=lambda p: p.stat().st_mtime)
+        for old in kept[:-KEPT_STATES]:
+            old.unlink(missing_ok=True)
 
 
 def _plain(text: str) -> str:

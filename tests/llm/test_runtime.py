@@ -198,3 +198,33 @@ def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, weights_file: Path
         path.write_bytes(content)
     with pytest.raises(MissingError, match="not there" if damage == "missing" else "does not load"):
         Runtime(path, threads=1, context=512)
+
+
+def test_what_all_prompts_begin_with_is_kept_on_disk(tmp_path: Path, weights_file: Path, engine: LocalEngine):
+    system = {"role": "system", "content": "You play a text adventure. " * 6}
+    asks = [([system, {"role": "user", "content": text}], "Do:") for text in ("A cave.", "Zoo.")]
+    expected = engine.score(*asks[0], ["wait", "go north"])
+    fresh = LocalEngine(weights_file, threads=1)
+    try:
+        fresh.warm(asks, tmp_path)
+        (kept,) = tmp_path.iterdir()
+        common = len(fresh._runtime._cached)
+        assert common > 30
+        assert fresh.score(*asks[0], ["wait", "go north"]) == expected
+        fed: list[int] = []
+        fresh._runtime.forget()
+        feed = fresh._runtime.feed
+        fresh._runtime.feed = lambda tokens, *rest: fed.append(len(tokens)) or feed(tokens, *rest)
+        fresh.warm(asks, tmp_path)
+        assert fed == []
+        assert len(fresh._runtime._cached) == common
+        assert fresh.score(*asks[0], ["wait", "go north"]) == expected
+        damaged = bytearray(kept.read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        kept.write_bytes(damaged)
+        fed.clear()
+        fresh.warm(asks, tmp_path)
+        assert fed == [common]
+        assert fresh.score(*asks[0], ["wait", "go north"]) == expected
+    finally:
+        fresh.close()

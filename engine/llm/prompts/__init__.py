@@ -1,7 +1,8 @@
 """The prompts, one file each (App. F), and the one renderer for all of them.
 
 A file has sections that begin with a line `=== ROLE`. The role "answer" is how the answer begins, for
-models that are made to score continuations of it. Blanks are written {name}; other braces are text.
+models that are made to score continuations of it; "transcript" is text outside any chat format. Blanks are
+written {name}; other braces are text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
-NAMES = ("actions", "actions_index", "actions_scored", "rewards", "state", "history")
+NAMES = (
+    "actions", "actions_index", "actions_listed", "actions_transcript", "rewards", "state", "history",
+)  # fmt: skip
+
+TRANSCRIPT = "transcript"
+"""Role of text that a model is to go on with as it stands, outside its chat format."""
 
 CUT = "(earlier steps left out)"
 
