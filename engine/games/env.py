@@ -7,35 +7,25 @@ save by taking the actions since again, and goes on. The action that broke it is
 from __future__ import annotations
 
 import dataclasses
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.codec import from_plain
 from engine.environment import Abstractor
 from engine.errors import GameError
-from engine.games.worker import receive, send
+from engine.games.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
 if TYPE_CHECKING:
     from engine.games.catalogue import Story
 
-LOAD_SECONDS = 20.0
-STEP_SECONDS = 10.0
+LOAD_SECONDS = 30.0
+STEP_SECONDS = 15.0
 VALID_SECONDS = 120.0
 MAX_COMMAND = 190
+LARGEST_SEED = 2**31 - 1
 _SAVE_EVERY = 25
-
-
-class WorkerLost(Exception):
-    """The worker crashed or did not answer in time."""
+_MOST_POISON = 8
 
 
 class GameEnvironment:
@@ -44,21 +34,28 @@ class GameEnvironment:
     Args:
         story: A validated story.
         cache: Folder for valid actions, None for no cache on disk.
+        budget: How many commands to try when valid actions are asked for the first time. None tries all
+            that can matter; then the same seed and the same actions give the same valid actions, always.
+            With a budget the rest is tried while nothing else is asked, and is there when the situation
+            comes again.
 
     Raises:
         GameError: The story cannot be loaded.
     """
 
-    def __init__(self, story: Story, cache: Path | None = None) -> None:
+    def __init__(self, story: Story, cache: Path | None = None, *, budget: int | None = None) -> None:
         self._story = story
         self._cache = cache
-        self._folder = tempfile.mkdtemp(prefix="jitrl-game-")
-        self._worker: _Worker | None = None
-        self._closer = weakref.finalize(self, shutil.rmtree, self._folder, True)
+        self._budget = budget
+        self._poison: list[str] = []
+        self._worker: WorkerProcess | None = None
+        self._closed = False
         self._seed = 1
         self._saved: bytes | None = None
         self._since: list[str] = []
         self._last: Observation | None = None
+        self.complete = True
+        """Whether the valid actions returned last are all there are."""
         try:
             self._start()
         except WorkerLost:
@@ -77,25 +74,38 @@ class GameEnvironment:
         return EnvironmentInfo(s.name, s.title, s.scope, s.max_score, str(s.path), s.digest)
 
     def reset(self, seed: int) -> Observation:
-        """Begin an episode; `seed` must be positive (Jericho takes 0 for its walkthrough's seed)."""
-        if seed < 1:
-            raise GameError(f"the seed of a game must be positive, not {seed}")
+        """Begin an episode.
+
+        Args:
+            seed: From 1 to 2,147,483,647. (0 and None would mean the walkthrough's seed to Jericho.)
+        """
+        if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
+            raise GameError(f"the seed of a game must be a whole number from 1 to {LARGEST_SEED}, not {seed}")
         self._seed, self._saved, self._since, self._last = seed, None, [], None
+        request = {"do": "reset", "seed": seed}
         try:
-            self._last = self._seen({"do": "reset", "seed": seed}, LOAD_SECONDS)
+            self._last = self._seen(request, LOAD_SECONDS)
         except WorkerLost:
-            raise GameError(f"{self._story.path} crashes or hangs when it starts: it is damaged") from None
+            try:  # it may have died of something earlier
+                self._start()
+                self._last = self._seen(request, LOAD_SECONDS)
+            except WorkerLost:
+                raise GameError(
+                    f"{self._story.path} crashes or hangs when it starts: it is damaged"
+                ) from None
         return self._last
 
     def step(self, action: str) -> Observation:
         """Take one action."""
+        if self._last is None and not self._closed:
+            raise GameError("no episode has begun; reset the game first")
         command = sanitise(action)
         try:
             self._last = self._seen({"do": "step", "command": command}, STEP_SECONDS)
         except WorkerLost as lost:
             before = self._revive()
             self._last = dataclasses.replace(
-                before, text=f"[{lost}; the game was brought back to before it]", changed=False
+                before, text=f"[{lost}; it was brought back to before that]", changed=False
             )
             return self._last
         self._since.append(command)
@@ -104,23 +114,45 @@ class GameEnvironment:
         return self._last
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the actions that would change the world now; () if they cannot be had."""
-        try:
-            reply, _ = self._ask({"do": "valid"}, VALID_SECONDS)
-        except WorkerLost:
-            self._revive()
-            return ()
-        return tuple(reply["actions"])
+        """Return the actions that would change the world now; () if they cannot be had.
+
+        A command that hangs or crashes the interpreter while it is tried is left out from then on.
+        """
+        while True:
+            try:
+                reply, _ = self._ask({"do": "valid", "budget": self._budget}, VALID_SECONDS)
+            except WorkerLost as lost:
+                culprit = lost.command
+                known = not culprit or culprit in self._poison or len(self._poison) >= _MOST_POISON
+                if not known:
+                    self._poison.append(culprit)
+                self._revive()
+                if known:
+                    self.complete = False
+                    return ()
+                continue
+            self.complete = bool(reply["complete"])
+            return tuple(reply["actions"])
 
     def save(self) -> bytes:
-        """Return the whole situation."""
-        try:
-            return self._ask({"do": "save"}, STEP_SECONDS)[1]
-        except WorkerLost as lost:
-            raise GameError(f"the game could not be saved: {lost}") from None
+        """Return the whole situation.
+
+        Raises:
+            GameError: The worker is gone and could not be brought back.
+        """
+        for _ in range(2):
+            try:
+                return self._ask({"do": "save"}, STEP_SECONDS)[1]
+            except WorkerLost:
+                self._revive()
+        raise GameError(f"{self._story.title} could not be saved: the game crashed again and again")
 
     def restore(self, saved: bytes) -> Observation:
-        """Go back to a saved situation of this story."""
+        """Go back to a saved situation of this story.
+
+        Raises:
+            GameError: The save is damaged or belongs to another story; the game stays where it was.
+        """
         try:
             self._last = self._seen({"do": "restore"}, LOAD_SECONDS, saved)
         except WorkerLost as lost:
@@ -136,34 +168,34 @@ class GameEnvironment:
         return GameAbstractor()
 
     def close(self) -> None:
-        """End the worker and remove its folder; safe to call twice."""
+        """End the worker; safe to call twice."""
+        self._closed = True
         if self._worker is not None:
             self._worker.end()
             self._worker = None
-        self._closer()
 
     # --------------------------------------------------------------------------------------- worker
 
     def _start(self) -> None:
-        self._worker = _Worker(self._folder)
-        cache = str(self._cache) if self._cache is not None else None
-        metadata = str(self._story.metadata) if self._story.metadata else None
+        if self._worker is not None:
+            self._worker.end()
+        self._worker = WorkerProcess()
+        story = self._story
         self._ask(
             {
-                "story": str(self._story.path),
-                "metadata": metadata,
-                "digest": self._story.digest,
-                "cache": cache,
+                "story": str(story.path),
+                "metadata": str(story.metadata) if story.metadata else None,
+                "digest": story.digest,
+                "cache": str(self._cache) if self._cache is not None else None,
+                "poison": self._poison,
             },
             LOAD_SECONDS,
         )
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""
-        for attempt in range(2):
+        for _ in range(2):
             try:
-                if self._worker is not None:
-                    self._worker.end()
                 self._start()
                 if self._saved is not None:
                     seen = self._seen({"do": "restore"}, LOAD_SECONDS, self._saved)
@@ -173,8 +205,7 @@ class GameEnvironment:
                     seen = self._seen({"do": "step", "command": command}, STEP_SECONDS)
                 return seen
             except WorkerLost:
-                if attempt:
-                    break
+                continue
         raise GameError(f"{self._story.title} crashed and could not be brought back; begin a new episode")
 
     def _seen(self, request: dict[str, Any], seconds: float, blob: bytes = b"") -> Observation:
@@ -186,56 +217,19 @@ class GameEnvironment:
         if self._worker is None:
             raise GameError("this game is closed")
         reply, answer = self._worker.ask(request, seconds, blob)
+        if "refused" in reply:
+            raise GameError(f"{self._story.title}: {reply['refused']}")
         if "error" in reply:
-            raise GameError(f"{self._story.title}: {reply['error']}")
+            raise GameError(f"{self._story.title} failed inside its interpreter ({reply['error']})")
         return reply, answer
-
-
-class _Worker:
-    """One worker process and the socket to it."""
-
-    def __init__(self, folder: str) -> None:
-        ours, theirs = socket.socketpair()
-        root = Path(__file__).resolve().parents[2]
-        # The project's own root on the path, and nothing from the working folder, which is the worker's own.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *filter(None, [
-            os.environ.get("PYTHONPATH")])])}  # fmt: skip
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "engine.games.worker", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env=environment,
-        )
-        theirs.close()
-        self._channel = ours
-
-    def ask(self, request: dict[str, Any], seconds: float, blob: bytes) -> tuple[dict[str, Any], bytes]:
-        try:
-            self._channel.settimeout(seconds)
-            send(self._channel, request, blob)
-            return receive(self._channel)
-        except TimeoutError:
-            self.end()
-            raise WorkerLost(f"the game did not answer within {seconds:g} s") from None
-        except (EOFError, OSError):
-            self.end()
-            raise WorkerLost("the game crashed") from None
-
-    def end(self) -> None:
-        self._channel.close()
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
 
 
 def sanitise(action: str) -> str:
     """Return `action` as the interpreter can take it: one line, printable ASCII, at most 190 bytes.
 
-    More lines would stay in its buffer and shift every later command; longer ones are cut in mid-character.
+    More lines would stay in its buffer and shift every later command; longer ones are cut in mid-character;
+    a backslash begins commands to the interpreter itself.
     """
     line = " ".join(action.split())
-    plain = "".join(c for c in line if " " <= c <= "~")
+    plain = "".join(c for c in line if " " <= c <= "~" and c != "\\")
     return plain[:MAX_COMMAND].strip()

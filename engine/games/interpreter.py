@@ -6,7 +6,9 @@ guarding is done by the process around it (`engine.games.worker`) and its owner 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import json
 import re
 import struct
 import warnings
@@ -14,26 +16,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.games.actions import ActionCache, ActionFinder
+from engine.games.actions import ActionFinder, Search
+from engine.games.analysis import SCHEME, Analysis, analyse
+from engine.games.cache import ActionCache
+from engine.games.machine import Machine, Snapshot
 from engine.games.scene import still_look
+from engine.games.status import PlainStatus, Status, known_status, place_of
+from engine.games.templates import TemplateFinder
+from engine.games.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ROOM_BANNER = re.compile(r"-= (.+?) =-")
 _OURS = {
     "save": "jitrl keeps its own saves, so the game's SAVE is not used.",
     "restore": "jitrl keeps its own saves, so the game's RESTORE is not used.",
     "script": "jitrl records every session, so the game's SCRIPT is not used.",
     "unscript": "jitrl records every session, so the game's UNSCRIPT is not used.",
+    "transcript": "jitrl records every session, so the game's TRANSCRIPT is not used.",
     "restart": "An episode begins anew only when it has ended, so the game's RESTART is not used.",
     "quit": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
     "q": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
     "undo": "What is done is done: within an episode the game's UNDO is not used.",
 }
 """Commands that would leak state between episodes or end the interpreter, and the answer to each."""
-
-_STATE_NUMBERS = struct.Struct("<iiiiiqii")
-_FORMAT = b"JZS1"
+_HEAD = struct.Struct("<4s16siI")
+_FORMAT = b"JZS2"
+_SEEDS = 16
+_PENDING = 8
 
 
 def intercepted(command: str) -> str | None:
@@ -56,37 +65,51 @@ class Interpreter:
     Args:
         story: Path of a story that was validated before.
         metadata: Path of a generated story's metadata, None for all others.
-        cache: Where valid actions are kept between sessions, None for nowhere.
+        cache: Folder of what is kept between sessions, None for nowhere.
+        poison: Commands that hung or crashed the interpreter before, never to be tried.
+        guard: Told each command before it is run.
     """
 
-    def __init__(self, story: str, metadata: str | None, digest: str, cache: str | None) -> None:
-        import jericho
-
+    def __init__(
+        self,
+        story: str,
+        metadata: str | None,
+        digest: str,
+        cache: str | None,
+        poison: frozenset[str] = frozenset(),
+        guard: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._story = story
+        self._guard = guard
         self._digest = digest
-        self._jericho = jericho
         self._generated: Any = None
-        self._key: Callable[..., str] | None = None
         if metadata:
             from engine.games.generated import GeneratedStory
 
             self._generated = GeneratedStory.load(metadata)
-        self._cache = ActionCache(Path(cache) if cache else None)
-        self._seed = 0
-        self._env: Any = None
-        self._finder: ActionFinder | None = None
+        folder = Path(cache) if cache else None
+        self._cache = ActionCache(folder)
+        self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
+        self._poison = poison
+        self._begun: dict[int, tuple[Snapshot, str]] = {}
         self._looks: dict[str, tuple[str, str]] = {}
+        self._pending: dict[str, Search] = {}
+        self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
+        self._turns = 0
+        self._open()
 
     # ------------------------------------------------------------------------------------- playing
 
     def reset(self, seed: int) -> Observation:
         """Begin an episode with an explicit seed."""
-        if self._env is None or seed != self._seed:
-            self._open(seed)
-        text, info = self._env.reset()
-        del info
-        self._last = self._observe(text, self._hash(), changed=True, before=None)
+        begun = self._begun.get(seed)
+        if begun is None:
+            begun = self._begin(seed)
+        else:
+            self._machine.put(begun[0])
+        self._turns = 0
+        self._last = self._observe(begun[1], self._world_key(), changed=True, before=None)
         return self._last
 
     def step(self, command: str) -> Observation:
@@ -95,51 +118,64 @@ class Interpreter:
         if last is None:
             raise RuntimeError("no episode has begun")
         if last.done:
-            return _with(last, text="The game is over.", changed=False)
+            return dataclasses.replace(last, text="The game is over.", changed=False)
         ours = intercepted(command)
         if ours is not None:
-            return _with(last, text=ours, changed=False)
-        text = self._env.step(command)[0]
-        reported = bool(self._env._world_changed()) if self._generated is None else None
-        digest = self._hash()
-        changed = digest != last.world_hash if reported is None else reported or digest != last.world_hash
-        self._last = self._observe(text, digest, changed=changed, before=last)
+            return dataclasses.replace(last, text=ours, changed=False)
+        text = self._machine.step(command)
+        self._turns += 1
+        key = self._world_key()
+        self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
         return self._last
 
-    def valid_actions(self) -> tuple[str, ...]:
-        """Return the commands that would change the world now, in a fixed order."""
+    def valid_actions(self, budget: int | None = None) -> tuple[tuple[str, ...], bool]:
+        """Return the commands that would change the world now, in a fixed order, and whether that is all.
+
+        Args:
+            budget: How many commands to try at most now, None for all that can matter.
+        """
         last = self._last
         if last is None or last.done:
-            return ()
-        key = f"{self._digest}:{last.world_hash}"
+            return (), True
+        key = self._situation(last)
         known = self._cache.get(key)
         if known is not None:
-            return known
-        assert self._finder is not None
-        saved = self._env.get_state()
+            return known, True
+        saved = self._machine.take()
         try:
             if self._generated is not None:
-                found = self._filter_generated(saved, last)
+                found, done = self._filter_generated(saved, last), True
             else:
-                found = self._finder.find(last, saved)
+                found, done = self._search(key, saved, last, budget)
         finally:
-            self._env.set_state(saved)
-        self._cache.put(key, found)
-        return found
+            self._machine.put(saved)
+        if done:
+            self._cache.put(key, found)
+        return found, done
+
+    def idle(self, commands: int) -> bool:
+        """Go on with searches that a budget cut short; return whether anything is left to do."""
+        if not self._pending:
+            return False
+        key, search = next(iter(self._pending.items()))
+        saved = self._machine.take()
+        try:
+            if search.run(commands):
+                del self._pending[key]
+                self._cache.put(key, search.found())
+        finally:
+            self._machine.put(saved)
+        return bool(self._pending)
 
     # ------------------------------------------------------------------------------ save and restore
 
     def save(self) -> bytes:
         """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
         from engine.codec import to_plain
-        import json  # isort: skip
 
-        ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._env.get_state()
         last = json.dumps(to_plain(self._last)).encode()
-        head = _STATE_NUMBERS.pack(pc, sp, fp, frames, opcode, int(rng[0]), rng[1], rng[2])
-        parts = [ram.tobytes(), stack.tobytes(), bytes(narrative), last]
-        return b"".join([_FORMAT, bytes.fromhex(self._digest), struct.pack("<i", self._seed), head,
-                         *(struct.pack("<I", len(part)) + part for part in parts)])  # fmt: skip
+        head = _HEAD.pack(_FORMAT, bytes.fromhex(self._digest), self._turns, len(last))
+        return head + last + self._machine.take().pack()
 
     def restore(self, saved: bytes) -> Observation:
         """Go back to what `save` returned for this story.
@@ -147,160 +183,213 @@ class Interpreter:
         Raises:
             ValueError: It is damaged, or belongs to another story.
         """
-        import json
-
-        import numpy as np
-
         from engine.codec import from_plain
 
-        if saved[:4] != _FORMAT or saved[4:20] != bytes.fromhex(self._digest):
+        try:
+            mark, digest, turns, size = _HEAD.unpack_from(saved)
+        except struct.error:
+            raise ValueError("this save is damaged") from None
+        if mark != _FORMAT or digest != bytes.fromhex(self._digest):
             raise ValueError("this save belongs to another story or version")
-        (seed,) = struct.unpack_from("<i", saved, 20)
-        if self._env is None or seed != self._seed:
-            self._open(seed)
-        pc, sp, fp, frames, opcode, a, interval, counter = _STATE_NUMBERS.unpack_from(saved, 24)
-        at = 24 + _STATE_NUMBERS.size
-        parts = []
-        for _ in range(4):
-            (size,) = struct.unpack_from("<I", saved, at)
-            parts.append(saved[at + 4 : at + 4 + size])
-            at += 4 + size
-        now = self._env.get_state()
-        if len(parts[0]) != len(now[0]) or len(parts[1]) != len(now[1]):
-            raise ValueError("this save is damaged")
-        ram, stack = (np.frombuffer(part, dtype=np.uint8).copy() for part in parts[:2])
-        self._env.set_state((ram, stack, pc, sp, fp, frames, opcode, (a, interval, counter), parts[2]))
-        self._last = from_plain(Observation, json.loads(parts[3]))
-        return self._last
+        last = from_plain(Observation, json.loads(saved[_HEAD.size : _HEAD.size + size]))
+        self._machine.put(Snapshot.unpack(saved[_HEAD.size + size :]))
+        self._turns, self._last = turns, last
+        return last
 
-    # ------------------------------------------------------------------------------------- looking
+    # ------------------------------------------------------------------------------------- beginning
 
-    def _open(self, seed: int) -> None:
+    def _open(self) -> None:
+        """Load the story and find out about it."""
+        self._note(b"(loading the story)")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._env = self._jericho.FrotzEnv(self._story, seed=seed)
-        self._seed = seed
-        self._env.reset()
+            self._env = _open_quickly(self._story)
+        self._known = bool(self._env.is_fully_supported)
+        self._data = Path(self._story).read_bytes()
+        self._analysis = Analysis(None)
+        self._begin(1)
+        player = int(self._env.player_obj_num) if self._known else 0
+        if self._generated is None:
+            self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
+            self._take_hold()
+        self._plain = PlainStatus(self._analysis.story, self._analysis.grammar)
+
+    def _begin(self, seed: int) -> tuple[Snapshot, str]:
+        """Start the story anew with a seed and remember its beginning."""
+        self._note(b"(starting the story)")
+        self._env.seed(seed)
+        text = str(self._env.reset()[0])
+        self._take_hold()
+        if len(self._begun) >= _SEEDS:
+            self._begun.clear()
+        self._begun[seed] = begun = (self._machine.take(), text)
+        return begun
+
+    def _note(self, what: bytes) -> None:
+        if self._guard is not None:
+            self._guard(what)
+
+    def _take_hold(self) -> None:
+        """Point at the interpreter's memory, which every start allocates anew."""
+        self._pending.clear()  # their searches hold on to the old one
+        self._machine = Machine(self._env, self._guard)
+        self._key: Callable[..., str] | None = None
+        self._world: World | None = None
+        analysis = self._analysis
         if self._generated is not None:
             from engine.games.generated import WorldKey
 
-            self._key = WorldKey(self._env.get_state()[0].tobytes())
-        self._finder = ActionFinder(self._env)
-        self._max_score = self._find_max_score()
+            self._key = WorldKey(bytes(self._machine.memory))
+        elif analysis.story is not None:
+            if self._known:
+                self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
+            else:
+                self._world = PlainWorld(self._machine, analysis.story, analysis.facts, analysis.noisy)
 
-    def _find_max_score(self) -> float | None:
-        if self._generated is not None:
-            return float(self._generated.max_score)
-        if not self._env.is_fully_supported:
-            return None
-        return float(self._env.get_max_score()) or None
+    # ------------------------------------------------------------------------------------- looking
 
-    def _hash(self) -> str:
+    def _world_key(self) -> str:
         """Return a hash that is equal for equal worlds, noisy things (a wandering thief) left out."""
-        import numpy as np
-
         if self._key is not None:
-            return self._key(self._env.get_state()[0], self._env.get_score())
-        objects = np.frombuffer(self._env.get_world_objects(clean=True), dtype=_OBJECT)
-        digest = hashlib.md5(usedforsecurity=False)
-        for field in ("num", "parent", "attr", "properties"):
-            digest.update(objects[field].tobytes())
-        digest.update(str(self._env._get_special_ram()).encode())
-        return digest.hexdigest()
+            return self._key(bytes(self._machine.memory), self._machine.score)
+        if self._world is not None:
+            return self._world.digest()
+        return hashlib.md5(self._machine.memory, usedforsecurity=False).hexdigest()
 
-    def _look(self, digest: str) -> tuple[str, str]:
+    def _situation(self, last: Observation) -> str:
+        """Return the key of all that valid actions depend on."""
+        seen = f"{last.description}\n{last.inventory}".encode()
+        return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
+
+    def _look(self, key: str) -> tuple[str, str]:
         """Return what `look` and `inventory` print; the situation, random generator included, stays.
 
-        Only generated stories are slow enough, and hashed finely enough, to remember the answer.
+        Only generated stories are slow enough, and told apart finely enough, to remember the answer.
         """
-        known = self._looks.get(digest) if self._generated is not None else None
+        known = self._looks.get(key) if self._generated is not None else None
         if known is None:
-            saved = self._env.get_state()
-            look = clean(self._env.step("look")[0])
-            self._env.set_state(saved)
-            inventory = clean(self._env.step("inventory")[0])
-            self._env.set_state(saved)
+            saved = self._machine.take()
+            look = clean(self._machine.step("look"))
+            self._machine.rewind(saved)
+            inventory = clean(self._machine.step("inventory"))
+            self._machine.put(saved)
             known = (look, inventory)
             if self._generated is not None:
                 if len(self._looks) > 20_000:
                     self._looks.clear()
-                self._looks[digest] = known
+                self._looks[key] = known
         return known
 
-    def _observe(self, text: str, digest: str, *, changed: bool, before: Observation | None) -> Observation:
-        env = self._env
-        halted = bool(env._emulator_halted())
-        won = bool(env.victory())
-        over = bool(env.game_over())
-        done = won or over or halted
-        score = float(env.get_score())
-        moves = int(env.get_moves())
+    def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
+        shown = clean(text)
+        status = self._status(shown)
+        look = before.description if before else ""
+        inventory = before.inventory if before else ""
+        place = before.place if before else ""
         scene = ""
-        if done:
-            look = before.description if before else ""
-            inventory = before.inventory if before else ""
-            place = before.place if before else ""
-        else:
-            look, inventory = self._look(digest)
-            place = self._place(look)
-            if self._generated is None and env.is_fully_supported:
-                scene = clean(still_look(env, env.get_state()) or "")
+        if not status.over:
+            look, inventory = self._look(key)
+            place = place_of(look)
+            if self._generated is None and self._known:
+                scene = clean(still_look(self._env, self._env.get_state()) or "")
+        score_changed = before is not None and status.score != before.score
         return Observation(
-            text=clean(text),
+            text=shown,
             description=look,
             inventory=inventory,
             place=place,
-            score=score,
-            max_score=self._max_score,
-            moves=moves,
-            done=done,
-            won=won,
-            died=done and not won,
-            world_hash=digest,
-            changed=changed or done,
+            score=status.score,
+            max_score=self._max_score(),
+            moves=status.moves,
+            done=status.over,
+            won=status.won,
+            died=status.over and not status.won,
+            world_hash=key,
+            changed=changed or status.over or score_changed,
             scene=scene,
         )
 
-    def _place(self, look: str) -> str:
-        banner = _ROOM_BANNER.search(look)
-        if banner:
-            return banner.group(1)
-        # A room's name is the first line of its description. In the dark there is none, and the interpreter's
-        # own name of the room would tell more than the player knows.
-        first = next((line.strip() for line in look.splitlines() if line.strip()), "")
-        return first.split(". ")[0].rstrip(".!")[:60]
+    def _status(self, text: str) -> Status:
+        if self._known or self._generated is not None:
+            return known_status(self._machine)
+        return self._plain.read(self._machine, text, self._turns)
 
-    def _filter_generated(self, saved: Any, last: Observation) -> tuple[str, ...]:
+    def _max_score(self) -> float | None:
+        if self._generated is not None:
+            return float(self._generated.max_score)
+        return float(self._env.get_max_score()) or None if self._known else None
+
+    # ------------------------------------------------------------------------------- valid actions
+
+    def _search(
+        self, key: str, saved: Snapshot, last: Observation, budget: int | None
+    ) -> tuple[tuple[str, ...], bool]:
+        finder = self._action_finder()
+        if finder is None or self._world is None:
+            return (), True
+        search = self._pending.pop(key, None)
+        if search is None:
+            shown = f"{last.description} {last.inventory}"
+            search = finder.search(self._machine, self._world, shown, saved)
+        done = search.run(budget)
+        if not done:
+            while len(self._pending) >= _PENDING:
+                del self._pending[next(iter(self._pending))]
+            self._pending[key] = search
+        return search.found(), done
+
+    def _action_finder(self) -> ActionFinder | TemplateFinder | None:
+        """Return what finds actions in this story: its own grammar, or Jericho's list for it."""
+        analysis = self._analysis
+        if self._finder is None and analysis.story is not None:
+            if analysis.grammar is not None and analysis.bearings and analysis.bearings.noun_globals:
+                self._finder = ActionFinder(
+                    analysis.story,
+                    analysis.grammar,
+                    analysis.bearings,
+                    player=analysis.player,
+                    poison=self._poison,
+                )
+            elif self._known and self._env.bindings:
+                self._finder = TemplateFinder(
+                    analysis.story,
+                    self._templates(),
+                    player=analysis.player,
+                    poison=self._poison,
+                )
+        return self._finder
+
+    def _templates(self) -> list[str]:
+        """Return Jericho's command templates for this story."""
+        from jericho.template_action_generator import TemplateActionGenerator
+
+        return list(TemplateActionGenerator(self._env.bindings).templates)
+
+    def _filter_generated(self, saved: Snapshot, last: Observation) -> tuple[str, ...]:
         found = []
-        env = self._env
-        score = env.get_score()
+        machine = self._machine
+        score = machine.score
         for command in self._generated.candidates(last.description, last.inventory):
-            env.set_state(saved)
-            env.step(command)
-            if (
-                env.get_score() != score
-                or env.victory()
-                or env.game_over()
-                or self._hash() != last.world_hash
-            ):
+            if command in self._poison:
+                continue
+            machine.rewind(saved)
+            machine.run(command)
+            if machine.ended or machine.score != score or self._world_key() != last.world_hash:
                 found.append(command)
-        return tuple(sorted(found))
+        return tuple(found)
 
 
-def _object_dtype() -> Any:
-    import numpy as np
+def _open_quickly(story: str) -> Any:
+    """Open a story without Jericho's work on command templates, which takes longer than all the rest.
 
-    return np.dtype(
-        [("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
-         ("attr", "V4"), ("properties", "V16")]
-    )  # fmt: skip
+    Jericho does that work whenever a story is opened. Nothing here needs it, but for stories whose grammar
+    cannot be read, and those have it done later.
+    """
+    from jericho import jericho
 
-
-_OBJECT = _object_dtype()
-"""Jericho's ZObject as it lies in memory."""
-
-
-def _with(last: Observation, *, text: str, changed: bool) -> Observation:
-    import dataclasses
-
-    return dataclasses.replace(last, text=text, changed=changed)
+    generator = jericho.TemplateActionGenerator
+    jericho.TemplateActionGenerator = lambda bindings: None
+    try:
+        return jericho.FrotzEnv(story, seed=1)
+    finally:
+        jericho.TemplateActionGenerator = generator

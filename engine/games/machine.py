@@ -1,0 +1,173 @@
+"""Jericho's interpreter with the memory at hand: snapshots, single commands, and what they cost.
+
+Jericho's own `get_state`, `set_state` and `step` copy through numpy and measure more than is needed when
+thousands of commands are tried; the interpreter's memory, stack and registers are its library's symbols.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_ENCODING = "cp1252"
+_NUMBERS = struct.Struct("<iiiiiqiiii")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A whole situation of the interpreter, random numbers and last text included.
+
+    Attributes:
+        random: The generator's value, interval and counter.
+        status: Score and moves as Jericho read them off a generated story's status line.
+    """
+
+    memory: bytes
+    stack: bytes
+    pc: int
+    sp: int
+    fp: int
+    frames: int
+    opcode: int
+    random: tuple[int, int, int]
+    text: bytes
+    status: tuple[int, int] = (0, 0)
+
+    def pack(self) -> bytes:
+        """Return it as bytes."""
+        head = _NUMBERS.pack(self.pc, self.sp, self.fp, self.frames, self.opcode, *self.random, *self.status)
+        parts = (self.memory, self.stack, self.text)
+        return head + b"".join(struct.pack("<I", len(part)) + part for part in parts)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Snapshot:
+        """Return what `pack` was given.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        try:
+            *numbers, a, interval, counter, score, moves = _NUMBERS.unpack_from(data)
+            at = _NUMBERS.size
+            parts = []
+            for _ in range(3):
+                (size,) = struct.unpack_from("<I", data, at)
+                parts.append(data[at + 4 : at + 4 + size])
+                at += 4 + size
+        except struct.error:
+            raise ValueError("this save is damaged") from None
+        if at != len(data):
+            raise ValueError("this save is damaged")
+        pc, sp, fp, frames, opcode = numbers
+        memory, stack, text = parts
+        random = (a, interval, counter)
+        return cls(memory, stack, pc, sp, fp, frames, opcode, random, text, (score, moves))
+
+
+class Machine:
+    """One open story.
+
+    Args:
+        env: A `jericho.FrotzEnv` that has been reset. It must not be reset or closed while this is in use,
+            and nobody else may step it.
+        guard: Told each command before it is run.
+    """
+
+    def __init__(self, env: Any, guard: Callable[[bytes], None] | None = None) -> None:
+        lib = env.frotz_lib
+        self.env = env
+        self._lib = lib
+        self._size: int = lib.getRAMSize()
+        self._memory_at = ctypes.c_void_p.in_dll(lib, "zmp").value or 0
+        self.memory = memoryview((ctypes.c_ubyte * self._size).from_address(self._memory_at)).cast("B")
+        self._stack_size: int = lib.getStackSize()
+        self._stack_at = ctypes.addressof(ctypes.c_char.in_dll(lib, "stack"))
+        self._status = [ctypes.c_int.in_dll(lib, name) for name in ("tw_score", "move_count")]
+        self._given_up = ctypes.c_int.in_dll(lib, "emulator_halted")
+        # Plain function objects: attribute look-ups on the library are half the price of a call.
+        self._guard = guard
+        self._step, self._halted = lib.step, lib.halted
+        self._set_random, self._random = lib.setRng, (lib.getRngA, lib.getRngInterval, lib.getRngCounter)
+        self._set_pc, self._set_sp, self._set_fp = lib.setPC, lib.setSP, lib.setFP
+        self._set_frames, self._set_opcode = lib.setFrameCount, lib.set_opcode
+        self._victory, self._over, self._score = lib.victory, lib.game_over, lib.get_score
+
+    def take(self) -> Snapshot:
+        """Return the present situation."""
+        lib = self._lib
+        return Snapshot(
+            ctypes.string_at(self._memory_at, self._size),
+            ctypes.string_at(self._stack_at, self._stack_size),
+            lib.getPC(),
+            lib.getSP(),
+            lib.getFP(),
+            lib.getFrameCount(),
+            lib.get_opcode(),
+            self.random(),
+            lib.get_narrative_text(),
+            (self._status[0].value, self._status[1].value),
+        )
+
+    def put(self, saved: Snapshot) -> None:
+        """Go back to a situation of this story.
+
+        Raises:
+            ValueError: It is of another story.
+        """
+        if len(saved.memory) != self._size or len(saved.stack) != self._stack_size:
+            raise ValueError("this save is damaged or belongs to another story")
+        self.rewind(saved)
+        self._lib.set_narrative_text(saved.text)
+
+    def rewind(self, saved: Snapshot) -> None:
+        """Go back to a situation, all but the last text; also after the interpreter gave up."""
+        ctypes.memmove(self._memory_at, saved.memory, self._size)
+        ctypes.memmove(self._stack_at, saved.stack, self._stack_size)
+        self._set_random(*saved.random)
+        self._set_pc(saved.pc)
+        self._set_sp(saved.sp)
+        self._set_fp(saved.fp)
+        self._set_opcode(saved.opcode)
+        self._set_frames(saved.frames)
+        self._status[0].value, self._status[1].value = saved.status
+        self._given_up.value = 0
+
+    def step(self, command: str) -> str:
+        """Take one command and return what is printed."""
+        return self.run(command).decode(_ENCODING, "replace")
+
+    def run(self, command: str) -> bytes:
+        """Take one command and return what is printed as the interpreter has it."""
+        line = command.encode("ascii", "replace")
+        if self._guard is not None:
+            self._guard(line)
+        text: bytes = self._step(line + b"\n")
+        return text
+
+    @property
+    def won(self) -> bool:
+        """Whether the last text is that of victory, as Jericho knows it."""
+        return bool(self._victory() > 0)
+
+    def random(self) -> tuple[int, int, int]:
+        """Return the random generator's state: value, interval and counter."""
+        value, interval, counter = self._random
+        return int(value()), interval(), counter()
+
+    @property
+    def halted(self) -> bool:
+        """Whether the interpreter gave up."""
+        return bool(self._halted() > 0)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last command ended the story, however."""
+        return bool(self._halted() > 0 or self._over() > 0 or self._victory() > 0)
+
+    @property
+    def score(self) -> int:
+        """The score, as Jericho knows it."""
+        return int(self._score())

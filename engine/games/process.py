@@ -1,0 +1,107 @@
+"""The parent's side of a worker: starting it, asking it with a deadline, ending it for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+from engine.games.worker import NOTE_SIZE, read_note, receive, send
+
+
+class WorkerLost(Exception):
+    """The worker crashed, hung, or did not answer in time.
+
+    Attributes:
+        command: What it was doing.
+    """
+
+    def __init__(self, message: str, command: str = "") -> None:
+        super().__init__(message)
+        self.command = command
+
+
+class WorkerProcess:
+    """One worker process, the socket to it, and the note it leaves of what it does."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        note = os.memfd_create("jitrl-note") if hasattr(os, "memfd_create") else _unnamed_file()
+        folder = tempfile.mkdtemp(prefix="jitrl-game-")
+        try:
+            os.ftruncate(note, NOTE_SIZE)
+            self._note = mmap.mmap(note, NOTE_SIZE)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "engine.games.worker", str(theirs.fileno()), str(note)],
+                pass_fds=[theirs.fileno(), note],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=_environment(),
+            )
+        finally:
+            theirs.close()
+            os.close(note)
+            # The process is in it by now and stays there; nobody can leave a file in a folder that is gone.
+            shutil.rmtree(folder, ignore_errors=True)
+        self._channel = ours
+        self._ended = weakref.finalize(self, _end, self._process, ours)
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def ask(self, request: dict[str, Any], seconds: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """Return the answer to a request.
+
+        Raises:
+            WorkerLost: There is none; the process is ended.
+        """
+        try:
+            self._channel.settimeout(seconds)
+            send(self._channel, request, blob)
+            return receive(self._channel)
+        except TimeoutError:
+            reason = f"did not answer within {seconds:g} s"
+        except (EOFError, OSError, ValueError):
+            reason = "crashed"
+        self.end()
+        if self._process.returncode == -signal.SIGVTALRM:
+            reason = "hung"
+        raise WorkerLost(f"the game {reason}", read_note(self._note))
+
+    def end(self) -> None:
+        """End the process; safe to call twice."""
+        self._ended()
+
+
+def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+    channel.close()
+    with contextlib.suppress(ProcessLookupError):
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Return the worker's environment: the project's own root on the path, and no needless threads."""
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _unnamed_file() -> int:
+    descriptor, name = tempfile.mkstemp(prefix="jitrl-note-")
+    os.unlink(name)
+    return descriptor
