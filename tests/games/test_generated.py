@@ -113,18 +113,25 @@ def test_the_solution_is_always_among_the_candidates_or_does_the_same(game):
         game.step(command)
 
 
-def test_few_candidates_and_fast(game):
-    counts, seconds = [], []
+def test_few_candidates(game):
+    """Each costs a step of a slow interpreter: 12 of them fit a budget of 60 ms several times over."""
+    counts = []
     for state in ADMISSIBLE[game.name][::3]:
         game.at(state["after"])
-        if game.over():
-            continue
-        began = time.perf_counter()
-        candidates = game.candidates()
-        game.effects(candidates)
-        seconds.append(time.perf_counter() - began)
-        counts.append(len(candidates))
+        if not game.over():
+            counts.append(len(game.candidates()))
     assert statistics.median(counts) <= 12
+
+
+@pytest.mark.soak
+def test_trying_them_all_is_fast(game):
+    seconds = []
+    for state in ADMISSIBLE[game.name][::3]:
+        game.at(state["after"])
+        if not game.over():
+            began = time.perf_counter()
+            game.effects(game.candidates())
+            seconds.append(time.perf_counter() - began)
     assert statistics.median(seconds) <= 0.060
 
 
