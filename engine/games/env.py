@@ -58,11 +58,9 @@ class GameEnvironment:
         """Whether the valid actions returned last are all there are."""
         try:
             self._start()
-        except WorkerLost:
+        except WorkerLost as lost:
             self.close()
-            raise GameError(
-                f"{story.path} crashes the interpreter: it is damaged or no story for it"
-            ) from None
+            raise GameError(_why_not(story, lost)) from None
         except GameError:
             self.close()
             raise
@@ -89,10 +87,8 @@ class GameEnvironment:
             try:  # it may have died of something earlier
                 self._start()
                 self._last = self._seen(request, LOAD_SECONDS)
-            except WorkerLost:
-                raise GameError(
-                    f"{self._story.path} crashes or hangs when it starts: it is damaged"
-                ) from None
+            except WorkerLost as lost:
+                raise GameError(_why_not(self._story, lost)) from None
         return self._last
 
     def step(self, action: str) -> Observation:
@@ -219,9 +215,33 @@ class GameEnvironment:
         reply, answer = self._worker.ask(request, seconds, blob)
         if "refused" in reply:
             raise GameError(f"{self._story.title}: {reply['refused']}")
+        if reply.get("error", "").startswith("MemoryError"):
+            raise GameError(f"{self._story.title} wants more than the 1 GiB of memory that a game may use")
         if "error" in reply:
             raise GameError(f"{self._story.title} failed inside its interpreter ({reply['error']})")
         return reply, answer
+
+
+def _why_not(story: Story, lost: WorkerLost) -> str:
+    """Return a sentence about a story that does not start, and whose fault that is."""
+    match lost.by:
+        case "start":
+            return f"{lost}; close something or raise the limits of this account, and try again"
+        case "killed":
+            return (
+                f"the process of {story.title} was killed from outside, most likely because memory ran out; "
+                "free some and try again"
+            )
+        case "silence":
+            return (
+                f"{story.title} did not start within {LOAD_SECONDS:g} s; try again when the machine is less "
+                f"busy, and if it happens again, {story.path} is damaged"
+            )
+        case "hung":
+            return f"{story.path} runs for ever when it starts: it is damaged"
+    if not lost.command:
+        return "the game's process ended before it came to the story; `jitrl doctor` looks for the cause"
+    return f"{story.path} crashes the interpreter: it is damaged or no story for it"
 
 
 def sanitise(action: str) -> str:

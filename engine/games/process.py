@@ -17,23 +17,38 @@ from typing import Any
 
 from engine.games.worker import NOTE_SIZE, read_note, receive, send
 
+_LAST_BREATH_S = 2.0
+
 
 class WorkerLost(Exception):
     """The worker crashed, hung, or did not answer in time.
 
     Attributes:
-        command: What it was doing.
+        command: What it was doing, "" if it had not come to loading the story.
+        by: What ended it: "silence" (no answer in time), "hung" (a command used up its processor time),
+            "killed" (from outside), "crash", or "start" (there never was a process).
     """
 
-    def __init__(self, message: str, command: str = "") -> None:
+    def __init__(self, message: str, command: str = "", by: str = "crash") -> None:
         super().__init__(message)
         self.command = command
+        self.by = by
 
 
 class WorkerProcess:
-    """One worker process, the socket to it, and the note it leaves of what it does."""
+    """One worker process, the socket to it, and the note it leaves of what it does.
+
+    Raises:
+        WorkerLost: The system gives no process, no memory or no files for one.
+    """
 
     def __init__(self) -> None:
+        try:
+            self._begin()
+        except OSError as error:
+            raise WorkerLost(f"the game's process cannot start: {error.strerror}", by="start") from None
+
+    def _begin(self) -> None:
         ours, theirs = socket.socketpair()
         note = os.memfd_create("jitrl-note") if hasattr(os, "memfd_create") else _unnamed_file()
         folder = tempfile.mkdtemp(prefix="jitrl-game-")
@@ -73,13 +88,18 @@ class WorkerProcess:
             send(self._channel, request, blob)
             return receive(self._channel)
         except TimeoutError:
-            reason = f"did not answer within {seconds:g} s"
+            reason, by = f"did not answer within {seconds:g} s", "silence"
         except (EOFError, OSError, ValueError):
-            reason = "crashed"
+            reason, by = "crashed", "crash"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LAST_BREATH_S)  # its own end tells more than ours would
+        died_of = self._process.poll()
         self.end()
-        if self._process.returncode == -signal.SIGVTALRM:
-            reason = "hung"
-        raise WorkerLost(f"the game {reason}", read_note(self._note))
+        if died_of == -signal.SIGVTALRM:
+            reason, by = "hung", "hung"
+        elif died_of == -signal.SIGKILL:
+            reason, by = "was killed from outside", "killed"
+        raise WorkerLost(f"the game {reason}", read_note(self._note), by)
 
     def end(self) -> None:
         """End the process; safe to call twice."""

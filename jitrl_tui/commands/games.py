@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jitrl_tui.commands.games_make import register_make
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and what belongs to it."""
@@ -33,6 +35,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add = actions.add_parser("add", parents=[common], help="copy a story of yours to where jitrl finds it")
     add.add_argument("files", metavar="FILE", nargs="+", type=Path)
     add.set_defaults(handler=put)
+
+    register_make(actions, common)
 
     verify = actions.add_parser(
         "verify", parents=[common], help="play a known solution and compare the score"

@@ -17,8 +17,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen; return the exit code."""
+    from engine.games.catalogue import find_game
     from engine.paths import saves_folder
-    from jitrl_tui.app import run_watch
 
     config = session_config(args)
-    return run_watch(config, saves_folder(args.saves))
+    saves = saves_folder(args.saves)
+    find_game(config.game, games=config.games, saves=saves)  # a wrong name needs no screen to say so
+    from jitrl_tui.app import run_watch
+
+    return run_watch(config, saves)
