@@ -9,44 +9,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
-from engine.games.bearings import NEVER, Bearings
+from engine.games.bearings import Bearings
+from engine.games.forms import forms
 from engine.games.grammar import Grammar
 from engine.games.handlers import Handlers
 from engine.games.machine import Machine, Snapshot
 from engine.games.names import Namer, Thing
-from engine.games.phrasing import phrase, usage
+from engine.games.order import Order
 from engine.games.survey import IDLE, WAYS
 from engine.games.trial import Trial
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
-SCHEME = 2
+SCHEME = 3
 """Part of the cache's key; to be raised when the way actions are found changes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One way to give an action: its usual wording.
-
-    Attributes:
-        text: With "{}" where things stand.
-        action: Its number.
-        held: For each slot whether the thing has to be carried.
-        many: The first slot takes "all".
-        free: For each slot whether it takes words rather than things.
-        spare: For things only that have an answer to the action.
-    """
-
-    text: str
-    action: int
-    held: tuple[bool, ...]
-    many: bool
-    free: tuple[bool, ...]
-    spare: bool = False
 
 
 class ActionFinder:
@@ -97,33 +76,23 @@ class ActionFinder:
         return namer.things(shown, saved), namer.looked
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
-        """Try everything that can matter, one command at each step."""
-        for command in self._bare:
-            if command not in self._poison:
-                trial(command)
-                yield
-        here = self._asked_here(saved)
-        portable: set[int] = set()
-        for form, thing in self._singles(things, here):
-            command = form.text.format(thing.name)
-            if command in self._poison:
+        """Try everything that can matter, one command at each step; see `engine.games.order`."""
+        order = Order(
+            self._forms,
+            self._bare,
+            things,
+            effective=self.handlers.effective,
+            highest=self.handlers.highest,
+            here=self._asked_here(saved),
+            strict=self._strict,
+        )
+        for attempt in order.attempts():
+            if attempt.command in self._poison:
                 continue
-            if form.held[0] and not thing.carried and (self._strict or thing.number not in portable):
-                continue
-            if trial(command, 1) and form.action in self._pickup:
-                portable.add(thing.number)
+            changes = trial(attempt.command, attempt.count)
+            if changes and attempt.action in self._pickup and attempt.thing:
+                order.portable.add(attempt.thing)
             yield
-        effective = self.handlers.effective
-        everything = [
-            form.text.format("all")
-            for form in self._forms
-            if len(form.held) == 1 and form.many and form.action in effective
-        ]
-        for count, commands in ((1, everything), (2, self._doubles(things, here, portable))):
-            for command in commands:
-                if command not in self._poison:
-                    trial(command, count)
-                    yield
 
     def _asked_here(self, saved: Snapshot) -> frozenset[int]:
         """Return the actions that the place asks for."""
@@ -135,39 +104,6 @@ class ActionFinder:
             asks |= self.handlers.asked(self.handlers.routines_of(place, saved.memory))
             place = self._story.parent(saved.memory, place)
         return asks
-
-    def _singles(self, things: Sequence[Thing], here: frozenset[int]) -> Iterator[tuple[Form, Thing]]:
-        singles = [form for form in self._forms if len(form.held) == 1 and not form.free[0]]
-        singles.sort(key=lambda form: form.held[0])  # by then it is known what can be picked up
-        for form in singles:
-            always = form.action in here or (form.action in self.handlers.effective and not form.spare)
-            for thing in things:
-                if always or form.action in thing.asks:
-                    yield form, thing
-
-    def _doubles(self, things: Sequence[Thing], here: frozenset[int], portable: set[int]) -> Iterator[str]:
-        carried = {thing.number for thing in things if thing.carried}
-        at_hand = carried | portable
-        alone = {form.action for form in self._forms if len(form.held) == 1}
-        highest = self.handlers.highest
-        for form in self._forms:
-            if len(form.held) != 2:
-                continue
-            effective = form.action in self.handlers.effective and form.action not in alone and not form.spare
-            tool = form.text.endswith(" with {}")
-            for first, second in itertools.permutations(things, 2):
-                if form.held[0] and first.number not in at_hand:
-                    continue
-                if form.held[1] and second.number not in at_hand:
-                    continue
-                asked = form.action in first.asks or form.action in second.asks or form.action in here
-                received = any(action > highest for action in second.asks) and not form.spare
-                reach = (second if tool else first).number in (carried if self._strict else at_hand)
-                if asked or ((effective or received) and reach):
-                    yield form.text.format(first.name, second.name)
-            if form.many and form.action in self.handlers.effective:
-                for thing in things:
-                    yield form.text.format("all", thing.name)
 
 
 class Finder(Protocol):
@@ -226,34 +162,3 @@ class Search:
     def found(self) -> tuple[str, ...]:
         """Return what was found so far: the most usual command for each change, sorted."""
         return self._trial.found() if self._trial is not None else ()
-
-
-def forms(grammar: Grammar, length: int) -> list[Form]:
-    """Return the forms of each action and number of things, in the order of actions.
-
-    Of lines that lead to one action with the same things the one with the most usual verb is taken; if that
-    one wants a thing held and another does not, the other is kept as a spare for what cannot be held.
-    """
-    groups: dict[tuple[int, int, bool], list[tuple[tuple[int, int, str], Form]]] = {}
-    for pattern in grammar.patterns:
-        slots = pattern.slots
-        verbs = tuple(verb for verb in pattern.verbs if verb not in NEVER)
-        if pattern.meta or len(slots) > 2 or not verbs or (not slots and verbs != pattern.verbs):
-            continue
-        text = phrase(replace(pattern, verbs=verbs), length)
-        form = Form(
-            text,
-            pattern.action,
-            held=tuple(slot.held for slot in slots),
-            many=bool(slots) and slots[0].many,
-            free=tuple(slot.kind == "other" for slot in slots),
-        )
-        order = (len(pattern.parts), -usage(text.split()[0]), text)
-        groups.setdefault((pattern.action, len(slots), pattern.swapped), []).append((order, form))
-    found: list[Form] = []
-    for options in groups.values():
-        ranked = [form for _, form in sorted(options, key=lambda option: option[0])]
-        found.append(ranked[0])
-        looser = [form for form in ranked[1:] if sum(form.held) < sum(ranked[0].held)]
-        found += [replace(form, spare=True) for form in looser[:1]]
-    return sorted(found, key=lambda form: (len(form.held), form.action, form.text))

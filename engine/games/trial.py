@@ -90,8 +90,6 @@ class Trial:
         seen = self._now()
         if not ended and score == self._score and seen in self._same[attempt]:
             return False, machine.random()[0] not in self._drawn[attempt]
-        if ended:
-            seen = ("ended", b"")
         if b"(Taken)" in text:
             return False, False  # "(Taken)": what was done is picking up, which is a command of its own
         self._effects.setdefault((seen, score, ended), []).append((things, command))

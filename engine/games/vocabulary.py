@@ -20,6 +20,7 @@ class Vocabulary:
         self._story = story
         self._by_address = {at: word for word, (at, _) in story.dictionary.items()}
         self._adjective_words: dict[int, list[str]] = {}
+        self._nouns: dict[int, list[str]] = {}
         self._adjective_property = self._scenery_property = 0
         if story.version == 3:
             self._adjective_property = self._find_adjectives()
@@ -41,6 +42,12 @@ class Vocabulary:
 
     def nouns(self, number: int) -> list[str]:
         """Return the dictionary's words that an object answers to."""
+        known = self._nouns.get(number)
+        if known is None:
+            known = self._nouns[number] = self._read_nouns(number)
+        return known
+
+    def _read_nouns(self, number: int) -> list[str]:
         return [
             self._by_address[value]
             for _, (at, size) in self._properties(number)
@@ -113,12 +120,13 @@ class Vocabulary:
         story = self._story
         votes: Counter[tuple[int, int]] = Counter()
         for number in range(1, story.object_count + 1):
+            own = story.parent(story.data, number)  # places that list places tell of ways, not of scenery
             for which, (at, size) in self._properties(number):
                 listed = story.data[at : at + size]
                 parents = {
                     story.parent(story.data, other) for other in listed if 0 < other <= story.object_count
                 }
-                if len(parents) == 1 and size > 1 and 0 not in listed:
+                if len(parents) == 1 and own not in parents and size > 1 and 0 not in listed:
                     votes[which, parents.pop()] += 1
         votes = Counter({key: count for key, count in votes.items() if key[1]})
         return votes.most_common(1)[0][0][0] if votes else 0
