@@ -1,7 +1,8 @@
 """A game as an environment: owns the worker process, guards it with deadlines, brings it back.
 
 A worker that crashes, hangs or outgrows its memory is replaced, the episode is brought back from the last
-save by taking the actions since again, and goes on. The action that broke it is answered with a sentence.
+save by taking the actions since again, and goes on. An action that broke it is answered with a sentence; one
+that was only there when somebody killed the worker is taken again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MAX_COMMAND = 190
 LARGEST_SEED = 2**31 - 1
 _SAVE_EVERY = 25
 _MOST_POISON = 8
+_MOST_KILLS = 3
 
 
 class GameEnvironment:
@@ -96,8 +98,15 @@ class GameEnvironment:
         if self._last is None and not self._closed:
             raise GameError("no episode has begun; reset the game first")
         command = sanitise(action)
+        request = {"do": "step", "command": command}
         try:
-            self._last = self._seen({"do": "step", "command": command}, STEP_SECONDS)
+            try:
+                self._last = self._seen(request, STEP_SECONDS)
+            except WorkerLost as lost:
+                if lost.by != "killed":
+                    raise
+                self._revive()  # the command had no part in it, so nobody need know
+                self._last = self._seen(request, STEP_SECONDS)
         except WorkerLost as lost:
             before = self._revive()
             self._last = dataclasses.replace(
@@ -114,10 +123,15 @@ class GameEnvironment:
 
         A command that hangs or crashes the interpreter while it is tried is left out from then on.
         """
+        killed = 0
         while True:
             try:
                 reply, _ = self._ask({"do": "valid", "budget": self._budget}, VALID_SECONDS)
             except WorkerLost as lost:
+                killed += lost.by == "killed"
+                if lost.by == "killed" and killed < _MOST_KILLS:
+                    self._revive()
+                    continue
                 culprit = lost.command
                 known = not culprit or culprit in self._poison or len(self._poison) >= _MOST_POISON
                 if not known:
@@ -149,8 +163,13 @@ class GameEnvironment:
         Raises:
             GameError: The save is damaged or belongs to another story; the game stays where it was.
         """
+        request = {"do": "restore"}
         try:
-            self._last = self._seen({"do": "restore"}, LOAD_SECONDS, saved)
+            try:
+                self._last = self._seen(request, LOAD_SECONDS, saved)
+            except WorkerLost:  # perhaps of something earlier
+                self._revive()
+                self._last = self._seen(request, LOAD_SECONDS, saved)
         except WorkerLost as lost:
             self._revive()
             raise GameError(f"this save cannot be restored: {lost}") from None
