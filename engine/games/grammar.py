@@ -220,7 +220,10 @@ def _inform1(story: StoryFile) -> Grammar | None:
                     return None
                 parts.append(prepositions[token])
             elif slots < line[0]:
-                parts.append(_inform_slot(token if token < 9 else -1, filtered=token >= 16))
+                words_only = 48 <= token < 80  # what a routine of the story parses: a topic, mostly
+                parts.append(
+                    _inform_slot(token if token < 9 else -1, filtered=token >= 16 and not words_only)
+                )
                 slots += 1
             else:
                 break

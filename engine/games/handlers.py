@@ -30,6 +30,7 @@ handling of certain ones."""
 @dataclass(frozen=True, slots=True)
 class _Routine:
     asks: frozenset[int]
+    words: frozenset[int]
     calls: frozenset[int]
     arguments: frozenset[tuple[int, int]]
     sets: frozenset[int]
@@ -60,7 +61,7 @@ class Handlers:
             (at for routines in grammar.action_routines.values() for at in routines if at),
             default=story.static_at,
         )
-        self._words = frozenset(at for at, _ in story.dictionary.values())
+        self._spelt = {at: word for word, (at, _) in story.dictionary.items()}
         self._many = grammar.layout != "zil"  # Inform's properties may hold several routines
         self._variables |= self._copies(grammar)
         self.highest = max(grammar.action_routines, default=0)
@@ -88,6 +89,11 @@ class Handlers:
             known = self._asked[routines] = frozenset(asks)
         return known
 
+    def topics(self, routines: tuple[int, ...]) -> tuple[str, ...]:
+        """Return the dictionary's words that these routines compare something with: what one may ask about."""
+        found = {at for start in routines for _, routine in self._closure(start) for at in routine.words}
+        return tuple(sorted(self._spelt[at] for at in found)) if len(found) <= _GENERAL else ()
+
     def routines_of(self, number: int, memory: bytes | memoryview) -> tuple[int, ...]:
         """Return the addresses of routines that an object's properties hold in `memory`."""
         story = self._story
@@ -99,7 +105,7 @@ class Handlers:
         for at, size in properties:
             for offset in range(0, size - 1 if self._many else min(size - 1, 1), 2):
                 value = memory[at + offset] << 8 | memory[at + offset + 1]
-                if value not in self._words and self._code_at <= story.unpack(value) < len(story.data):
+                if value not in self._spelt and self._code_at <= story.unpack(value) < len(story.data):
                     found.append(story.unpack(value))
         return tuple(found)
 
@@ -170,6 +176,7 @@ class Handlers:
         if not instructions:
             return None
         asks: set[int] = set()
+        words: set[int] = set()
         calls: set[int] = set()
         arguments: set[tuple[int, int]] = set()
         sets: set[int] = set()
@@ -190,10 +197,15 @@ class Handlers:
                 sets.add(operands[0][1])
             elif opcode in _COUNTS and operands and not operands[0][0]:
                 counts.add(operands[0][1])
-            elif opcode == _JUMP_EQUAL and any(v and o in self._variables for v, o in operands):
+            elif opcode == _JUMP_EQUAL:
+                words |= {
+                    value for is_variable, value in operands if not is_variable and value in self._spelt
+                }
+            if opcode == _JUMP_EQUAL and any(v and o in self._variables for v, o in operands):
                 asks |= {value for is_variable, value in operands if not is_variable}
         return _Routine(
             frozenset(asks),
+            frozenset(words),
             frozenset(calls),
             frozenset(arguments),
             frozenset(sets),

@@ -13,6 +13,8 @@ from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
 _WORD = re.compile(r"[a-z][a-z'-]*")
+_NUMBER = re.compile(r"\b(\d{1,3})(?:(?: (?:through|to) |-)(\d{1,3})\b)?")
+_MOST_NUMBERS = 10
 _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines; some stories lend one object to several things in turn."""
 _PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
@@ -28,12 +30,16 @@ class Thing:
         number: Of its object, 0 if unknown.
         carried: The player has it, directly or in something carried.
         asks: Actions that its routines ask for.
+        topics: Words that its routines compare something with.
+        is_number: It stands for a number, which things can be set to.
     """
 
     name: str
     number: int
     carried: bool
     asks: frozenset[int]
+    topics: tuple[str, ...] = ()
+    is_number: bool = False
 
 
 class Namer:
@@ -99,7 +105,17 @@ class Namer:
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))
                     break
-        return things
+        return things + self._numbers(shown, saved)
+
+    def _numbers(self, shown: str, saved: Snapshot) -> list[Thing]:
+        """Return the numbers that the text shows ("1 through 8" shows eight), if one can speak of numbers."""
+        found: dict[int, None] = {}
+        for low, high in _NUMBER.findall(shown):
+            found.update(dict.fromkeys(range(int(low), min(int(high or low), int(low) + _MOST_NUMBERS) + 1)))
+        numbers = [str(value) for value in found][:_MOST_NUMBERS]
+        key = self._meant(numbers[0], saved) if numbers else None
+        number = key[0] if key is not None else 0
+        return [Thing(text, number, False, frozenset(), is_number=True) for text in numbers]
 
     def _meant(self, words: str, saved: Snapshot) -> _Key | None:
         """Return the object that the parser takes `words` for, with its routines, None for none or several."""
@@ -133,7 +149,8 @@ class Namer:
 
     def _thing(self, key: _Key, name: str, saved: Snapshot) -> Thing:
         number, routines = key
-        return Thing(name, number, self._is_carried(number, saved), self._handlers.asked(routines))
+        carried, asks = self._is_carried(number, saved), self._handlers.asked(routines)
+        return Thing(name, number, carried, asks, self._handlers.topics(routines))
 
     def _is_carried(self, number: int, saved: Snapshot) -> bool:
         for _ in range(16):

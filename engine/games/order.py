@@ -67,7 +67,8 @@ class Order:
         strict: bool,
     ) -> None:
         self._bare = bare
-        self._things = things
+        self._things = [thing for thing in things if not thing.is_number]
+        self._numbers = [thing for thing in things if thing.is_number]
         self._effective = effective
         self._highest = highest
         self._here = here
@@ -75,7 +76,8 @@ class Order:
         self.portable: set[int] = set()
         usual = sorted(forms, key=lambda form: -usage(form.text.split()[0]))
         self._singles = [form for form in usual if len(form.held) == 1 and not form.free[0]]
-        self._doubles = [form for form in usual if len(form.held) == 2]
+        self._doubles = [form for form in usual if len(form.held) == 2 and not any(form.free)]
+        self._worded = [form for form in usual if len(form.held) == 2 and sum(form.free) == 1]
         self._moving = effective - {form.action for form in usual if len(form.held) == 1}
         self._known_pairs: list[tuple[Form, Thing, Thing]] | None = None
         plain = [form for form in self._singles if len(form.text.split()) == 2 and not form.spare]
@@ -96,6 +98,7 @@ class Order:
         yield from self._everything()
         yield from self._single(lambda form, thing: form.action in thing.asks)
         yield from self._double(self._likely)
+        yield from self._with_words()
         yield from self._single(lambda form, thing: form.text in self._everyday)
         yield from self._everything_with()
         yield from map(Attempt, self._bare)
@@ -158,6 +161,21 @@ class Order:
         for form, first, second in self._pairs():
             if wanted(form, first, second):
                 yield Attempt(form.text.format(first.name, second.name), 2, form.action)
+
+    def _with_words(self) -> Iterator[Attempt]:
+        """Yield what can be said to, asked or set of things that have an answer to it."""
+        numbers = [thing.name for thing in self._numbers]
+        settable = self._doubles if any(thing.number for thing in self._numbers) else []
+        for thing in self._things:
+            for form in self._worded:
+                if form.action in thing.asks:
+                    for word in (*thing.topics, *numbers):
+                        pair = (word, thing.name) if form.free[0] else (thing.name, word)
+                        yield Attempt(form.text.format(*pair), 2, form.action)
+            for form in settable:
+                if form.action in thing.asks and not form.held[1]:
+                    for word in numbers:
+                        yield Attempt(form.text.format(thing.name, word), 2, form.action)
 
     def _everything_with(self) -> Iterator[Attempt]:
         for form in self._doubles:

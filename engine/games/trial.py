@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -48,7 +47,8 @@ class Trial:
         machine.rewind(self._starts[0])
         facts = world.facts()
         self._passed = [self._pass_time(attempt, idle) for attempt in range(len(_CHANCE))]
-        self._counted = bytes(_counted(facts, [seen[1] for seen in self._passed[0]], list(alike)))
+        idled = [seen[1] for passed in self._passed for seen in passed]
+        self._usual = list(_usual(facts, idled, list(alike)))
         machine.rewind(self._starts[0])
         self._here = self._now()
         self._score = machine.score
@@ -108,7 +108,11 @@ class Trial:
     def _masked(self, facts: bytes) -> bytes:
         known = self._facts.get(facts)
         if known is None:
-            known = self._facts[facts] = bytes(map(operator.and_, facts, self._counted))
+            plain = bytearray(facts)
+            for offset, value, usual in self._usual:
+                if usual is None or plain[offset] in usual:
+                    plain[offset] = value
+            known = self._facts[facts] = bytes(plain)
         return known
 
     def _pass_time(self, attempt: int, idle: Sequence[str]) -> list[tuple[str, bytes, int]]:
@@ -121,12 +125,19 @@ class Trial:
         return passed
 
 
-def _counted(facts: bytes, idled: list[bytes], alike: list[bytes]) -> Iterator[int]:
-    """Yield for each cell 255 if it tells situations apart, 0 if it changes anyhow."""
+def _usual(
+    facts: bytes, idled: list[bytes], alike: list[bytes]
+) -> Iterator[tuple[int, int, frozenset[int] | None]]:
+    """Yield each cell that changes though nothing is done: its place, its value, and what values are usual.
+
+    Time gives a cell certain values, as a fight goes on or a clock runs down; any other value is a
+    command's doing. What looking changes is not what it seems, and any value is usual (None).
+    """
     for offset, value in enumerate(facts):
-        by_time = any(other[offset] != value for other in idled)
-        by_looking = sum(other[offset] != value for other in alike) >= _SEVERAL
-        yield 0 if by_time or by_looking else 255
+        if sum(other[offset] != value for other in alike) >= _SEVERAL:
+            yield offset, value, None
+        elif any(other[offset] != value for other in idled):
+            yield offset, value, frozenset({value, *(other[offset] for other in idled)})
 
 
 def _most_usual(commands: list[tuple[int, str]]) -> str:
