@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-COMMANDS = ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "doctor")
+COMMANDS = ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "doctor")
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
 DESCRIPTION = """\

@@ -1,0 +1,95 @@
+"""Tickets, wiki and code: a Fossil repository served by Fossil itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.errors import GameError
+from engine.web.sites import fossil_data as data
+from engine.web.sites.site import Command, Login, copy_over
+
+FILE = "larder.fossil"
+BUILD_TIMEOUT_S = 60.0
+
+
+class Fossil:
+    """The tickets, wiki and code site; a `Site`."""
+
+    name = "fossil"
+    title = "tickets, wiki and code (Fossil)"
+    port = 7800
+    keys: Mapping[str, str] = {"gitlab": ""}
+    logins: Mapping[str, Login] = {
+        "gitlab": Login(
+            "/login", {"u": data.AGENT[0], "p": data.AGENT[1]},
+            {"User ID:": data.AGENT[0], "Password:": data.AGENT[1]}, "Login",
+        )
+    }  # fmt: skip
+    health = "/wiki?name=Setup"
+
+    def missing(self, saves: Path) -> str:
+        """Say so where there is no `fossil` program."""
+        if shutil.which("fossil"):
+            return ""
+        return "the fossil program is not here; get it with: apt install fossil"
+
+    def build(self, folder: Path, saves: Path) -> None:
+        """Rebuild the repository from its artifacts."""
+        with tempfile.TemporaryDirectory() as scratch:
+            parts = Path(scratch) / "artifacts"
+            for content in data.artifacts():
+                # Fossil takes the hash policy from names such as these.
+                name = data.name_of(content)
+                (parts / name[:2]).mkdir(parents=True, exist_ok=True)
+                (parts / name[:2] / name[2:]).write_bytes(content)
+            file = folder / FILE
+            home = Path(scratch)
+            _fossil(home, "reconstruct", str(file), str(parts))
+            where = ("-R", str(file))
+            for user, contact in data.PEOPLE.items():
+                if user != "mara":  # Made by `reconstruct`, which takes the name from the environment.
+                    _fossil(home, "user", "new", user, contact, f"{user}-pass", *where)
+                _fossil(home, "user", "capabilities", user, "v", *where)
+            _fossil(home, "user", "password", "mara", "mara-pass", *where)
+            _fossil(home, "user", "capabilities", "mara", "s", *where)
+            _fossil(home, "user", "new", data.AGENT[0], "Worker", data.AGENT[1], *where)
+            _fossil(home, "user", "capabilities", data.AGENT[0], "cefghijklmnoprtuvwz2345", *where)
+            _fossil(home, "sql", *where, _settings())
+
+    def reset(self, folder: Path, live: Path) -> None:
+        """Copy the one file; Fossil opens it anew for every request."""
+        copy_over(folder / FILE, live / FILE)
+
+    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
+        """Serve it on the loopback, with a home of its own."""
+        return Command(
+            ("fossil", "server", str(live / FILE), "--port", str(port), "--localhost"),
+            {"HOME": str(live), "USER": "mara"},
+        )
+
+
+def _settings() -> str:
+    values = {
+        "project-name": data.PROJECT, "project-description": data.DESCRIPTION, "index-page": "/wiki?name=Home",
+        "short-project-name": data.PROJECT.lower(), "auto-captcha": "0", "localauth": "0",
+    }  # fmt: skip
+    quoted = ((key, value.replace("'", "''")) for key, value in values.items())
+    rows = ", ".join(f"('{key}', '{value}', 1)" for key, value in quoted)
+    return f"REPLACE INTO config(name, value, mtime) VALUES {rows};"
+
+
+def _fossil(home: Path, *arguments: str) -> None:
+    # A home of its own: Fossil keeps a list of repositories in it, and the user's is not to change.
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "USER": "mara"}
+    done = subprocess.run(
+        ["fossil", *arguments], env=env, cwd=home, capture_output=True, timeout=BUILD_TIMEOUT_S, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'it said nothing'}")

@@ -1,0 +1,67 @@
+"""The sites' own Python environment, `saves/web/venv`: made only when somebody asks for it.
+
+It is apart from jitrl's, for WebArena-Verified wants exact versions of pydantic and others, and a shop brings sixty
+packages along that jitrl has no use for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.errors import MissingError
+from engine.web.sites.site import venv_python, web_folder
+
+SITES = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4", "libzim==3.13.1")
+"""What the shop and the encyclopedia run on; the extra `sites`."""
+VERIFIED = ("webarena-verified==1.2.3",)
+"""What local tasks and WebArena-Verified's are scored by; the extra `verified`."""
+DATA = ("libwebarena==0.0.5", "browsergym-webarenalite==0.14.3", "miniwob==1.1.0")
+"""Packages that only their files are wanted of: task lists and MiniWoB++'s pages. Their dependencies stay out."""
+TIMEOUT_S = 1200.0
+
+
+def install(saves: Path, say: Callable[[str], None]) -> Path:
+    """Make or complete the environment and return its folder. Uses uv where there is one, else pip.
+
+    Raises:
+        MissingError: The package index was not reachable, or a package did not install.
+    """
+    folder = venv_python(saves).parent.parent
+    log = web_folder(saves) / "install.log"
+    uv = shutil.which("uv") or next((str(p) for p in [Path(sys.prefix) / "bin" / "uv"] if p.is_file()), None)
+    with log.open("w") as output:
+        if not venv_python(saves).is_file():
+            say("making an environment for the sites")
+            _run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), str(folder)], output, log)
+        base = [uv, "pip", "install", "--python", str(venv_python(saves))] if uv else [
+            str(venv_python(saves)), "-m", "pip", "install", "--disable-pip-version-check",
+        ]  # fmt: skip
+        say("installing the sites and WebArena-Verified (280 MB)")
+        _run([*base, *SITES, *VERIFIED], output, log)
+        say("installing task lists and MiniWoB++")
+        _run([*base, "--no-deps", *DATA], output, log)
+    return folder
+
+
+def _run(argv: list[str], output: object, log: Path) -> None:
+    try:
+        done = subprocess.run(
+            argv,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=False,
+        )  # type: ignore[call-overload]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
+    if done.returncode:
+        lines = log.read_text(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else "no reason given"
+        raise MissingError(
+            f"installing failed ({last}); the whole log is {log}; is the package index reachable?"
+        )

@@ -1,0 +1,53 @@
+"""Runs one server for as long as whoever started it lives: `python keeper.py PROGRAM ARGUMENTS...`.
+
+Prints the server's process id, then waits on its own standard input. A line `release` lets the server go on
+alone; the end of the input, which also comes when the starter dies by any means, ends the server. Needs nothing
+but the standard library and runs without site-packages.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+
+PATIENCE_S = 4.0
+
+
+def main(argv: list[str]) -> int:
+    """Run `argv`; return 0 if it was released, else how it ended."""
+    try:
+        server = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, stderr=sys.stderr, start_new_session=True
+        )
+    except OSError as error:
+        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
+        return 127
+    signal.signal(signal.SIGTERM, lambda *_: _end(server))
+    os.write(1, f"{server.pid}\n".encode())
+    handle = os.pidfd_open(server.pid)
+    ready = select.select([0, handle], [], [])[0]
+    if 0 in ready and os.read(0, 64).startswith(b"release"):
+        return 0
+    _end(server)
+    return server.returncode or 0
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(server.pid, sign)
+        except ProcessLookupError:
+            break
+        try:
+            server.wait(PATIENCE_S)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    server.poll()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

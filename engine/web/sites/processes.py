@@ -1,0 +1,226 @@
+"""Server processes that outlive nobody by accident.
+
+A server is started by a keeper (`keeper.py`) that holds one end of a pipe. While the other end is ours, our
+death, however sudden, ends the server, too; `release` lets it stay. A record with the process's start time is
+kept, so that a number given to another process since is never signalled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from engine.errors import GameError
+from engine.web.sites.site import Command
+
+START_TIMEOUT_S = 40.0
+STOP_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server, as it is written down.
+
+    Attributes:
+        started: The kernel's start time of the process, clock ticks since boot; tells it from a later namesake.
+        boot: Id of the boot that number counts from.
+    """
+
+    name: str
+    pid: int
+    started: int
+    boot: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Base URL without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+def boot_id() -> str:
+    """Return what tells this boot of the machine from others."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def start_time(pid: int) -> int | None:
+    """Return when process `pid` started in ticks since boot; None if there is none, or a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The command in brackets may hold spaces and brackets itself.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] == "Z" else int(fields[19])
+
+
+def alive(server: Server) -> bool:
+    """Return whether this very process still runs."""
+    return server.boot == boot_id() and start_time(server.pid) == server.started
+
+
+def free_port(wanted: int) -> int:
+    """Return `wanted` if nobody listens there, else another free port of the loopback."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise GameError("no port of 127.0.0.1 is free")
+
+
+def healthy(url: str, timeout_s: float = 5.0) -> bool:
+    """Return whether `url` answers with a page."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=timeout_s) as reply:
+            return bool(reply.status == 200)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
+    except (OSError, ValueError):
+        return False
+
+
+class Started:
+    """A server that ends with this process until `release` is called."""
+
+    def __init__(self, server: Server, keeper: subprocess.Popen[bytes]) -> None:
+        self.server = server
+        self._keeper = keeper
+
+    def release(self) -> None:
+        """Let the server outlive this process."""
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.write(b"release\n")
+        self._keeper.stdin.close()
+        self._keeper.wait(STOP_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """End the server; safe to call twice."""
+        assert self._keeper.stdin is not None
+        if not self._keeper.stdin.closed:
+            self._keeper.stdin.close()
+        try:
+            self._keeper.wait(STOP_TIMEOUT_S * 2)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            stop(self.server)
+
+
+def start(
+    name: str, command: Command, port: int, health: str, log: Path, clear: Mapping[str, str]
+) -> Started:
+    """Start a server and wait until it answers.
+
+    Args:
+        name: For messages.
+        command: What to run; it must listen on 127.0.0.1:`port`.
+        port: In 1..65535.
+        health: Path of a page that answers 200 once the site is up.
+        log: Takes what the server prints.
+        clear: The environment to run in, before what `command` adds.
+
+    Raises:
+        GameError: It ended at once, or did not answer within START_TIMEOUT_S.
+    """
+    keeper_file = Path(__file__).with_name("keeper.py")
+    with log.open("wb") as output:
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(keeper_file), *command.argv],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
+            env={**clear, **command.env}, start_new_session=True,
+        )  # fmt: skip
+    assert keeper.stdout is not None
+    first = keeper.stdout.readline().split()
+    pid = int(first[0]) if first else 0
+    began = start_time(pid) if pid else None
+    if began is None:
+        keeper.kill()
+        keeper.wait()
+        raise GameError(f"the {name} site did not start: {tail(log)}")
+    started = Started(Server(name, pid, began, boot_id(), port), keeper)
+    try:
+        _wait_until_healthy(started.server, health, log)
+    except BaseException:
+        started.stop()
+        raise
+    return started
+
+
+def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not healthy(server.url + health):
+        if not alive(server):
+            raise GameError(f"the {server.name} site ended while starting: {tail(log)}")
+        if time.monotonic() > deadline:
+            raise GameError(
+                f"the {server.name} site did not answer within {START_TIMEOUT_S:.0f} s: {tail(log)}"
+            )
+        time.sleep(0.05)
+
+
+def stop(server: Server) -> bool:
+    """End a server by its own id, with a plea first and by force after STOP_TIMEOUT_S.
+
+    Returns:
+        Whether it ran. A process that only bears the same number is left alone.
+    """
+    try:
+        handle = os.pidfd_open(server.pid)
+    except OSError:
+        return False
+    try:
+        # Checked after the handle is held: from here on the number cannot pass to another process unseen.
+        if not alive(server):
+            return False
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            # The server leads a session of its own; what it forked for single requests goes with it.
+            try:
+                os.killpg(server.pid, sign)
+            except ProcessLookupError:
+                break
+            if select.select([handle], [], [], STOP_TIMEOUT_S)[0]:
+                break
+    finally:
+        os.close(handle)
+    return True
+
+
+def tail(log: Path, size: int = 300) -> str:
+    """Return the end of a log in one line."""
+    try:
+        text = log.read_text(errors="replace")
+    except OSError:
+        return "it said nothing"
+    return " ".join(text.split())[-size:] or "it said nothing"
+
+
+def write_record(path: Path, server: Server) -> None:
+    """Keep `server` in `path`."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(asdict(server)))
+    os.replace(part, path)
+
+
+def read_record(path: Path) -> Server | None:
+    """Return the server kept in `path`; None if there is none, or nothing that can be read."""
+    try:
+        server = Server(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return server if isinstance(server.pid, int) and server.pid > 1 else None

@@ -1,0 +1,137 @@
+"""`jitrl web`: local web sites, and the tasks to be done on them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.web.sites.manager import Sites, Status
+
+SITES = ("shop", "fossil", "encyclopedia", "miniwob")
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and what belongs to it."""
+    parser = subparsers.add_parser("web", parents=[common], help="start local web sites and list web tasks")
+    parser.set_defaults(handler=_status, json=False, sites=[])
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+
+    up = actions.add_parser("up", parents=[common], help="start local sites on 127.0.0.1")
+    _sites(up)
+    up.add_argument(
+        "--install",
+        action="store_true",
+        help="first get the packages of the sites into saves/web/venv (280 MB)",
+    )
+    up.set_defaults(handler=_up)
+    reset = actions.add_parser("reset", parents=[common], help="put the sites' data back to the beginning")
+    _sites(reset)
+    reset.set_defaults(handler=_reset)
+    down = actions.add_parser("down", parents=[common], help="end the sites")
+    _sites(down)
+    down.set_defaults(handler=_down)
+    status = actions.add_parser("status", parents=[common], help="tell which sites answer, and where")
+    _sites(status)
+    status.set_defaults(handler=_status)
+    ls = actions.add_parser("ls", parents=[common], help="list web tasks")
+    ls.add_argument("--suite", help="local, webarena, webarena-lite, webarena-verified; all that are here")
+    ls.add_argument("--site", help="only tasks that use this site, such as shopping_admin")
+    ls.add_argument("--json", action="store_true", help="a list on stdout")
+    ls.set_defaults(handler=_ls)
+
+
+def _sites(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sites", metavar="SITE", nargs="*", help=f"{', '.join(SITES)}; all where none is named"
+    )
+    parser.add_argument("--json", action="store_true", help="a list on stdout")
+
+
+def _saves(args: argparse.Namespace) -> Path:
+    from engine.paths import saves_folder
+
+    return saves_folder(args.saves)
+
+
+def _open(args: argparse.Namespace) -> Sites:
+    from engine.web.sites.manager import Sites
+
+    return Sites(_saves(args), _say)
+
+
+def _up(args: argparse.Namespace) -> int:
+    sites = _open(args)
+    if args.install:
+        from engine.web.sites.install import install
+
+        install(_saves(args), _say)
+    found = sites.up(args.sites)
+    _show(found, args.json)
+    bad = [status for status in found if status.state != "up"]
+    return 0 if not bad else 1 if any(status.state == "failing" for status in bad) else 3
+
+
+def _reset(args: argparse.Namespace) -> int:
+    _show(_open(args).reset(args.sites), args.json)
+    return 0
+
+
+def _down(args: argparse.Namespace) -> int:
+    ended = _open(args).down(args.sites)
+    if args.json:
+        print(json.dumps(list(ended)))
+    elif ended:
+        print(f"ended: {', '.join(ended)}")
+    else:
+        print("none of them ran", file=sys.stderr)
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    _show(_open(args).status(args.sites), args.json)
+    return 0
+
+
+def _show(found: tuple[Status, ...], as_list: bool) -> None:
+    from engine.web.sites.manager import as_json
+
+    if as_list:
+        print(json.dumps([as_json(status) for status in found], indent=1))
+        return
+    for status in found:
+        where = "  ".join(dict.fromkeys(status.urls.values()))
+        print(f"{status.name:<13} {status.state:<8} {status.title:<36} {where}".rstrip())
+    for status in found:
+        if status.note:
+            print(f"{status.name}: {status.note}", file=sys.stderr)
+
+
+def _ls(args: argparse.Namespace) -> int:
+    from engine.errors import MissingError
+    from engine.web import tasks
+
+    saves, found = _saves(args), []
+    for suite in [args.suite] if args.suite else tasks.SUITES:
+        try:
+            found += tasks.load(suite, saves)
+        except MissingError as error:
+            if args.suite:
+                raise
+            print(error, file=sys.stderr)
+    if args.site:
+        found = [task for task in found if args.site in task.sites]
+    if args.json:
+        print(json.dumps([{"id": t.id, "suite": t.suite, "site": t.site, "intent": t.intent, "kind": t.kind}
+                          for t in found], indent=1))  # fmt: skip
+        return 0
+    for task in found:
+        print(f"{task.id:<22} {task.site:<24} {task.kind:<9} {task.intent}")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(f"{text} ...", file=sys.stderr, flush=True)

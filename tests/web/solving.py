@@ -1,0 +1,71 @@
+"""Plays scripted solutions over HTTP, as a list of small steps:
+
+["get", URL], ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its group is the answer), ["count", PATTERN] (how
+often it is there is the answer), ["answer", TEXT]. An empty list does nothing at all.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.web.scoring import Outcome, Scorer, Verdict
+from engine.web.sites.client import Client
+from engine.web.sites.manager import SITES, Sites
+from engine.web.tasks import WebTask, render
+
+SOLUTIONS = Path(__file__).with_name("solutions.json")
+LOGINS = {key: login for site in SITES.values() for key, login in site.logins.items()}
+
+
+def solutions() -> dict[int, dict[str, Any]]:
+    """Return task number to its right and its wrong steps."""
+    return {item["task_id"]: item for item in json.loads(SOLUTIONS.read_text())}
+
+
+def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
+    """Do `steps` as somebody who is logged in; what logging in asked for is no part of the record."""
+    client = Client()
+    if task.login:
+        for site in task.sites:
+            if site in LOGINS:
+                client.login(urls[site], LOGINS[site])
+    client.entries.clear()
+    answer = ""
+    for start in task.start_urls:
+        client.get(render(start, urls))
+    for step in steps:
+        if step[0] == "get":
+            client.get(render(step[1], urls))
+        elif step[0] == "submit":
+            fields, form, button = [*step[1:], *("", "")][:3]
+            client.submit(fields, form=form, button=button)
+        elif step[0] == "read":
+            text = html.unescape(client.text)
+            found = re.search(step[1], text, re.DOTALL)
+            assert found, f"{client.url} has no {step[1]!r}"
+            answer = " ".join(found[1].split())
+        elif step[0] == "count":
+            answer = str(len(re.findall(step[1], html.unescape(client.text))))
+        elif step[0] == "answer":
+            answer = step[1]
+        else:
+            raise ValueError(f"unknown step {step}")
+    return Outcome(answer, client.url, client.entries)
+
+
+def trial(
+    task: WebTask, which: str, sites: Sites, scorer: Scorer, known: dict[int, dict[str, Any]]
+) -> Verdict:
+    """Play the `which` ("right" or "wrong") solution of a task and judge it; puts changed sites back."""
+    urls = sites.urls()
+    try:
+        return scorer.score(task, play(task, known[task.number][which], urls))
+    finally:
+        if task.kind == "mutate":
+            keys = set(task.sites)
+            sites.reset([site.name for site in SITES.values() if keys & set(site.keys)])

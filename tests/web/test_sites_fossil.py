@@ -1,0 +1,131 @@
+"""The Fossil site: up, healthy, reset, down, and nothing left behind however its starter ends."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.errors import UsageError
+from engine.web.sites import fossil_data, processes
+from engine.web.sites.client import Client
+from engine.web.sites.fossil import Fossil
+from engine.web.sites.manager import Sites
+
+pytestmark = pytest.mark.skipif(shutil.which("fossil") is None, reason="apt install fossil")
+
+
+def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
+    with Sites(tmp_path) as sites:
+        (status,) = sites.up(("fossil",), stay=False)
+        assert status.state == "up", status.note
+        assert sites.up(("fossil",), stay=False)[0].pid == status.pid  # It runs already.
+        client = Client()
+        client.login(status.url, Fossil.logins["gitlab"])
+        client.get("/tktnew")
+        client.submit({"title": "Cold soup"}, form="tktnew", button="preview")
+        client.submit({}, form="tktnew", button="submit")
+        assert "Cold soup" in client.get("/rptview?rn=1")
+        sites.reset(("fossil",))
+        assert "Cold soup" not in client.get("/rptview?rn=1")
+        assert "Crash on save" in client.text
+        assert sites.down(("fossil",)) == ("fossil",)
+        assert sites.status(("fossil",))[0].state == "down"
+        assert processes.start_time(status.pid) is None
+
+
+def test_it_listens_on_the_loopback_only(tmp_path: Path) -> None:
+    with Sites(tmp_path) as sites:
+        (status,) = sites.up(("fossil",), stay=False)
+        listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+                     if line.split()[3] == "0A"]  # fmt: skip
+        ours = [each for each in listening if each.endswith(f":{status.port:04X}")]
+        assert ours == [f"0100007F:{status.port:04X}"]
+
+
+def test_a_taken_port_is_left_to_its_owner(tmp_path: Path) -> None:
+    with socket.socket() as other, Sites(tmp_path) as sites:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(("127.0.0.1", Fossil.port))
+            other.listen()
+        except OSError:
+            pass  # Somebody else has it, which does as well.
+        (status,) = sites.up(("fossil",), stay=False)
+        assert status.state == "up"
+        assert status.port != Fossil.port
+        assert sites.urls()["gitlab"] == f"http://127.0.0.1:{status.port}"
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_no_server_outlives_a_starter_that_dies(tmp_path: Path, sign: int) -> None:
+    script = (
+        "import sys; from pathlib import Path; from engine.web.sites.manager import Sites\n"
+        "s = Sites(Path(sys.argv[1])); print(s.up(('fossil',), stay=False)[0].pid, flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as starter:  # fmt: skip
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        handle = os.pidfd_open(pid)
+        starter.send_signal(sign)
+        assert select.select([handle], [], [], 20)[0], "the server is still there"
+        os.close(handle)
+
+
+def test_a_server_that_was_released_stays_until_down(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from engine.web.sites.manager import Sites\n"
+        "print(Sites(Path(sys.argv[1])).up(('fossil',))[0].pid)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    sites = Sites(tmp_path)
+    (status,) = sites.status(("fossil",))
+    assert (status.state, status.pid) == ("up", int(done.stdout))
+    assert sites.down() == ("fossil",)
+    assert processes.start_time(status.pid) is None
+
+
+def test_a_number_that_belongs_to_another_process_now_is_not_signalled(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        began = processes.start_time(other.pid)
+        assert began is not None
+        stale = processes.Server("fossil", other.pid, began - 1, processes.boot_id(), 7800)
+        assert not processes.stop(stale)
+        (tmp_path / "web" / "run").mkdir(parents=True)
+        processes.write_record(tmp_path / "web" / "run" / "fossil.json", stale)
+        assert Sites(tmp_path).down() == ()
+        assert other.poll() is None
+        assert other.stdin is not None
+        other.stdin.write(b"\n")
+
+
+def test_a_missing_program_is_said_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (status,) = Sites(tmp_path).up(("fossil",))
+    assert status.state == "missing"
+    assert "apt install fossil" in status.note
+
+
+def test_an_unknown_site_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no local site 'forum'"):
+        Sites(tmp_path).up(("forum",))
+
+
+def test_the_data_is_always_the_same() -> None:
+    first, second = list(fossil_data.artifacts()), list(fossil_data.artifacts())
+    assert first == second
+    assert len(set(fossil_data.ticket_id(i) for i in range(len(fossil_data.TICKETS)))) == len(
+        fossil_data.TICKETS
+    )

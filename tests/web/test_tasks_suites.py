@@ -1,0 +1,70 @@
+"""Task suites load offline, ours follow WebArena-Verified's schema, and placeholders become URLs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine.errors import MissingError, UsageError
+from engine.paths import saves_folder
+from engine.web import tasks
+from engine.web.sites import install
+from tests.web.solving import solutions
+
+
+@pytest.mark.parametrize("suite", list(tasks.FILES))
+def test_published_suites_load_whole(suite: str) -> None:
+    saves = saves_folder()
+    if tasks.find(suite, saves) is None:
+        pytest.skip(f"{tasks.FILES[suite][1]} is not here: jitrl web up --install")
+    loaded = tasks.load(suite, saves)
+    assert len(loaded) == {"webarena": 812, "webarena-lite": 165, "webarena-verified": 812}[suite]
+    assert len({task.id for task in loaded}) == len(loaded)
+    assert {site for task in loaded for site in task.sites} <= set(tasks.VARIABLES)
+    assert all(task.intent and task.start_urls for task in loaded)
+    assert max(len(task.start_urls) for task in loaded) > 1  # Some begin with several tabs.
+    if suite == "webarena-verified":
+        # Counted by hand in the published file.
+        assert Counter(task.kind for task in loaded) == {"mutate": 374, "retrieve": 325, "navigate": 113}
+
+
+def test_each_local_task_has_a_right_and_a_wrong_solution() -> None:
+    loaded = tasks.load("local")
+    assert [task.number for task in loaded] == list(range(len(loaded)))
+    assert set(solutions()) == {task.number for task in loaded}
+    assert all(item["right"] and item["right"] != item["wrong"] for item in solutions().values())
+    for task in loaded:
+        assert task.kind in {"retrieve", "mutate", "navigate"}
+        values = task.raw["instantiation_dict"].values()
+        assert all(str(value) in task.intent for value in values)
+
+
+def test_the_extras_are_what_is_installed_for_the_sites() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    assert tuple(extras["sites"]) == install.SITES
+    assert tuple(extras["verified"]) == install.VERIFIED
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    with pytest.raises(MissingError, match="browsergym-webarenalite"):
+        tasks.load("webarena-lite", tmp_path)
+    with pytest.raises(UsageError, match="webvoyager"):
+        tasks.load("webvoyager", tmp_path)
+
+
+def test_placeholders_become_the_users_urls() -> None:
+    urls = tasks.user_sites({"WA_SHOPPING": "http://shop.test:7770/", "WA_MAP": "todo", "WA_GITLAB": ""})
+    assert urls == {"shopping": "http://shop.test:7770"}
+    assert tasks.render("__SHOPPING__/basket/", urls) == "http://shop.test:7770/basket/"
+    # A name that begins like another one is not mistaken for it.
+    assert (
+        tasks.render("__SHOPPING_ADMIN__/x", {"shopping_admin": "http://a", "shopping": "http://b"})
+        == "http://a/x"
+    )
+    with pytest.raises(MissingError, match="WA_GITLAB"):
+        tasks.render("__GITLAB__", urls)
