@@ -71,7 +71,7 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
     found = {story.name: story for story in shipped()}
     for folder in _folders(games, saves):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            name = path.stem.lower()
+            name = _name(path)
             if path.suffix.lower() not in _SUFFIXES or name in found:
                 continue
             try:
@@ -115,7 +115,7 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
             return story
     for folder in _folders(games, saves):
         for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if file.suffix.lower() in _SUFFIXES and file.stem.lower() == stem:
+            if file.suffix.lower() in _SUFFIXES and stem in (file.stem.lower(), _name(file)):
                 return read_story(file)
     known = [story.name for story in list_games(games=games, saves=saves)]
     near = difflib.get_close_matches(stem, known, 3, 0.5)
@@ -162,14 +162,17 @@ def read_story(path: Path) -> Story:
     if known is None:
         _check_header(path, data, size)
     metadata = path.with_suffix(".json")
-    generated = known is None and metadata.is_file()
+    made = known is None and path.name.lower().startswith("tw-")
+    max_score = _max_score_of(metadata) if made else None
+    generated = max_score is not None
+    name = _name(path)
     return Story(
-        name=path.stem.lower(),
-        title=path.stem,
+        name=name,
+        title=name.replace("-", " ").title() if generated else path.stem,
         path=path.resolve(),
         digest=digest,
         supported=known is not None or generated,
-        max_score=_max_score_of(metadata) if generated else None,
+        max_score=max_score,
         metadata=metadata.resolve() if generated else None,
     )
 
@@ -179,10 +182,26 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
     if story.shipped:
         data = json.loads((_STORIES / "walkthroughs.json").read_text(encoding="utf-8"))
         return (1, tuple(data[story.name])) if story.name in data else None
+    if story.metadata is not None:
+        try:
+            commands = json.loads(walkthrough_of(story.path).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return 1, tuple(map(str, commands))
     from jericho import defines
 
     bindings = defines.BINDINGS_DICT.get(story.digest)
     return (max(1, int(bindings["seed"])), tuple(bindings["walkthrough"].split("/"))) if bindings else None
+
+
+def walkthrough_of(path: Path) -> Path:
+    """Return where a made story's walkthrough lies."""
+    return path.with_name(f"{path.stem}.walkthrough.json")
+
+
+def _name(path: Path) -> str:
+    """Return what a story file is called. Files that TextWorld made begin with `tw-`, or have no score."""
+    return path.stem.lower().removeprefix("tw-")
 
 
 def _check_header(path: Path, data: bytes, size: int) -> None:

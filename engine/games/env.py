@@ -56,6 +56,8 @@ class GameEnvironment:
         self._saved: bytes | None = None
         self._since: list[str] = []
         self._last: Observation | None = None
+        self.scored = False
+        """Whether score and moves are known, or read from the story; if not, the score stays 0."""
         self.complete = True
         """Whether the valid actions returned last are all there are."""
         try:
@@ -196,7 +198,7 @@ class GameEnvironment:
             self._worker.end()
         self._worker = WorkerProcess()
         story = self._story
-        self._ask(
+        begun, _ = self._ask(
             {
                 "story": str(story.path),
                 "metadata": str(story.metadata) if story.metadata else None,
@@ -206,6 +208,7 @@ class GameEnvironment:
             },
             LOAD_SECONDS,
         )
+        self.scored = bool(begun["scored"])
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""

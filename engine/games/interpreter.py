@@ -21,6 +21,7 @@ from engine.games.analysis import SCHEME, Analysis, analyse
 from engine.games.cache import ActionCache
 from engine.games.machine import Machine, Snapshot
 from engine.games.scene import still_look
+from engine.games.screen import text_only, turn_pages
 from engine.games.status import PlainStatus, Status, known_status, place_of
 from engine.games.templates import TemplateFinder
 from engine.games.world import PlainWorld, SupportedWorld, World
@@ -130,11 +131,16 @@ class Interpreter:
         ours = intercepted(command)
         if ours is not None:
             return dataclasses.replace(last, text=ours, changed=False)
-        text = self._machine.step(command)
+        text = self._take(command)
         self._turns += 1
         key = self._world_key()
         self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
         return self._last
+
+    @property
+    def scored(self) -> bool:
+        """Whether score and moves are known, or can be read from the story."""
+        return self._plain is None or self._plain.known
 
     def valid_actions(self, budget: int | None = None) -> tuple[tuple[str, ...], bool]:
         """Return the commands that would change the world now, in a fixed order, and whether that is all.
@@ -213,6 +219,7 @@ class Interpreter:
             warnings.simplefilter("ignore")
             self._env = _open_quickly(self._story)
         self._known = bool(self._env.is_fully_supported)
+        self._plainly = not self._known and self._generated is None
         self._data = Path(self._story).read_bytes()
         self._analysis = Analysis(None)
         self._begin(1)
@@ -220,7 +227,7 @@ class Interpreter:
         if self._generated is None:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
             self._take_hold()
-        self._plain = PlainStatus(self._analysis.story, self._analysis.grammar)
+        self._plain = PlainStatus(self._machine, self._analysis.story) if self._plainly else None
 
     def _begin(self, seed: int) -> tuple[Snapshot, str]:
         """Start the story anew with a seed and remember its beginning."""
@@ -228,10 +235,17 @@ class Interpreter:
         self._env.seed(seed)
         text = str(self._env.reset()[0])
         self._take_hold()
+        if self._plainly:
+            text = text_only(turn_pages(self._machine, text))
         if len(self._begun) >= _SEEDS:
             self._begun.clear()
         self._begun[seed] = begun = (self._machine.take(), text)
         return begun
+
+    def _take(self, command: str) -> str:
+        """Take a command and return what the story tells."""
+        text = self._machine.step(command)
+        return text_only(turn_pages(self._machine, text)) if self._plainly else text
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -277,9 +291,9 @@ class Interpreter:
         known = self._looks.get(key) if self._generated is not None else None
         if known is None:
             saved = self._machine.take()
-            look = clean(self._machine.step("look"))
+            look = clean(self._take("look"))
             self._machine.rewind(saved)
-            inventory = clean(self._machine.step("inventory"))
+            inventory = clean(self._take("inventory"))
             self._machine.put(saved)
             known = (look, inventory)
             if self._generated is not None:
@@ -318,14 +332,16 @@ class Interpreter:
         )
 
     def _status(self, text: str) -> Status:
-        if self._known or self._generated is not None:
+        if self._plain is None:
             return known_status(self._machine)
         return self._plain.read(self._machine, text, self._turns)
 
     def _max_score(self) -> float | None:
         if self._generated is not None:
             return float(self._generated.max_score)
-        return float(self._env.get_max_score()) or None if self._known else None
+        if self._plain is not None:
+            return self._plain.maximum
+        return float(self._env.get_max_score()) or None
 
     # ------------------------------------------------------------------------------- valid actions
 

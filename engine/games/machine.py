@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _ENCODING = "cp1252"
+_READ_KEY = 0xF6
 _NUMBERS = struct.Struct("<iiiiiqiiii")
 
 
@@ -156,6 +157,11 @@ class Machine:
         """Return the random generator's state: value, interval and counter."""
         value, interval, counter = self._random
         return int(value()), interval(), counter()
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the story waits for a key, not for a command."""
+        return bool(self._lib.get_opcode() == _READ_KEY)
 
     @property
     def halted(self) -> bool:

@@ -117,7 +117,9 @@ def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
 def _environment() -> dict[str, str]:
     """Return the worker's environment: the project's own root on the path, and no needless threads."""
     root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    # The worker's folder is gone, so that nothing relative to it can be found, not even by Python's start.
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    path = os.pathsep.join([root, *map(os.path.abspath, given)])
     return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 

@@ -1,7 +1,8 @@
 """Place, score, moves and end of a story: as Jericho knows them, or as the story itself shows them.
 
 Stories of version 3 keep the place, the score and the moves in their first three global variables, because
-the interpreter draws their status line; Inform's library does so in every version.
+the interpreter draws their status line. Other stories are asked: SCORE is a command in nearly all of them, and
+after it the situation is put back.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from dataclasses import dataclass
 
 from engine.games.bearings import global_value
-from engine.games.grammar import Grammar
 from engine.games.machine import Machine
 from engine.games.zmachine import StoryFile
 
@@ -18,6 +18,12 @@ _BANNER = re.compile(r"-= (.+?) =-")
 _ENDING = re.compile(r"\*{3,}\s*([^*\n]{2,80}?)\s*\*{3,}")
 _WON = re.compile(r"\b(won|win|victory|victorious|triumph\w*|congratulations|succeeded)\b", re.IGNORECASE)
 _TIME_GAME = 0x02
+_SCORE = re.compile(
+    r"\b(?:score[ds]?|potential|earned)\b[^\d-]{0,40}(-?\d+)\b\D{0,40}?\bof\b\D{0,30}(\d+)"
+    r"(?:\D{0,40}?(\d+) (?:turn|move))?",
+    re.IGNORECASE,
+)
+"""As Infocom's parser and Inform's library word it: score, maximum, and turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +60,18 @@ class PlainStatus:
     """The status of a story that Jericho does not know.
 
     Attributes:
-        known: Whether score and moves can be told.
+        known: Whether a score can be told.
+        maximum: The highest score, as the story says; None if it does not.
     """
 
-    def __init__(self, story: StoryFile | None, grammar: Grammar | None) -> None:
+    def __init__(self, machine: Machine, story: StoryFile | None) -> None:
+        self._drawn = story is not None and story.version == 3 and not story.data[1] & _TIME_GAME
         self._story = story
-        inform = grammar is not None and grammar.layout != "zil"
-        scored = story is not None and story.version == 3 and not story.data[1] & _TIME_GAME
-        self.known = story is not None and (scored or inform)
+        self._last = 0.0
+        answer = _ask(machine)
+        self._asked = answer is not None and not self._drawn
+        self.known = self._drawn or self._asked
+        self.maximum = float(answer[2]) if answer is not None else None
 
     def read(self, machine: Machine, text: str, turns: int) -> Status:
         """Return the status.
@@ -73,8 +83,29 @@ class PlainStatus:
         ending = _ENDING.search(text)
         won = ending is not None and bool(_WON.search(ending.group(1)))
         over = ending is not None or machine.halted
-        if not self.known or self._story is None:
-            return Status(0.0, turns, won, over)
-        score = global_value(machine, self._story, 1)
-        moves = global_value(machine, self._story, 2)
-        return Status(float(score - 0x10000 if score & 0x8000 else score), moves, won, over)
+        if self._drawn and self._story is not None:
+            score = global_value(machine, self._story, 1)
+            moves = global_value(machine, self._story, 2)
+            return Status(float(score - 0x10000 if score & 0x8000 else score), moves, won, over)
+        answer = (told_score(text) if over else _ask(machine)) if self._asked else None
+        if answer is None:
+            return Status(self._last, turns, won, over)
+        self._last = float(answer[0])
+        return Status(self._last, turns if answer[1] is None else answer[1], won, over)
+
+
+def _ask(machine: Machine) -> tuple[int, int | None, int] | None:
+    """Return score, turns (None if not told) and maximum, as the story answers; the situation stays."""
+    saved = machine.take()
+    answer = told_score(machine.step("score"))
+    machine.put(saved)
+    return answer
+
+
+def told_score(text: str) -> tuple[int, int | None, int] | None:
+    """Return score, turns (None if not told) and maximum out of what a story prints about them."""
+    found = _SCORE.search(" ".join(text.split()))
+    if found is None:
+        return None
+    score, maximum, turns = found.groups()
+    return int(score), int(turns) if turns else None, int(maximum)

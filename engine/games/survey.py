@@ -58,7 +58,9 @@ def look_around(
                 _idle(machine, story, replace(place, random=(luck, 0, 0)), restless, noisy)
         if grammar is not None:
             restless |= _scratch(machine, story, grammar, nouns, start)
-        player = max(moved, key=lambda number: (moved[number], -number), default=0)
+        wanderers = {(at - story.object_at(1)) // story.object_size + 1 for at in noisy}
+        own = [number for number in moved if number not in wanderers]
+        player = max(own, key=lambda number: (moved[number], -number), default=0)
         return Survey(frozenset(restless), tuple(sorted(noisy.items())), player)
     finally:
         machine.put(start)

@@ -114,7 +114,7 @@ class _Server:
         except Exception as error:  # told to the parent, which knows what to say
             send(self._channel, {"error": f"{type(error).__name__}: {error}"})
             return
-        send(self._channel, {})
+        send(self._channel, {"scored": self._interpreter.scored})
         while True:
             self._guard.rest()
             self._wait()

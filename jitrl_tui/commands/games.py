@@ -64,24 +64,47 @@ def list_all(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print one game."""
-    from engine.games.catalogue import find_game, open_game
+    from engine.games.catalogue import find_game
+    from engine.games.env import GameEnvironment
 
     story = find_game(args.game, games=args.games, saves=_saves(args))
-    environment = open_game(args.game, games=args.games, saves=None)
+    environment = GameEnvironment(story)
     try:
         first = environment.reset(1)
-        plain = {**_plain(story), "max_score": first.max_score, "first_place": first.place,
-                 "valid_actions": list(environment.valid_actions())}  # fmt: skip
+        actions = list(environment.valid_actions())
+        plain = {
+            **_plain(story),
+            "max_score": first.max_score,
+            "first_place": first.place,
+            "support": _support(story, first.max_score, environment.scored, actions),
+            "valid_actions": actions,
+        }
     finally:
         environment.close()
     if args.json:
         print(json.dumps(plain, indent=1))
     else:
         for key, value in plain.items():
-            print(
-                f"{key:<14} {', '.join(value) if isinstance(value, list) else '' if value is None else value}"
-            )
+            if isinstance(value, dict):
+                print(*(f"{key + ':':<14} {text}" for key, text in value.items()), sep="\n")
+            else:
+                text = ", ".join(value) if isinstance(value, list) else "" if value is None else value
+                print(f"{key + ':':<14} {text}")
     return 0
+
+
+def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]) -> dict[str, str]:
+    """Return what is known about a story and how, in words."""
+    how = "known" if story.supported else "read from the story" if scored else "unknown"
+    return {
+        "place": "known",
+        "score": how if scored else "unknown: the story keeps none where it could be read",
+        "moves": how if scored else "counted by jitrl",
+        "maximum": "known" if story.supported else "unknown" if maximum is None else "as the story says",
+        "end": "known" if story.supported else "when the story prints it, as in *** You have died ***",
+        "valid actions": "found by trying what the story's grammar allows" if actions
+        else "none found; commands are typed freely, and whether one changed the world is told",
+    }  # fmt: skip
 
 
 def get(args: argparse.Namespace) -> int:
@@ -97,7 +120,7 @@ def get(args: argparse.Namespace) -> int:
 def put(args: argparse.Namespace) -> int:
     """Copy stories, and what was made with them, into the saves folder."""
     from engine.errors import UsageError
-    from engine.games.catalogue import read_story
+    from engine.games.catalogue import read_story, walkthrough_of
     from engine.games.fetch import keep
     from engine.paths import ensure_folder, saves_folder
 
@@ -110,8 +133,9 @@ def put(args: argparse.Namespace) -> int:
             print(f"{file} comes with jitrl as {story.name}", file=sys.stderr)
             continue
         keep(file.read_bytes(), folder / file.name)
-        if story.metadata is not None:
-            shutil.copyfile(story.metadata, folder / story.metadata.name)
+        for beside in (story.metadata, walkthrough_of(file)):
+            if beside is not None and beside.is_file():
+                shutil.copyfile(beside, folder / beside.name)
         print(f"{story.name} is ready: jitrl watch {story.name}", file=sys.stderr)
     return 0
 
@@ -119,14 +143,15 @@ def put(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> int:
     """Play the known solution of a game; return 1 if it falls short of what it should reach."""
     from engine.errors import UsageError
-    from engine.games.catalogue import find_game, known_solution, open_game
+    from engine.games.catalogue import find_game, known_solution
+    from engine.games.env import GameEnvironment
 
     story = find_game(args.game, games=args.games, saves=_saves(args))
     solution = known_solution(story)
     if solution is None:
         raise UsageError(f"no solution of {story.name} is known, so there is nothing to compare with")
     seed, commands = solution
-    environment = open_game(args.game, games=args.games, saves=None)
+    environment = GameEnvironment(story)
     try:
         seen = environment.reset(seed)
         best = seen.score

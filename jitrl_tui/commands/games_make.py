@@ -51,5 +51,6 @@ def make(args: argparse.Namespace) -> int:
         print(
             f"{folder / entry['file']}: {entry['rooms']} rooms, {entry['max_score']} points", file=sys.stderr
         )
-    print(f"play it: jitrl watch {folder / entry['file']}", file=sys.stderr)
+    play = name if args.output is None else folder / entry["file"]
+    print(f"play it: jitrl watch {play}; check it: jitrl games verify {play}", file=sys.stderr)
     return 0
