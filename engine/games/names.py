@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.games.bearings import Bearings, set_global
 from engine.games.handlers import Handlers
 from engine.games.machine import Machine, Snapshot
+from engine.games.survey import WAYS
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
@@ -31,7 +32,7 @@ class Thing:
         carried: The player has it, directly or in something carried.
         asks: Actions that its routines ask for.
         topics: Words that its routines compare something with.
-        is_number: It stands for a number, which things can be set to.
+        is_value: A number or a direction, which other things can be set to or pushed in.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Thing:
     carried: bool
     asks: frozenset[int]
     topics: tuple[str, ...] = ()
-    is_number: bool = False
+    is_value: bool = False
 
 
 class Namer:
@@ -105,17 +106,25 @@ class Namer:
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))
                     break
-        return things + self._numbers(shown, saved)
+        return things + self._values(shown, saved)
 
-    def _numbers(self, shown: str, saved: Snapshot) -> list[Thing]:
-        """Return the numbers that the text shows ("1 through 8" shows eight), if one can speak of numbers."""
+    def _values(self, shown: str, saved: Snapshot) -> list[Thing]:
+        """Return the numbers that the text shows ("1 through 8" shows eight), and the directions.
+
+        A number of object 0 can only stand where words are meant.
+        """
         found: dict[int, None] = {}
         for low, high in _NUMBER.findall(shown):
             found.update(dict.fromkeys(range(int(low), min(int(high or low), int(low) + _MOST_NUMBERS) + 1)))
         numbers = [str(value) for value in found][:_MOST_NUMBERS]
-        key = self._meant(numbers[0], saved) if numbers else None
-        number = key[0] if key is not None else 0
-        return [Thing(text, number, False, frozenset(), is_number=True) for text in numbers]
+        ways = [way for way in WAYS[:8] if self._vocabulary.names_something(way)]
+        values: list[Thing] = []
+        for words in (numbers, ways):
+            key = self._meant(words[0], saved) if words else None
+            if key is not None or words is numbers:
+                number = key[0] if key is not None else 0
+                values += [Thing(word, number, False, frozenset(), is_value=True) for word in words]
+        return values
 
     def _meant(self, words: str, saved: Snapshot) -> _Key | None:
         """Return the object that the parser takes `words` for, with its routines, None for none or several."""

@@ -17,7 +17,7 @@ from engine.games.names import Thing
 from engine.games.phrasing import usage
 from engine.games.survey import WAYS
 
-FIRST = 500
+FIRST = 600
 """A first budget in commands, not in seconds, so that what it finds does not depend on the machine. It finds nine
 changes in ten. Whoever searches with it gets the rest when the situation comes again, and so not always the same
 actions at the same step; runs that have to be repeatable search without a budget, which is the default."""
@@ -67,8 +67,8 @@ class Order:
         strict: bool,
     ) -> None:
         self._bare = bare
-        self._things = [thing for thing in things if not thing.is_number]
-        self._numbers = [thing for thing in things if thing.is_number]
+        self._things = [thing for thing in things if not thing.is_value]
+        self._values = [thing for thing in things if thing.is_value]
         self._effective = effective
         self._highest = highest
         self._here = here
@@ -164,18 +164,19 @@ class Order:
 
     def _with_words(self) -> Iterator[Attempt]:
         """Yield what can be said to, asked or set of things that have an answer to it."""
-        numbers = [thing.name for thing in self._numbers]
-        settable = self._doubles if any(thing.number for thing in self._numbers) else []
+        numbers = [value.name for value in self._values if value.name.isdigit()]
         for thing in self._things:
             for form in self._worded:
                 if form.action in thing.asks:
                     for word in (*thing.topics, *numbers):
                         pair = (word, thing.name) if form.free[0] else (thing.name, word)
                         yield Attempt(form.text.format(*pair), 2, form.action)
-            for form in settable:
+            for form in self._doubles:
                 if form.action in thing.asks and not form.held[1]:
-                    for word in numbers:
-                        yield Attempt(form.text.format(thing.name, word), 2, form.action)
+                    to = form.text.endswith("{} {}")  # one pushes a thing east, and turns it to 4
+                    for value in self._values:
+                        if value.number and (to or value.name.isdigit()):
+                            yield Attempt(form.text.format(thing.name, value.name), 2, form.action)
 
     def _everything_with(self) -> Iterator[Attempt]:
         for form in self._doubles:

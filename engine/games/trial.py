@@ -62,7 +62,8 @@ class Trial:
         ]
         self._effects: dict[tuple[_Seen, int, bool], list[tuple[int, str]]] = {}
         self.tried = 0
-        if any(seen[:2] != (self._here[0], facts) for seen in self._passed[0][:1]):
+        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed)
+        if by_luck or self._passed[0][0][1] != facts:
             self._effects[(("time", b""), self._score, False)] = [(0, idle[0])]
 
     def __call__(self, command: str, things: int = 0) -> bool:
