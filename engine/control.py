@@ -11,6 +11,10 @@ class Stopped(Exception):
     """The person asked the session to stop. Not an error."""
 
 
+class TakeBack(Exception):
+    """The person asked for the last step to be taken back. Not an error."""
+
+
 class Control:
     """Thread-safe commands, and the gate at which the session's thread waits for them.
 
@@ -26,6 +30,7 @@ class Control:
         self._single_steps = 0
         self._fast_until: int | None = None
         self._override: str | None = None
+        self._take_back = False
         self._stopped = False
         self._on_stop: list[Callable[[], None]] = []
 
@@ -54,6 +59,13 @@ class Control:
         """Do `action` instead of the decision now shown, or of the next one if none is."""
         with self._changed:
             self._override = action
+            self._changed.notify_all()
+
+    def take_back(self) -> None:
+        """Undo the last step of this episode, then wait."""
+        with self._changed:
+            self._paused, self._fast_until, self._single_steps = True, None, 0
+            self._take_back = True
             self._changed.notify_all()
 
     def set_delay(self, seconds: float) -> None:
@@ -104,6 +116,7 @@ class Control:
 
         Raises:
             Stopped: The person asked for it.
+            TakeBack: The person wants the last step back.
         """
         until = time.monotonic() + self._delay
         told = False
@@ -112,6 +125,9 @@ class Control:
                 while True:
                     if self._stopped:
                         raise Stopped
+                    if self._take_back:
+                        self._take_back, self._override = False, None
+                        raise TakeBack
                     if self._override is not None:
                         action, self._override = self._override, None
                         return action

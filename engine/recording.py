@@ -9,12 +9,22 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.codec import event_from_line, event_to_line
 from engine.errors import BadFile, StorageError, UsageError
-from engine.records import EpisodeEnded, Event, Paused, Resumed, SessionEnded, SessionStarted, Thinking
+from engine.records import (
+    Decided,
+    EpisodeEnded,
+    Event,
+    Paused,
+    Resumed,
+    SessionEnded,
+    SessionStarted,
+    Stepped,
+    Thinking,
+)
 
 FILE_NAME = "events.jsonl"
 _PASSING = (Thinking, Paused, Resumed)
@@ -82,6 +92,16 @@ class Recorder:
             end = start
         if end < size:
             os.ftruncate(self._fd, end)
+
+
+def without_last_step(events: Sequence[Event]) -> list[Event]:
+    """Return an episode's events without its last step and the decisions for it and after it."""
+    kept = list(events)
+    while kept and not isinstance(kept.pop(), Stepped):
+        pass
+    while kept and isinstance(kept[-1], Decided):
+        kept.pop()
+    return kept
 
 
 def read(path: Path) -> Iterator[tuple[float, Event]]:

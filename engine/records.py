@@ -400,6 +400,26 @@ class Stepped:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A person took the last step back: the episode stands where it stood before it.
+
+    Attributes:
+        action: What was taken back.
+        step: Steps of the episode that are left.
+        observation: What is seen now.
+        tokens: Model tokens of the episode so far; what was spent stays spent.
+        cost_usd: Cost of the episode so far.
+    """
+
+    episode: int
+    action: str
+    step: int
+    observation: Observation
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeEnded:
     """An episode is over, judged and (for agents that learn) remembered.
 
@@ -463,6 +483,7 @@ Event = (
     | Thinking
     | Decided
     | Stepped
+    | TakenBack
     | EpisodeEnded
     | Notice
     | Paused
@@ -478,6 +499,7 @@ EVENTS: dict[str, type[Any]] = {
         Thinking,
         Decided,
         Stepped,
+        TakenBack,
         EpisodeEnded,
         Notice,
         Paused,

@@ -18,7 +18,7 @@ import numpy as np
 from engine import jitrl, recording, sessions
 from engine.agents.base import Turn
 from engine.codec import to_plain
-from engine.control import Control, Stopped
+from engine.control import Control, Stopped, TakeBack
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.records import (
     Decided,
@@ -27,6 +27,7 @@ from engine.records import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    ModelCall,
     Notice,
     Observation,
     Paused,
@@ -36,6 +37,7 @@ from engine.records import (
     State,
     Step,
     Stepped,
+    TakenBack,
     Thinking,
 )
 
@@ -66,6 +68,7 @@ class _Live:
     abstractor: Abstractor
     started: float
     steps: list[Step] = dataclasses.field(default_factory=list)
+    decisions: list[Decision] = dataclasses.field(default_factory=list)
     tokens: int = 0
     cost_usd: float = 0.0
     flips: int = 0
@@ -115,6 +118,8 @@ class Session:
         self._emit = emit
         self._interactive = interactive
         self._clock = clock
+        self._summaries: list[ModelCall] = []
+        """Calls for histories that no episode's account has yet."""
         self._recorder: recording.Recorder | None = None
         self._begun = False
         """Whether the recording has its beginning; nothing is recorded before it."""
@@ -231,6 +236,8 @@ class Session:
                 unfinished = [event]
             elif isinstance(event, (Decided, Stepped)):
                 unfinished.append(event)
+            elif isinstance(event, TakenBack):
+                unfinished = [*recording.without_last_step(unfinished), event]
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         return self._replay(parts, unfinished) if unfinished else None
@@ -245,6 +252,8 @@ class Session:
         decision: Decision | None = None
         for event in events[1:]:
             self.control.check()
+            if isinstance(event, TakenBack):
+                live.tokens, live.cost_usd = event.tokens, event.cost_usd
             if isinstance(event, Decided):
                 decision = event.decision
             elif isinstance(event, Stepped) and decision is not None:
@@ -268,7 +277,11 @@ class Session:
             self.episode = number
             while not live.observation.done and len(live.steps) < self._settings.step_limit:
                 self.control.check()
-                decision = self._decide(parts, live)
+                try:
+                    decision = self._decide(parts, live)
+                except TakeBack:
+                    live = self._take_back(parts, live)
+                    continue
                 before = live.observation.score
                 self._account(live, decision)
                 self._advance(parts, live, decision)
@@ -287,12 +300,44 @@ class Session:
             self._end(parts, live)
             live = None
 
+    def _take_back(self, parts: _Parts, live: _Live) -> _Live:
+        """Return the episode without its last step, by taking all others again."""
+        if not live.steps:
+            self._emit(Notice("info", "There is no step to take back: the episode has just begun."))
+            return live
+        before = live
+        live = self._begin(parts, before.number, before.uid)
+        for decision in before.decisions[:-1]:
+            self._account(live, decision)
+            self._advance(parts, live, decision)
+        live.started, live.tokens, live.cost_usd = before.started, before.tokens, before.cost_usd
+        action = before.decisions[-1].action
+        self._tell(
+            TakenBack(live.number, action, len(live.steps), live.observation, live.tokens, live.cost_usd)
+        )
+        return live
+
     def _begin(self, parts: _Parts, number: int, uid: str) -> _Live:
         observation = parts.environment.reset(self._config.seed)
-        abstractor = parts.environment.abstractor()
+        abstractor = self._abstractor(parts)
         state = abstractor.begin(observation)
         parts.agent.begin_episode(state)
         return _Live(number, uid, observation, state, abstractor, self._clock())
+
+    def _abstractor(self, parts: _Parts) -> Abstractor:
+        rules = parts.environment.abstractor()
+        if self._settings.history == "rules":
+            return rules
+        from engine.games.summaries import SummarisingAbstractor
+
+        def notice(text: str) -> None:
+            self.control.check()  # a model that was cancelled because the person leaves is no failure
+            self._tell(Notice("warning", text))
+
+        every = self._settings.history_every
+        return SummarisingAbstractor(
+            rules, parts.model, every=every, notice=notice, spent=self._summaries.append
+        )
 
     def _decide(self, parts: _Parts, live: _Live) -> Decision:
         valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
@@ -323,9 +368,13 @@ class Session:
         return decision
 
     def _account(self, live: _Live, decision: Decision) -> None:
-        live.tokens += sum(c.prompt_tokens + c.completion_tokens for c in decision.calls if not c.cached)
-        live.cost_usd += sum(c.cost_usd for c in decision.calls)
+        for call in decision.calls:
+            self._add(live, call)
         live.flips += bool(decision.without_memory) and decision.without_memory != decision.action
+
+    def _add(self, live: _Live, call: ModelCall) -> None:
+        live.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
+        live.cost_usd += call.cost_usd
 
     def _advance(self, parts: _Parts, live: _Live, decision: Decision) -> None:
         before = live.observation
@@ -342,7 +391,10 @@ class Session:
             world_hash=before.world_hash,
         )
         live.steps.append(step)
+        live.decisions.append(decision)
         live.state = live.abstractor.advance(decision.action, live.observation)
+        while self._summaries:
+            self._add(live, self._summaries.pop())
         parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
 
     def _end(self, parts: _Parts, live: _Live) -> None:
@@ -352,8 +404,8 @@ class Session:
         judged = parts.evaluator.rewards(live.steps, live.state, won=last.won, died=last.died, done=last.done)
         if judged.note:
             self._tell(Notice("warning", judged.note))
-        live.tokens += sum(c.prompt_tokens + c.completion_tokens for c in judged.calls if not c.cached)
-        live.cost_usd += sum(c.cost_usd for c in judged.calls)
+        for call in judged.calls:
+            self._add(live, call)
         steps = tuple(
             dataclasses.replace(s, reward=r) for s, r in zip(live.steps, judged.rewards, strict=True)
         )

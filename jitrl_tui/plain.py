@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from engine.errors import JitrlError
 from engine.records import (
     Decided,
     Decision,
@@ -20,12 +22,14 @@ from engine.records import (
     SessionEnded,
     SessionStarted,
     Stepped,
+    TakenBack,
     Thinking,
 )
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import RunView, clean, points, signed
 
 if TYPE_CHECKING:
+    from engine.keeping import Keeper
     from engine.sessions import SavedSession
     from engine.settings import SessionConfig
 
@@ -36,6 +40,11 @@ Type a command for the game, or nothing to let the agent do what it proposes. Co
 /memory     the remembered steps behind them
 /actions    the actions that are possible here
 /score      score, step, episode
+/undo       take the last step of this episode back
+/save NAME  save the game as it stands; every session also saves itself, step by step
+/load NAME  go on from a save, in a session of its own
+/saves      the saves there are
+/branch N   go on from after step N of this episode, in a session of its own
 /auto N     let the agent play N steps by itself
 /forward    let the agent play to the end of the episode
 /quit       leave; the session goes on from here next time"""
@@ -86,11 +95,23 @@ class PlainRun:
         out: Where lines go.
         read: Returns the next line typed, without its end; None when there are no more.
         play: A person plays: wait at every decision.
+        keeper: Saves and branches; None where there is nothing to save.
+
+    Attributes:
+        then: The session to go on with after this one.
     """
 
     def __init__(
-        self, source: Source, out: TextIO, read: Callable[[], str | None] | None, *, play: bool
+        self,
+        source: Source,
+        out: TextIO,
+        read: Callable[[], str | None] | None,
+        *,
+        play: bool,
+        keeper: Keeper | None = None,
     ) -> None:
+        self.then: SavedSession | None = None
+        self._keeper = keeper
         self.view = RunView()
         self._source, self._out, self._read, self._play = source, out, read, play
         self._arrived = threading.Event()
@@ -132,7 +153,8 @@ class PlainRun:
 
     def _leave(self) -> None:
         self._source.stop()
-        self._say("Leaving. The session goes on from here next time.")
+        if self.then is None:
+            self._say("Leaving. The session goes on from here next time.")
         self._source.wait(30)
 
     # ------------------------------------------------------------------------------------ asking
@@ -182,6 +204,12 @@ class PlainRun:
             self._auto = max(0, int(rest) - 1) if rest.strip().isdigit() else 0
             self._step()
             return True
+        if name == "undo":
+            self._source.take_back()
+            self.view.activity = "running"
+            return True
+        if name in ("save", "load", "saves", "branch"):
+            return self._keep(name, rest.strip())
         if name == "help":
             self._say(HELP)
         elif decision is None:
@@ -203,6 +231,27 @@ class PlainRun:
         else:
             self._say(f"There is no command /{name}; /help lists them.")
         return None
+
+    def _keep(self, name: str, rest: str) -> bool | None:
+        """Save, or leave for a save or a branch."""
+        if self._keeper is None:
+            self._say("Here is nothing to save.")
+            return None
+        try:
+            if name == "save":
+                self._keeper.keep(rest)
+                self._say(f"Saved as {rest}. /load {rest} goes on from here.")
+            elif name == "saves":
+                self._say(", ".join(self._keeper.names()) or "There are no saves; /save NAME makes one.")
+            elif name == "load":
+                self.then = self._keeper.load(rest)
+            elif rest.isascii() and rest.isdigit():
+                self.then = self._keeper.branch(self.view.episode, int(rest))
+            else:
+                self._say("Say after which step, for instance: /branch 3")
+        except JitrlError as error:
+            self._say(f"Error: {error}")
+        return False if self.then is not None else None
 
     def _score(self) -> str:
         view = self.view
@@ -237,6 +286,9 @@ class PlainRun:
                 self._say(clean(event.observation.text).strip())
                 if event.reward:
                     self._say(f"Score {signed(event.reward, 0)}. {self._score()}")
+            case TakenBack():
+                self._say(f"\nTaken back: {clean(event.action)}. Step {event.step}.")
+                self._say(clean(event.observation.text).strip())
             case EpisodeEnded():
                 self._say(view.paragraphs[-1].text)
             case Notice():
@@ -284,22 +336,35 @@ def line_reader(stdin: TextIO, saves: Path, valid: Callable[[], list[str]]) -> C
 
 def run_plain(source: Source, saves: Path, *, play: bool) -> int:
     """Show a run as lines on stdout; return the exit code."""
+    return _run(source, saves, play=play)[0]
+
+
+def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
+    """Take up a saved session as lines, and what it leads to by way of loading and branching."""
+    from engine.keeping import Keeper
+    from engine.session import Session
+    from jitrl_tui.source import LiveSource
+
+    following: SavedSession | None = saved
+    code = 0
+    while following is not None:
+        now = following
+        source = LiveSource(partial(Session, now, saves, interactive=play))
+        code, following = _run(source, saves, play=play, keeper=Keeper(saves, now))
+    return code
+
+
+def _run(
+    source: Source, saves: Path, *, play: bool, keeper: Keeper | None = None
+) -> tuple[int, SavedSession | None]:
     run: PlainRun
 
     def valid() -> list[str]:
         return list(run.view.choice.decision.valid_actions) if run.view.choice else []
 
-    run = PlainRun(source, sys.stdout, line_reader(sys.stdin, saves, valid) if play else None, play=play)
-    return run.run()
-
-
-def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
-    """Take up a saved session as lines."""
-    from engine.session import Session
-    from jitrl_tui.source import LiveSource
-
-    source = LiveSource(lambda emit: Session(saved, saves, emit, interactive=play))
-    return run_plain(source, saves, play=play)
+    read = line_reader(sys.stdin, saves, valid) if play else None
+    run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper)
+    return run.run(), run.then
 
 
 def run_play_plain(config: SessionConfig, saves: Path) -> int:

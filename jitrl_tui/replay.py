@@ -84,6 +84,9 @@ class ReplaySource:
     def override(self, action: str) -> None:
         """Do nothing: the past cannot be overruled."""
 
+    def take_back(self) -> None:
+        """Do nothing: the past cannot be changed."""
+
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""
         with self._changed:

@@ -83,6 +83,10 @@ class Source(Protocol):
         """Do `action` in place of what was decided."""
         ...
 
+    def take_back(self) -> None:
+        """Undo the last step of this episode, then wait."""
+        ...
+
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""
         ...
@@ -166,6 +170,10 @@ class LiveSource:
     def override(self, action: str) -> None:
         """Do `action` in place of what was decided."""
         self._session.control.override(action)
+
+    def take_back(self) -> None:
+        """Undo the last step of this episode, then wait."""
+        self._session.control.take_back()
 
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""

@@ -24,6 +24,7 @@ from engine.records import (
     SessionEnded,
     SessionStarted,
     Stepped,
+    TakenBack,
     Thinking,
 )
 
@@ -215,6 +216,18 @@ class RunView:
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
+    def _taken_back(self, event: TakenBack) -> None:
+        self.seen, self.step, self.pending = event.observation, event.step, False
+        while (
+            self.choices
+            and self.choices[-1].episode == event.episode
+            and self.choices[-1].decision.step >= event.step
+        ):
+            self.choices.pop()
+        self.choice = self.choices[-1] if self.choices else None
+        place = f" You are back in: {event.observation.place}." if event.observation.place else ""
+        self._write("notice", f"Taken back: {event.action}.{place}")
+
     def _episode_ended(self, event: EpisodeEnded) -> None:
         self.scores.append(event.score)
         self.last_episode = event
@@ -272,6 +285,7 @@ _HANDLERS = {
     Thinking: RunView._thinking,
     Decided: RunView._decided,
     Stepped: RunView._stepped,
+    TakenBack: RunView._taken_back,
     EpisodeEnded: RunView._episode_ended,
     Notice: RunView._notice,
     Paused: RunView._paused,

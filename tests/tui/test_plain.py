@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable
 
 from engine.errors import GameError
+from jitrl_tui.cli import main
 from jitrl_tui.plain import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import LiveSource
@@ -76,3 +77,21 @@ def test_a_recording_is_told_from_beginning_to_end():
     assert "Game: Zork I, 350 points at most." in text
     assert "Episode 2 of 2." in text
     assert text.count("Why: ") == 10
+
+
+def test_a_person_takes_back_saves_loads_and_branches(tmp_path, monkeypatch, capsys):
+    lines = ["go east", "/undo", "/save here", "go south", "/load nowhere", "/saves", "/load here", "go east",
+             "go south", "/branch 1", "/score", "/branch x", "/branch 9", "/quit"]  # fmt: skip
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
+    play_options = ["play", "pantry", "--plain", "--model", "prior/uniform", "--saves", str(tmp_path)]
+    assert main(play_options) == 0
+    text = capsys.readouterr().out
+    assert "Taken back: go east. Step 0." in text
+    assert "Saved as here." in text
+    assert "there is no save 'nowhere'; there are: here" in text
+    assert "\nhere\n" in text
+    assert "step 1, episode 1." in text.rpartition("You: > go south")[2]
+    assert "Say after which step" in text
+    assert "has steps 0 to 1, not 9" in text
+    assert text.count("Game: The Pantry") == 3
+    assert len(list((tmp_path / "sessions").iterdir())) == 3
