@@ -79,6 +79,12 @@ class Settings:
         1.0, "what discoveries are worth to the graph estimator; 0 repeats what is known", 0.0, 100.0
     )
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
+    history: str = setting(
+        "rules",
+        "who writes the episode's history: rules, or the model with the paper's prompt",
+        choices=("rules", "llm"),
+    )
+    history_every: int = setting(10, "steps between two histories that the model writes", 1, 1000)
     death_penalty: float = setting(-10.0, "reward added to the step that ended the game badly", -1e6, 0.0)
     idle_penalty: float = setting(-0.5, "reward added to a step that did not change the world", -1e6, 0.0)
     step_limit: int = setting(60, "steps of an episode at most", 1, 100_000)

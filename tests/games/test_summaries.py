@@ -1,0 +1,178 @@
+"""Histories written by a model behind a real server on loopback, and what happens when it fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import sessions
+from engine.errors import ModelError
+from engine.games.catalogue import open_game
+from engine.games.state import GameAbstractor
+from engine.games.summaries import SummarisingAbstractor, read_history
+from engine.llm.opening import open_remote
+from engine.memory import Memory
+from engine.records import Decided, EpisodeEnded, Notice
+from engine.session import Session
+from engine.settings import SessionConfig, Settings, profile
+from tests.llm import server as fake
+from tests.llm.server import Server
+
+TOLD = """Sure, here it is.
+**[SUMMARY]**: The player looks for supper and has found a cupboard.
+[PROGRESS]: ✓ M1: open→cupboard
+[LOCATION]: Location: kitchen→pantry"""
+HISTORY = """[SUMMARY] The player looks for supper and has found a cupboard.
+[PROGRESS] ✓ M1: open→cupboard
+[LOCATION] Location: kitchen→pantry"""
+
+
+@pytest.fixture
+def server():
+    with Server().running() as running:
+        yield running
+
+
+@pytest.fixture
+def model(server):
+    opened = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": server.base})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def played():
+    """Eight steps of a shipped story: the first observation, then (action, observation)."""
+    env = open_game("pantry")
+    try:
+        first, rows = env.reset(1), []
+        for step in range(8):
+            action = env.valid_actions()[step % 2]
+            rows.append((action, env.step(action)))
+    finally:
+        env.close()
+    return first, rows
+
+
+def both(model, told, played, every=3, spent=None):
+    """Return the states by rules, and those with the model's histories."""
+    rules = GameAbstractor()
+    calls = [] if spent is None else spent
+    written = SummarisingAbstractor(
+        GameAbstractor(), model, every=every, notice=told.append, spent=calls.append
+    )
+    first, rows = played
+    plain, other = [rules.begin(first)], [written.begin(first)]
+    for action, observation in rows:
+        plain.append(rules.advance(action, observation))
+        other.append(written.advance(action, observation))
+    assert written.recent(4) == rules.recent(4)
+    return plain, other
+
+
+def test_the_model_tells_the_history_every_so_many_steps(server, model, told, played):
+    server.default = fake.reply(TOLD)
+    spent = []
+    plain, other = both(model, told, played, spent=spent)
+    assert [state.history == HISTORY for state in other] == [False] * 3 + [True] * 6
+    assert other[:3] == plain[:3]
+    assert [state.history_tokens for state in other] == [state.history_tokens for state in plain]
+    assert [(state.text, state.tokens) for state in other] == [(state.text, state.tokens) for state in plain]
+    assert [call.purpose for call in spent] == ["history", "history"]
+    assert told == []
+    asked = server.requests[0]["messages"]
+    assert "[SUMMARY]" in asked[0]["content"]
+    for action, _ in played[1][:3]:
+        assert f"[Action: {action}]" in asked[1]["content"]
+    assert plain[3].text in asked[1]["content"]
+
+
+def test_a_failing_model_leaves_the_rules_text_and_a_notice(server, model, told, played):
+    server.script = [fake.status(400, "this model is on holiday"), fake.reply(TOLD)]
+    plain, other = both(model, told, played)
+    assert other[:6] == plain[:6]
+    assert other[6].history == HISTORY
+    assert len(told) == 1
+    assert told[0].startswith("the history of this episode is written by rules for now: ")
+    assert "holiday" in told[0]
+
+
+def test_an_answer_without_a_summary_is_a_failure_told_once(server, model, told, played):
+    server.default = fake.reply("I would rather talk about the weather.")
+    plain, other = both(model, told, played, every=2)
+    assert other == plain
+    assert len(server.requests) >= 3
+    assert told == [
+        "the history of this episode is written by rules for now: the model's answer has no [SUMMARY]"
+    ]
+
+
+def test_sections_left_out_come_from_the_rules():
+    rules = "[SUMMARY] Old.\n[PROGRESS] No Progress\n[LOCATION] Location: hall"
+    assert read_history("[SUMMARY] New.\x1b[31m", rules) == "[SUMMARY] New.[31m\n" + rules.split("\n", 1)[1]
+    assert len(read_history("[summary]: " + "long " * 9000, rules)) < 2000
+    with pytest.raises(ModelError, match="SUMMARY"):
+        read_history("[PROGRESS] none", rules)
+
+
+def asked_for_history(body) -> bool:
+    return "highly distinctive summaries" in body["messages"][0]["content"]
+
+
+def play(tmp_path, **changes):
+    settings = profile("paper", step_limit=6, history_every=2, logits="verbalized", **changes)
+    config = SessionConfig(game="pantry", model="openai/test", episodes=1, settings=settings)
+    events = []
+    session = Session(sessions.create(tmp_path, config, "run"), tmp_path, events.append)
+    session.run()
+    assert session.error is None
+    return events
+
+
+def test_a_session_uses_what_the_model_told(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+
+    def behave(handler, body):
+        (fake.reply(TOLD) if asked_for_history(body) else fake.good)(handler, body)
+
+    server.default = behave
+    events = play(tmp_path, history="llm")
+    assert not [e for e in events if isinstance(e, Notice)]
+    actions = [body for body in server.requests if not asked_for_history(body)]
+    assert len(server.requests) - len(actions) == 3
+    calls = [call for e in events if isinstance(e, Decided) for call in e.decision.calls]
+    told_it = ["has found a cupboard" in call.prompt for call in calls]
+    assert told_it == sorted(told_it)
+    assert told_it.count(True) >= 3
+    assert told_it[0] is False
+    in_decisions = sum(call.prompt_tokens + call.completion_tokens for call in calls if not call.cached)
+    ended = next(e for e in events if isinstance(e, EpisodeEnded))
+    assert ended.tokens == in_decisions + 3 * 120
+    with Memory(tmp_path / "memory") as memory:
+        (episode,) = memory.scope(memory.scopes()[0]).episodes()
+    assert [step.state.history == HISTORY for step in episode.steps] == [False] * 2 + [True] * 4
+
+
+def test_a_session_goes_on_where_the_model_tells_nothing(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+
+    def behave(handler, body):
+        (fake.status(400, "no summaries here") if asked_for_history(body) else fake.good)(handler, body)
+
+    server.default = behave
+    events = play(tmp_path, history="llm")
+    notices = [e for e in events if isinstance(e, Notice)]
+    assert [n.level for n in notices] == ["warning"]
+    assert "no summaries here" in notices[0].message
+    assert [e.steps for e in events if isinstance(e, EpisodeEnded)] == [6]
+
+
+def test_by_default_no_model_tells_anything(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    play(tmp_path)
+    assert server.requests
+    assert not any(asked_for_history(body) for body in server.requests)
