@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from engine.web.scoring import Outcome, Scorer, Verdict
 from engine.web.sites.client import Client
 from engine.web.sites.manager import SITES, Sites
+from engine.web.sites.site import VERSION
 from engine.web.tasks import WebTask, render
 
 SOLUTIONS = Path(__file__).with_name("solutions.json")
@@ -69,3 +71,25 @@ def trial(
         if task.kind == "mutate":
             keys = set(task.sites)
             sites.reset([site.name for site in SITES.values() if keys & set(site.keys)])
+
+
+def borrow(saves: Path, folder: Path) -> Path:
+    """Make `folder` a saves folder that has the environment and the pristine data of `saves`, and nothing live.
+
+    Building the shop takes half a minute; the copy here is only read.
+    """
+    web = folder / "web"
+    web.mkdir(parents=True)
+    if (saves / "web" / "venv").is_dir():
+        (web / "venv").symlink_to((saves / "web" / "venv").resolve())
+    for site in SITES:
+        pristine = saves / "web" / "sites" / site / f"pristine-{VERSION}"
+        if pristine.is_dir():
+            (web / "sites" / site).mkdir(parents=True)
+            shutil.copytree(pristine, web / "sites" / site / pristine.name)
+    return folder
+
+
+def built(site: str, saves: Path) -> bool:
+    """Return whether the pristine data of a site are there."""
+    return (saves / "web" / "sites" / site / f"pristine-{VERSION}").is_dir()

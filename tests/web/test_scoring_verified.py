@@ -12,7 +12,7 @@ from engine.paths import saves_folder
 from engine.web.scoring import Outcome, Scorer, agent_response, verified_python
 from engine.web.sites.manager import Sites
 from engine.web.tasks import get, load
-from tests.web.solving import solutions, trial
+from tests.web.solving import borrow, built, solutions, trial
 
 SAVES = saves_folder()
 pytestmark = [
@@ -23,8 +23,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    with Sites(tmp_path_factory.mktemp("saves")) as sites:
-        assert sites.up(("fossil",), stay=False)[0].state == "up"
+    """All sites that can be had here; the shop only where its data are built already."""
+    wanted = ["fossil", "encyclopedia", *(["shop"] if built("shop", SAVES) else [])]
+    with Sites(borrow(SAVES, tmp_path_factory.mktemp("saves") / "saves")) as sites:
+        sites.up(wanted, stay=False)
         yield sites
 
 
@@ -36,16 +38,18 @@ def scorer(sites: Sites) -> Iterator[Scorer]:
 
 def test_right_solutions_score_one_and_wrong_ones_nothing(sites: Sites, scorer: Scorer) -> None:
     known = solutions()
+    running = set(sites.urls())
     tried = 0
     for task in load("local"):
-        if task.sites != ("gitlab",) or task.number % 3:
+        # A handful of each site, the ones on two sites among them; all of them run in `make bench-web`.
+        if not running.issuperset(task.sites) or (task.number % 12 and len(task.sites) == 1):
             continue
         tried += 1
         right, wrong = (trial(task, which, sites, scorer, known) for which in ("right", "wrong"))
         assert right.score == 1.0, (task.id, right.why)
         assert wrong.score == 0.0, task.id
         assert wrong.why
-    assert tried >= 5
+    assert tried >= 4
 
 
 def test_nothing_done_is_wrong_not_an_error(scorer: Scorer) -> None:

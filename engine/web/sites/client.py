@@ -172,6 +172,7 @@ class Client:
             )
 
     def _follow(self, method: str, url: str, fields: Mapping[str, str] | None) -> str:
+        url = urllib.parse.urldefrag(url).url  # Never sent.
         for _ in range(REDIRECTS):
             target = self._send(method, url, fields)
             if not target:

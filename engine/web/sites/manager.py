@@ -13,10 +13,13 @@ from pathlib import Path
 from engine.errors import JitrlError, MissingError, UsageError
 from engine.paths import ensure_folder
 from engine.web.sites import processes
+from engine.web.sites.encyclopedia import Encyclopedia
 from engine.web.sites.fossil import Fossil
+from engine.web.sites.miniwob import MiniWob
+from engine.web.sites.shop import Shop
 from engine.web.sites.site import VERSION, Site, web_folder
 
-SITES: Mapping[str, Site] = {site.name: site for site in (Fossil(),)}
+SITES: Mapping[str, Site] = {site.name: site for site in (Shop(), Fossil(), Encyclopedia(), MiniWob())}
 ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
 
 

@@ -1,0 +1,70 @@
+"""An encyclopedia: a ZIM archive made here, served by kiwix-serve. Nobody can change it, so it needs no reset."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.errors import GameError
+from engine.web.sites import encyclopedia_data as data
+from engine.web.sites.site import Command, Login, copy_over, venv_python
+
+FILE = "varland.zim"
+BUILD_TIMEOUT_S = 120.0
+
+
+class Encyclopedia:
+    """The encyclopedia; a `Site`."""
+
+    name = "encyclopedia"
+    title = "encyclopedia (Kiwix)"
+    port = 8888
+    keys: Mapping[str, str] = {"wikipedia": ""}
+    logins: Mapping[str, Login] = {}
+    health = "/"
+
+    def missing(self, saves: Path) -> str:
+        """Say so where there is no kiwix-serve, or nothing to make the archive with."""
+        if not shutil.which("kiwix-serve"):
+            return "the kiwix-serve program is not here; get it with: apt install kiwix-tools"
+        python = venv_python(saves)
+        if not any((python.parent.parent / "lib").glob("python3*/site-packages/libzim*")):
+            return "the encyclopedia's packages are not here; get them with: jitrl web up --install"
+        return ""
+
+    def build(self, folder: Path, saves: Path) -> None:
+        """Write the archive."""
+        pages = [
+            {"path": page.path, "title": page.title, "html": _html(page)} for page in data.articles()
+        ]  # fmt: skip
+        script = Path(__file__).with_name("zim_make.py")
+        done = subprocess.run(
+            [str(venv_python(saves)), "-I", str(script), str(folder / FILE), data.TITLE],
+            input=json.dumps(pages).encode(), capture_output=True, timeout=BUILD_TIMEOUT_S, check=False,
+            env={"PATH": os.environ.get("PATH", os.defpath)}, cwd=folder,
+        )  # fmt: skip
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise GameError(
+                f"the encyclopedia could not be made: {lines[-1] if lines else 'it said nothing'}"
+            )
+
+    def reset(self, folder: Path, live: Path) -> None:
+        """Copy the archive the first time; kiwix-serve only reads it."""
+        if not (live / FILE).exists():
+            copy_over(folder / FILE, live / FILE)
+
+    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
+        """Serve it on the loopback."""
+        return Command(("kiwix-serve", "-i", "127.0.0.1", "-p", str(port), str(live / FILE)))
+
+
+def _html(page: data.Article) -> str:
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{page.title}</title></head>'
+        f"<body><h1>{page.title}</h1>{page.body}</body></html>"
+    )

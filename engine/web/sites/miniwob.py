@@ -1,0 +1,68 @@
+"""MiniWoB++: small pages with one task each, served as plain files from the package `miniwob`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.web.sites.site import Command, Login, venv_python
+
+LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", "right-angle", "resize-textarea",
+            "simon-says", "chase-circle", "moving-items", "use-slider", "highlight-text", "text-transform", "hot-cold",
+            "number-checkboxes", "click-pie", "click-shape", "click-color", "count-shape", "count-sides",
+            "identify-shape", "grid-coordinate", "visual-addition", "use-colorwheel", "click-scroll-list",
+            "click-shades")  # fmt: skip
+"""Beginnings of the names of pages that take coordinates, or eyes."""
+
+
+class MiniWob:
+    """MiniWoB++; a `Site`. The pages hold no state beyond one visit, so there is nothing to reset."""
+
+    name = "miniwob"
+    title = "MiniWoB++"
+    port = 7790
+    keys: Mapping[str, str] = {"miniwob": "/miniwob"}
+    logins: Mapping[str, Login] = {}
+    health = "/miniwob/click-button.html"
+
+    def missing(self, saves: Path) -> str:
+        """Say so where the package is not installed."""
+        return (
+            ""
+            if pages_folder(saves)
+            else "the miniwob package is not here; get it with: jitrl web up --install"
+        )
+
+    def build(self, folder: Path, saves: Path) -> None:
+        """Nothing to make: the pages are served from the package."""
+
+    def reset(self, folder: Path, live: Path) -> None:
+        """Nothing to put back."""
+        live.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
+        """Serve the package's folder on the loopback."""
+        pages = pages_folder(saves)
+        assert pages is not None
+        argv = ("-I", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(pages))
+        return Command((sys.executable, *argv))
+
+
+def pages_folder(saves: Path) -> Path | None:
+    """Return the folder with the pages (`miniwob/*.html` below it); None where the package is not installed."""
+    folders = [Path(entry) for entry in sys.path if entry]
+    folders += sorted((venv_python(saves).parent.parent / "lib").glob("python3*/site-packages"))
+    for folder in folders:
+        if (folder / "miniwob" / "html" / "miniwob" / "click-button.html").is_file():
+            return folder / "miniwob" / "html"
+    return None
+
+
+def page_names(saves: Path) -> tuple[str, ...]:
+    """Return the names of the pages that can be done with a mouse on named elements and a keyboard."""
+    folder = pages_folder(saves)
+    if folder is None:
+        return ()
+    names = sorted(path.stem for path in (folder / "miniwob").glob("*.html"))
+    return tuple(name for name in names if not name.startswith(LEFT_OUT))

@@ -1,0 +1,116 @@
+"""The shop, the encyclopedia and MiniWoB++: real servers, with the data they are meant to have."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.paths import saves_folder
+from engine.web.sites import encyclopedia_data
+from engine.web.sites.client import Client
+from engine.web.sites.encyclopedia import Encyclopedia
+from engine.web.sites.manager import Sites
+from engine.web.sites.miniwob import MiniWob, page_names
+from engine.web.sites.shop import Shop
+from tests.web.solving import borrow, built
+
+SAVES = saves_folder()
+needs_shop = pytest.mark.skipif(
+    bool(Shop().missing(SAVES)) or not built("shop", SAVES), reason="jitrl web up --install shop"
+)
+
+
+@pytest.fixture(scope="module")
+def saves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return borrow(SAVES, tmp_path_factory.mktemp("saves") / "saves")
+
+
+@pytest.fixture(scope="module")
+def shop(saves: Path) -> Iterator[Sites]:
+    with Sites(saves) as sites:
+        (status,) = sites.up(("shop",), stay=False)
+        assert status.state == "up", status.note
+        yield sites
+
+
+def _rows(saves: Path, query: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(saves / "web" / "sites" / "shop" / "live" / "shop.sqlite3") as database:
+        return database.execute(query).fetchall()
+
+
+@needs_shop
+def test_the_shop_has_the_goods_orders_and_reviews_it_should(shop: Sites) -> None:
+    assert _rows(shop.saves, "SELECT count(*) FROM catalogue_product") == [(48,)]
+    assert _rows(shop.saves, "SELECT count(*), min(number), max(number) FROM order_order") == [
+        (40, "10001", "10040")
+    ]
+    assert _rows(shop.saves, "SELECT count(*) FROM order_order WHERE status = 'Pending'") == [(13,)]
+    assert _rows(shop.saves, "SELECT count(*) FROM reviews_productreview") == [(60,)]
+
+
+@needs_shop
+def test_an_order_changed_in_the_dashboard_is_changed_in_the_database_and_put_back(shop: Sites) -> None:
+    status = "SELECT status FROM order_order WHERE number = '10012'"
+    client = Client()
+    base = shop.urls()["shopping_admin"]
+    client.login(base, Shop.logins["shopping_admin"])
+    client.get(f"{base}/orders/10012/")
+    client.submit({"order_action": "change_order_status", "new_status": "Being processed"})
+    assert _rows(shop.saves, status) == [("Being processed",)]
+    shop.reset(("shop",))
+    assert _rows(shop.saves, status) == [("Pending",)]
+    # Whoever was logged in no longer is.
+    client.get(f"{base}/orders/10012/")
+    assert "/login" in client.url
+
+
+@needs_shop
+def test_reviews_stand_under_marketing_and_not_under_catalogue(shop: Sites) -> None:
+    client = Client()
+    client.login(shop.urls()["shopping_admin"], Shop.logins["shopping_admin"])
+    text = client.get("/dashboard/")
+    menus = re.split(r'class="nav-item', text)
+    with_reviews = [menu for menu in menus if 'href="/dashboard/reviews/"' in menu]
+    assert len(with_reviews) == 1
+    assert "Marketing" in with_reviews[0]
+    assert "Catalogue" not in with_reviews[0]
+
+
+@pytest.mark.skipif(bool(Encyclopedia().missing(SAVES)), reason=Encyclopedia().missing(SAVES) or "-")
+def test_the_encyclopedia_shows_and_finds_its_articles(saves: Path) -> None:
+    with Sites(saves) as sites:
+        (status,) = sites.up(("encyclopedia",), stay=False)
+        assert status.state == "up", status.note
+        client = Client()
+        city = encyclopedia_data.cities()[16]
+        assert f"{city.population:,}" in client.get(f"{status.url}/varland/{city.name}")
+        found = client.get(f"{status.url}/search?books.name=varland&pattern=folding+bridge")
+        assert "Oskar Vell" in found
+
+
+def test_the_encyclopedia_is_of_one_piece() -> None:
+    pages = encyclopedia_data.articles()
+    paths = {page.path for page in pages}
+    assert len(paths) == len(pages) >= 50
+    links = {link for page in pages for link in re.findall(r'href="([^"]*)"', page.body)}
+    assert links <= paths
+    cities = encyclopedia_data.cities()
+    assert len({city.founded for city in cities}) == len({city.population for city in cities}) == len(cities)
+    assert pages == encyclopedia_data.articles()
+
+
+@pytest.mark.skipif(bool(MiniWob().missing(SAVES)), reason=MiniWob().missing(SAVES) or "-")
+def test_miniwob_pages_are_served(saves: Path) -> None:
+    names = page_names(saves)
+    assert {"login-user", "book-flight", "click-tab-2", "navigate-tree"} <= set(names)
+    assert not any(name.startswith(("drag-", "draw-")) for name in names)
+    with Sites(saves) as sites:
+        (status,) = sites.up(("miniwob",), stay=False)
+        assert status.state == "up", status.note
+        client = Client()
+        assert "core.getUtterance" in client.get(f"{status.url}/core/core.js")
+        assert "genProblem" in client.get(f"{sites.urls()['miniwob']}/login-user.html")
