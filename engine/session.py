@@ -6,6 +6,7 @@ The only one that drives an environment. Screens, headless runs and recordings r
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 import uuid
 from collections.abc import Callable
@@ -167,13 +168,12 @@ class Session:
         """Open game, memory and model, telling what takes long."""
         from engine.agents import make_agent
         from engine.evaluator import make_evaluator
-        from engine.games.catalogue import open_game
         from engine.llm import open_model
         from engine.memory import Memory
 
         config, saves = self._config, self._saves
         self._emit(Thinking("starting the game"))
-        environment = open_game(config.game, games=config.games, saves=saves)
+        environment = self._environment()
         memory: Memory | None = None
         try:
             own = config.memory == "own"
@@ -199,6 +199,15 @@ class Session:
             if memory is not None:
                 memory.close()
             raise
+
+    def _environment(self) -> Environment:
+        if self._config.game.startswith("web:"):
+            from engine.web.opening import open_web
+
+            return open_web(self._config.game, self._saves, os.environ)
+        from engine.games.catalogue import open_game
+
+        return open_game(self._config.game, games=self._config.games, saves=self._saves)
 
     def _past(self) -> list[tuple[float, Event]]:
         if not self._saved.recording.is_file():

@@ -122,6 +122,11 @@ class JitrlApp(App[int]):
         if self._saves is not None:
             self.switch_screen(home_screen(self._saves, self._games))
 
+    def go_on_with(self, saved: SavedSession) -> None:
+        """Show a session in place of the present screen."""
+        if self._saves is not None:
+            self.switch_screen(_watch(saved, self._saves))
+
     def next_theme(self) -> None:
         """Go to the next of our themes."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
@@ -226,12 +231,15 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
 
 
 def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
+    from engine.keeping import Keeper
+
     play = saved.kind == "play"
     return WatchScreen(
         live_source(saved, saves),
         previous=previous_scores(saves, saved),
         delay=0.0 if play else 1.0,
         play=play,
+        keeper=Keeper(saves, saved),
     )
 
 

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.sessions import SavedSession
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "sessions", parents=[common], help="list what was played, or take one up again"
+        "sessions", parents=[common], help="list what was played and saved, or take one up again"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session on the screen")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
+    parser.add_argument(
+        "--branch", metavar="[EPISODE:]STEP", help="go on after this step instead, in a session of its own"
+    )
     parser.add_argument("--json", action="store_true", help="a list on stdout")
     parser.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """List the sessions, last one first, or open one."""
-    from engine import sessions
-    from engine.errors import UsageError
+    from engine import keeping, sessions
     from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     if args.name:
-        folder = saves / "sessions" / args.name
-        if "/" in args.name or not folder.is_dir():
-            raise UsageError(f"there is no session {args.name!r}; `jitrl sessions` lists them")
+        session = _named(args, saves)
         from jitrl_tui.app import run_saved
 
-        return run_saved(sessions.load(folder), saves)
+        return run_saved(session, saves)
     found = list(sessions.saved(saves))
     if args.json:
         print(json.dumps([_plain(session) for session in found], indent=1))
@@ -41,7 +45,32 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {item['episodes']:>4} episodes  {state}"
         )
+    for save in keeping.named(saves):
+        print(f"{save.name:<46} a save of {save.session.config.game}")
     return 0
+
+
+def _named(args: argparse.Namespace, saves: Path) -> SavedSession:
+    """Return the session that the arguments name: one there is, or a branch."""
+    from engine import keeping, sessions
+    from engine.errors import UsageError
+
+    folder = saves / "sessions" / args.name
+    if "/" in args.name or not folder.is_dir():
+        if args.branch is None and any(save.name == args.name for save in keeping.named(saves)):
+            return keeping.load(saves, args.name)
+        raise UsageError(f"there is no session {args.name!r}; `jitrl sessions` lists them")
+    session = sessions.load(folder)
+    if args.branch is None:
+        return session
+    episode, _, step = args.branch.rpartition(":")
+    try:
+        at = int(episode or 1), int(step)
+    except ValueError:
+        raise UsageError(
+            f"--branch takes STEP or EPISODE:STEP, for instance 2:15, not {args.branch!r}"
+        ) from None
+    return keeping.branch(saves, session, at)
 
 
 def _plain(session: Any) -> dict[str, Any]:

@@ -176,6 +176,34 @@ class ForwardDialog(PickDialog):
         return [(answer, Content("  " + text)) for answer, text in rows]
 
 
+class SaveDialog(PickDialog):
+    """A name for a save: a new one, or one to replace."""
+
+    def __init__(self, names: Sequence[str], suggested: str) -> None:
+        super().__init__("save", "Enter saves the game as it stands; load it with g.", "a name")
+        self._names, self._suggested = names, suggested
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """The name as typed comes first, then the saves there are."""
+        name = typed or self._suggested
+        rows = [] if name in self._names else [(name, Content(f"  {clean(name)}"))]
+        found = [known for known in self._names if typed.casefold() in known.casefold()]
+        return rows + [(known, Content(f"  {clean(known)}  (replace it)")) for known in found]
+
+
+class LoadDialog(PickDialog):
+    """Which save to go on from."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__("load", "This session stays as it is; a new one goes on from the save.", "a name")
+        self._names = names
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """The saves that hold what is typed, last one first."""
+        found = [name for name in self._names if typed.casefold() in name.casefold()]
+        return [(name, Content("  " + clean(name))) for name in found]
+
+
 class FindDialog(PickDialog):
     """Search the transcript. Answers are indices of paragraphs, latest first."""
 

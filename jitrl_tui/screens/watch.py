@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
@@ -17,6 +16,7 @@ from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView
@@ -29,7 +29,7 @@ from jitrl_tui.widgets.tabs import TabLine
 from jitrl_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
-    from jitrl_tui.app import JitrlApp
+    from engine.keeping import Keeper
 
 FRAME = 1 / 15
 """Seconds between two updates of the screen at least."""
@@ -39,7 +39,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds a step; what + and - go through."""
 
 
-class WatchScreen(Screen[int]):
+class WatchScreen(KeepingScreen):
     """One run on the screen.
 
     Args:
@@ -47,13 +47,12 @@ class WatchScreen(Screen[int]):
         previous: Final scores of the session before, for the learning curve.
         delay: Seconds a step, at first.
         play: A person plays: the session waits at every decision, and there is a command line.
+        keeper: Saves and branches; None for a recording.
         clock: Monotonic seconds.
     """
 
     CSS_PATH = "watch.tcss"
     BINDINGS: ClassVar = keymap.bindings(keymap.WATCH)
-
-    app: JitrlApp
 
     class Waiting(Message):
         """Events have arrived in an empty inbox."""
@@ -65,10 +64,12 @@ class WatchScreen(Screen[int]):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        keeper: Keeper | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.source = source
+        self.keeper = keeper
         self.view = RunView(previous=previous)
         self._previous = previous
         self._delay = delay
@@ -83,7 +84,6 @@ class WatchScreen(Screen[int]):
         self._wants_overrule = False
         self._resume_after = False
         self._told_error = ""
-        self._leaving = ""
 
     # ------------------------------------------------------------------------------------ composing
 
@@ -442,7 +442,8 @@ class WatchScreen(Screen[int]):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = page("watch") + "\n\n" + keymap.help_table(keymap.WATCH) + "\n\n" + page("terminal")
+        typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
+        text = "\n\n".join((page("watch"), keymap.help_table(keymap.WATCH), typed, page("terminal")))
         self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_copy(self) -> None:
@@ -458,36 +459,11 @@ class WatchScreen(Screen[int]):
 
     def on_command_line_given(self, event: CommandLine.Given) -> None:
         """A person plays: do the command, or what the agent would do if it is empty."""
-        if self.view.activity == "ended":
+        if event.text.startswith("/"):
+            self.command(event.text[1:])
+        elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
         elif event.text:
             self.source.override(event.text)
         else:
             self.source.step_once()
-
-    # -------------------------------------------------------------------------------------- leaving
-
-    def action_leave(self) -> None:
-        """End the session in good order, then the app; a second time: at once."""
-        if self._leaving:
-            self.app.leave_now()
-        else:
-            self._end_source(self.app.leave_now)
-
-    def action_home(self) -> None:
-        """End the session in good order and choose another game."""
-        if self.app.has_home and not self._leaving:
-            self._end_source(self.app.go_home)
-
-    def _end_source(self, then: Callable[[], None]) -> None:
-        self._leaving = "leaving…"
-        self.source.stop()
-        self._draw_status()
-        self.run_worker(lambda: self._wait_for_end(then), thread=True, exit_on_error=False)
-
-    def _wait_for_end(self, then: Callable[[], None]) -> None:
-        if not self.source.wait(1.5):
-            self._leaving = "finishing the last thought; q again leaves at once"
-            self.app.call_from_thread(self._draw_status)
-            self.source.wait(60)
-        self.app.call_from_thread(then)

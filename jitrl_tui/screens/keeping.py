@@ -1,0 +1,161 @@
+"""What a person may do to a run as a whole: take a step back, save, load, branch, leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from engine.errors import JitrlError
+from jitrl_tui.screens import dialogs
+from jitrl_tui.source import Source
+from jitrl_tui.view import Choice, RunView
+
+if TYPE_CHECKING:
+    from engine.keeping import Keeper
+    from engine.sessions import SavedSession
+    from jitrl_tui.app import JitrlApp
+
+TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
+
+
+class KeepingScreen(Screen[int]):
+    """A screen around one run that can be kept and left."""
+
+    app: JitrlApp
+    source: Source
+    view: RunView
+    keeper: Keeper | None = None
+    _leaving = ""
+
+    @property
+    def choice(self) -> Choice | None:
+        """The choice on show."""
+        raise NotImplementedError
+
+    def _present(self) -> None:
+        """Look at the present again."""
+        raise NotImplementedError
+
+    def _draw_status(self) -> None:
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------- keeping
+
+    def command(self, text: str) -> None:
+        """Do a command of ours that was typed, without its slash."""
+        name, _, rest = text.partition(" ")
+        rest = rest.strip()
+        if name == "undo":
+            self.action_take_back()
+        elif name == "save":
+            self._keep(rest) if rest else self.action_save()
+        elif name == "load" and rest:
+            self._follow(lambda keeper: keeper.load(rest))
+        elif name in ("load", "saves"):
+            self.action_load()
+        elif name == "branch" and rest.isascii() and rest.isdigit():
+            self._follow(lambda keeper: keeper.branch(self.view.episode, int(rest)))
+        elif name == "branch":
+            self.action_branch()
+        elif name == "help":
+            self.action_help()
+        else:
+            self.notify(f"There is no command /{name}. There are {TYPED}.", severity="warning")
+
+    def action_help(self) -> None:
+        """Show the help."""
+        raise NotImplementedError
+
+    def action_take_back(self) -> None:
+        """Undo the last step of this episode."""
+        if self._kept() and self.view.activity != "ended":
+            self._present()
+            self.source.take_back()
+        elif self.keeper is not None:
+            self.notify("The session is over; b goes on from an earlier step.", severity="warning")
+
+    def action_save(self) -> None:
+        """Ask for a name and save."""
+        keeper = self._kept()
+        if keeper is not None:
+            place = self.view.seen.place if self.view.seen else ""
+            here = f"{place or 'episode'} {self.view.episode}-{self.view.step}"
+            self.app.push_screen(dialogs.SaveDialog(keeper.names(), here), self._keep)
+
+    def _keep(self, name: str | None) -> None:
+        keeper = self._kept()
+        if keeper is None or name is None:
+            return
+        try:
+            keeper.keep(name)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+        else:
+            self.notify(f"Saved as {name}.", timeout=3, markup=False)
+
+    def action_load(self) -> None:
+        """Ask which save to go on from."""
+        keeper = self._kept()
+        if keeper is None:
+            return
+        names = keeper.names()
+        if names:
+            self.app.push_screen(dialogs.LoadDialog(names), self._load)
+        else:
+            self.notify("There are no saves yet; s makes one.")
+
+    def _load(self, name: str | None) -> None:
+        if name is not None:
+            self._follow(lambda keeper: keeper.load(name))
+
+    def action_branch(self) -> None:
+        """Go on from before the step on show, in a session of its own."""
+        choice = self.choice
+        if choice is not None:
+            self._follow(lambda keeper: keeper.branch(choice.episode, choice.decision.step))
+
+    def _follow(self, make: Callable[[Keeper], SavedSession]) -> None:
+        """End this session in good order and go on with another."""
+        keeper = self._kept()
+        if keeper is None or self._leaving:
+            return
+        try:
+            following = make(keeper)
+        except JitrlError as error:
+            self.notify(str(error), severity="error", markup=False)
+        else:
+            self._end_source(lambda: self.app.go_on_with(following))
+
+    def _kept(self) -> Keeper | None:
+        if self.keeper is None:
+            self.notify("This is a recording: there is nothing to save or to undo.", severity="warning")
+        return self.keeper
+
+    # --------------------------------------------------------------------------------------- leaving
+
+    def action_leave(self) -> None:
+        """End the session in good order, then the app; a second time: at once."""
+        if self._leaving:
+            self.app.leave_now()
+        else:
+            self._end_source(self.app.leave_now)
+
+    def action_home(self) -> None:
+        """End the session in good order and choose another game."""
+        if self.app.has_home and not self._leaving:
+            self._end_source(self.app.go_home)
+
+    def _end_source(self, then: Callable[[], None]) -> None:
+        self._leaving = "leaving…"
+        self.source.stop()
+        self._draw_status()
+        self.run_worker(lambda: self._wait_for_end(then), thread=True, exit_on_error=False)
+
+    def _wait_for_end(self, then: Callable[[], None]) -> None:
+        if not self.source.wait(1.5):
+            self._leaving = "finishing the last thought; q again leaves at once"
+            self.app.call_from_thread(self._draw_status)
+            self.source.wait(60)
+        self.app.call_from_thread(then)

@@ -1,0 +1,136 @@
+"""Undo, save, load and branch on the screen, with a real session of a shipped game."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import sessions
+from engine.settings import SessionConfig, profile
+from jitrl_tui.app import JitrlApp, _watch
+from tests.tui.driving import replay_app, until, watch
+from tests.tui.screen_text import screen_text
+
+
+def drive(coroutine) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 90))
+
+
+def app_on(saves, kind):
+    config = SessionConfig(
+        game="pantry",
+        agent="random",
+        model="prior/uniform",
+        settings=profile("paper", step_limit=9),
+        episodes=1,
+    )
+    saved = sessions.create(saves, config, kind)
+    return JitrlApp(lambda: _watch(saved, saves), saves=saves)
+
+
+def waiting(pilot, step):
+    """Return whether the session waits with the decision for this step."""
+
+    def check():
+        view = watch(pilot).view
+        return view.activity == "paused" and view.pending and view.step == step
+
+    return check
+
+
+async def enter(pilot, text):
+    await pilot.press(*("space" if c == " " else "slash" if c == "/" else c for c in text), "enter")
+
+
+def test_a_person_at_the_command_line_undoes_saves_loads_and_branches(tmp_path):
+    async def go():
+        app = app_on(tmp_path, "play")
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            await enter(pilot, "go east")
+            await until(pilot, waiting(pilot, 1))
+            await enter(pilot, "/save at the door")
+            await until(pilot, lambda: (tmp_path / "named").is_dir() and any((tmp_path / "named").iterdir()))
+            await enter(pilot, "go south")
+            await until(pilot, waiting(pilot, 2))
+            assert watch(pilot).view.seen.place == "Pantry"
+            await enter(pilot, "/undo")
+            await until(pilot, waiting(pilot, 1))
+            assert watch(pilot).view.seen.place == "Bathroom"
+            assert "Taken back: go south" in screen_text(app)
+            await enter(pilot, "go west")
+            await until(pilot, waiting(pilot, 2))
+            first = watch(pilot)
+            await enter(pilot, "/load at the door")
+            await until(pilot, lambda: app.watching is not None and app.watching is not first)
+            await until(pilot, waiting(pilot, 1))
+            assert watch(pilot).view.seen.place == "Bathroom"
+            second = watch(pilot)
+            await enter(pilot, "/branch 0")
+            await until(pilot, lambda: app.watching is not None and app.watching is not second)
+            await until(pilot, waiting(pilot, 0))
+            assert len(list((tmp_path / "sessions").iterdir())) == 3
+            await enter(pilot, "/nonsense")
+            await until(pilot, lambda: "no command /nonsense" in screen_text(app))
+
+    drive(go())
+
+
+def test_keys_undo_save_load_and_branch_from_the_step_on_show(tmp_path):
+    async def go():
+        app = app_on(tmp_path, "watch")
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await until(pilot, lambda: watch(pilot).view.choice)
+            await pilot.press("space")
+            await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
+            start = watch(pilot).view.step
+            for step in (start + 1, start + 2):
+                await pilot.press("n")
+                await until(pilot, waiting(pilot, step))
+            await pilot.press("u")
+            await until(pilot, waiting(pilot, start + 1))
+            await pilot.press("s")
+            await until(pilot, lambda: "Enter saves" in screen_text(app))
+            await enter(pilot, "one")
+            await until(pilot, lambda: "Saved as one" in screen_text(app))
+            first = watch(pilot)
+            await pilot.press("left", "b")
+            await until(pilot, lambda: app.watching is not None and app.watching is not first)
+            await until(pilot, lambda: watch(pilot).view.choice)
+            await pilot.press("space")
+            await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
+            second = watch(pilot)
+            await pilot.press("g")
+            await until(pilot, lambda: "goes on from the save" in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: app.watching is not None and app.watching is not second)
+            assert len(list((tmp_path / "sessions").iterdir())) == 3
+
+    drive(go())
+
+
+@pytest.mark.parametrize("key", ["u", "s", "g", "b"])
+def test_a_recording_says_that_there_is_nothing_to_keep(key):
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=(100, 30), notifications=True) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press(key)
+            await until(pilot, lambda: "This is a recording" in screen_text(app))
+
+    drive(go())
+
+
+def test_the_help_shows_keys_and_typed_commands(tmp_path):
+    async def go():
+        app = app_on(tmp_path, "play")
+        async with app.run_test(size=(120, 130)) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            await enter(pilot, "/help")
+            await until(pilot, lambda: "/save NAME" in screen_text(app))
+            text = screen_text(app)
+            for words in ("undo: take", "save under a name", "go on from a save", "branch: go on"):
+                assert words in text
+
+    drive(go())
