@@ -1,0 +1,311 @@
+"""Web pages as an environment: the session, the agents and memory see them as they see a game."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from engine.environment import Abstractor
+from engine.errors import GameError, UsageError
+from engine.records import EnvironmentInfo, Observation
+from engine.web import text as texts
+from engine.web.actions import ENDING, Call, Target, normalise, parse, resolve
+from engine.web.choices import REDACTED, SECRET_VALUE, TYPED, is_secret, offered, values_of
+from engine.web.driver import Driver, Limits, Seen
+from engine.web.network import gate_for
+from engine.web.records import Assignment, Judge, SignIn
+from engine.web.snapshot import Node, Page, plain_name
+from engine.web.state import WebAbstractor
+from engine.web.url import pattern, query_values
+
+if TYPE_CHECKING:
+    from engine.web.miniwob import Rules
+
+ANSWER = 2000
+
+
+class WebEnvironment:
+    """One task on web pages. Implements `engine.environment.Environment`.
+
+    The browser is started once; each episode has a fresh context. A browser that dies ends the episode with a
+    sentence, and the next one begins with a new browser.
+
+    Args:
+        executable: Path of a Chromium.
+        judge: Says at the end whether the task was done; None leaves every episode at 0.
+        rules: How a page judges itself (MiniWoB++); None for all others.
+        scope: Key of the memory that belongs to it.
+
+    Raises:
+        GameError: The browser does not start.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        executable: str,
+        *,
+        scope: str,
+        judge: Judge | None = None,
+        rules: Rules | None = None,
+        limits: Limits | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self._assignment = assignment
+        self._judge = judge
+        self._rules = rules
+        self._scope = scope
+        self._on_close = on_close
+        self._intent = assignment.intent
+        self._secrets: set[str] = {v for form in assignment.sign_in for v in form.labels.values()}
+        self._seen = Seen(Page())
+        self._last: Observation | None = None
+        self._answer = ""
+        self._moves = 0
+        urls = [
+            *assignment.start_urls,
+            *assignment.sites.values(),
+            *(form.url for form in assignment.sign_in),
+        ]
+        try:
+            self._driver = Driver(executable, gate_for(urls, assignment.hosts), limits)
+        except BaseException:
+            if on_close is not None:
+                on_close()
+            raise
+
+    @property
+    def info(self) -> EnvironmentInfo:
+        """What stays the same while the environment is open."""
+        a = self._assignment
+        title = f"{a.id}: {a.intent}" if a.intent else a.id
+        return EnvironmentInfo(a.id, texts.clean(title)[:120], self._scope, 1.0, a.start_urls[0])
+
+    @property
+    def page(self) -> Page:
+        """The page seen last."""
+        return self._seen.page
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """HAR entries of the episode so far."""
+        return self._driver.traffic.entries
+
+    def reset(self, seed: int) -> Observation:
+        """Begin an episode in a fresh context.
+
+        Raises:
+            GameError: The browser does not start again.
+        """
+        self._answer, self._moves, self._last = "", 0, None
+        self._intent = self._assignment.intent
+        if self._judge is not None:
+            self._judge.begin()
+        trouble = self._sign_in()
+        if not self._assignment.sign_in or trouble:
+            self._seen = self._driver.begin(self._assignment.start_urls)
+        if self._rules is not None:
+            self._intent = self._rules.begin(self._driver, seed)
+            self._seen = self._driver.look()
+        self._last = self._observe("\n".join(filter(None, [trouble, self._said()])), changed=True)
+        return self._last
+
+    def step(self, action: str) -> Observation:
+        """Take one action; what is wrong with it is told in the text.
+
+        Raises:
+            GameError: There was no `reset`.
+        """
+        before = self._last
+        if before is None:
+            raise GameError("the episode has not begun; reset comes first")
+        if before.done:
+            return before
+        self._moves += 1
+        try:
+            call = self._revealed(parse(action))
+        except UsageError as error:
+            self._last = self._observe(f"Error: {error}.", changed=False)
+            return self._last
+        try:
+            if call.name in ENDING:
+                self._answer = str(call.arguments[0])[:ANSWER]
+                return self._finish(call)
+            self._seen = self._driver.look() if call.name == "noop" else self._driver.act(call)
+            if self._rules is not None:
+                reward = self._rules.reward(self._driver)
+                if reward is not None:
+                    return self._end(1.0 if reward > 0 else 0.0, f"the page gave the reward {reward:.2f}")
+        except GameError as error:
+            return self._end(0.0, f"{error}; the episode ends here")
+        self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
+        return self._last
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Return the page's possible actions as far as they can be counted; () when done."""
+        if self._last is None or self._last.done:
+            return ()
+        found = offered(self._seen.page, self._intent)
+        tabs = [
+            Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
+        ]
+        return tuple(texts.redact(action, self._secrets) for action in (*found, *tabs))
+
+    def normalised(self, action: str) -> str:
+        """Return an action with its element by role and name, as memory keeps it.
+
+        Raises:
+            UsageError: It is no action, or its element is not on the page.
+        """
+        return normalise(parse(action), self._seen.page)
+
+    def save(self) -> bytes:
+        """Refuse: a site's situation is in its server.
+
+        Raises:
+            GameError: Always.
+        """
+        raise GameError("a web page cannot be saved and gone back to: what was sent to the site stays sent")
+
+    def restore(self, saved: bytes) -> Observation:
+        """Refuse, as `save` does.
+
+        Raises:
+            GameError: Always.
+        """
+        raise GameError("a web page cannot be gone back to: what was sent to the site stays sent")
+
+    def abstractor(self) -> Abstractor:
+        """Return a new abstractor for pages."""
+        return WebAbstractor(lambda: self._intent, lambda: query_values(self._seen.page.url))
+
+    def screenshot(self) -> bytes:
+        """Return the shown tab as JPEG, b"" where it cannot be taken."""
+        return self._driver.screenshot()
+
+    def close(self) -> None:
+        """End the browser; safe to call twice."""
+        self._driver.close()
+        if self._judge is not None:
+            self._judge.close()
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close()
+
+    # ------------------------------------------------------------------------------------------ ending
+
+    def _finish(self, call: Call) -> Observation:
+        if call.name == "report_infeasible":
+            self._answer = "N/A"
+        if self._judge is None:
+            return self._end(0.0, "the answer was given; nobody judges this task")
+        score, why = self._judge.judge(self._answer, self._seen.page.url, self._driver.traffic.entries)
+        if score is None:
+            return self._end(0.0, f"the answer was given and could not be judged: {why}")
+        return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
+
+    def _end(self, score: float, why: str) -> Observation:
+        self._last = self._observe(f"The episode is over: {why}.", changed=True, score=score, done=True)
+        return self._last
+
+    # ------------------------------------------------------------------------------------------ looking
+
+    def _observe(self, said: str, *, changed: bool, score: float = 0.0, done: bool = False) -> Observation:
+        page = self._seen.page
+        head = [f"Task: {self._intent}", f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
+        if len(self._seen.tabs) > 1:
+            head.append(f"Tabs: {len(self._seen.tabs)}, shown: {self._seen.active}")
+        description = "\n".join([*head, texts.fenced(texts.outline(page, secrets=self._secrets))])
+        return Observation(
+            text=texts.redact(said, self._secrets)
+            or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(),
+            description=texts.redact(description, self._secrets),
+            place=pattern(page.url, self._assignment.sites),
+            score=score,
+            max_score=1.0,
+            moves=self._moves,
+            done=done,
+            won=done and score >= 1.0,
+            died=done and score <= 0.0,
+            world_hash=self._hash(),
+            changed=changed,
+        )
+
+    def _said(self) -> str:
+        parts = [f"Error: {texts.clean(self._seen.error)}." if self._seen.error else ""]
+        parts += [f"Note: {texts.clean(note)}." for note in self._seen.notes]
+        parts.append(f"{texts.clean(self._seen.page.title)} {texts.clean(self._seen.page.url)}".strip())
+        return "\n".join(filter(None, parts))
+
+    def _hash(self) -> str:
+        key = f"{self._seen.page.url} {self._seen.active} {len(self._seen.tabs)} {self._seen.page.digest()}"
+        return hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
+
+    # ------------------------------------------------------------------------------------------ secrets
+
+    def _revealed(self, call: Call) -> Call:
+        """Return the call with the secret it stands for; a value that was taken out is refused."""
+        if any(REDACTED in str(argument) for argument in call.arguments):
+            raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
+        if call.target is None or not call.arguments:
+            return call
+        node = resolve(call.target, self._seen.page)
+        given = str(call.arguments[0])
+        if call.name == "fill" and is_secret(node):
+            for i, value in enumerate(values_of(self._intent)):
+                if given == SECRET_VALUE.format(i + 1):
+                    return Call(call.name, call.target, (value,))
+            self._secrets.add(given)
+        return call
+
+    def _sign_in(self) -> str:
+        """Fill in the forms of the assignment; return what went wrong, "" if nothing."""
+        forms = self._assignment.sign_in
+        if not forms:
+            return ""
+        seen = self._driver.begin((forms[0].url,))
+        for number, form in enumerate(forms):
+            try:
+                if number:
+                    seen = self._driver.act(Call("goto", None, (form.url,)))
+                self._fill_in(form, seen)
+            except UsageError as error:
+                return f"Error: signing in at {form.url} failed: {error}"
+        for number, url in enumerate(self._assignment.start_urls):
+            if number:
+                self._driver.act(Call("new_tab"))
+            self._seen = self._driver.act(Call("goto", None, (url,)))
+        self._driver.traffic.entries.clear()  # Signing in is no work of the agent's.
+        return ""
+
+    def _fill_in(self, form: SignIn, seen: Seen) -> None:
+        target = None
+        for label, value in form.labels.items():
+            target = _box(seen.page, label)
+            seen = self._driver.act(Call("fill", target, (value,)))
+            if seen.error:
+                raise UsageError(seen.error)
+        if form.button:
+            buttons = [n for n in seen.page.nodes if n.role == "button" and plain_name(n.name) == form.button]
+            if not buttons:
+                raise UsageError(f"the page has no button {form.button!r}")
+            seen = self._driver.act(Call("click", Target(ref=buttons[-1].ref)))
+        elif target is not None:
+            seen = self._driver.act(Call("press", target, ("Enter",)))
+        if seen.error:
+            raise UsageError(seen.error)
+
+
+def _box(page: Page, label: str) -> Target:
+    """Return the text box of a label: with exactly this name, else with it in its name."""
+    boxes: list[Node] = [n for n in page.nodes if n.role in TYPED and n.ref]
+    for wanted in (
+        lambda n: plain_name(n.name).rstrip("* :") == label.rstrip("* :"),
+        lambda n: label.casefold() in n.name.casefold(),
+    ):
+        with contextlib.suppress(StopIteration):
+            node = next(filter(wanted, boxes))
+            return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
+    raise UsageError(f"the page has no text box {label!r}")

@@ -1,0 +1,73 @@
+"""What an episode on web pages needs to know before it begins, and who judges it afterwards.
+
+`engine.web.tasks.WebTask` is a task as its suite lists it; an `Assignment` is the same made ready to run: with the
+base URLs of the sites filled in, the hosts that may be reached, and how to get in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A form to fill in before the episode begins; its values are secrets.
+
+    Attributes:
+        url: The page with the form.
+        labels: Label of a text box, or its name in the form, to value.
+        button: Name of the button that sends the form; "" presses Enter in the last box.
+    """
+
+    url: str
+    labels: Mapping[str, str]
+    button: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One task, ready to run.
+
+    Attributes:
+        id: Unique across suites, such as `local-3` or `miniwob-login-user`.
+        suite: Such as "local", "webarena-verified", "miniwob".
+        intent: What is asked, in words; "" where the page itself says it (MiniWoB++).
+        start_urls: Absolute URLs, each opened in a tab of its own.
+        sites: Name of each site to its base URL, without a slash at the end.
+        template: Tasks of one template differ in a name or a number only.
+        hosts: `host:port` that may be reached beside those of `sites` and `start_urls`.
+        sign_in: Forms to be filled in at the beginning of each episode.
+    """
+
+    id: str
+    suite: str
+    intent: str
+    start_urls: tuple[str, ...]
+    sites: Mapping[str, str] = field(default_factory=dict)
+    template: int = 0
+    hosts: tuple[str, ...] = ()
+    sign_in: tuple[SignIn, ...] = ()
+
+
+class Judge(Protocol):
+    """Says whether an assignment was done."""
+
+    def judge(self, answer: str, url: str, entries: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
+        """Return the score, 0 to 1, and one sentence why it is not 1; None where it cannot be told.
+
+        Args:
+            answer: What the agent told the user last, "" if nothing.
+            url: Of the page the episode ended on.
+            entries: HAR entries of the episode, in order, posted data included.
+        """
+        ...
+
+    def begin(self) -> None:
+        """Put the sites back to where an episode begins, as far as that is possible."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        ...

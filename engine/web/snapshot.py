@@ -1,0 +1,214 @@
+"""Playwright's accessibility snapshot of a page, read as the tree it is.
+
+    - combobox "Sort by:" [ref=e7] [box=544,207,62,19]:
+      - option "Name" [selected]
+    - textbox "Note" [ref=e12]: "line: one"
+    - 'button "a: b" [ref=e16]'
+    - link "Blue kettle (3)" [ref=e3]:
+      - /url: /catalogue/a_12/
+
+The format is a subset of YAML: list items, quoted where they hold a colon; names are JSON strings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+_ROLE = re.compile(r"[A-Za-z][\w-]*")
+_NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
+_ATTRIBUTE = re.compile(r"\s+\[([\w-]+)(?:=([^\]]*))?\]")
+_KEY = re.compile(r"- (?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^'\"].*?))(?::(?: (.*))?)?$", re.DOTALL)
+_COUNTER = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)*\s*(?:items?|new|unread|results?)?\s*\)\s*$", re.IGNORECASE)
+STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "level", "invalid")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One element.
+
+    Attributes:
+        role: ARIA role; "text" for bare text.
+        name: Accessible name as the page has it.
+        value: What a text box holds, or an element's own text.
+        ref: Playwright's handle for this snapshot, such as `f1e7`; "" where it has none.
+        url: Of links, as written in the page.
+        states: Such as ("checked", "true") or ("level", "2").
+        box: x, y, width, height in CSS pixels of its own frame; None if unknown.
+        depth: 0 for the outermost.
+        parent: Index of the parent in the page's nodes, -1 for none.
+        ordinal: From 1 among those of the same role and plain name.
+        twins: How many there are of them.
+    """
+
+    role: str
+    name: str = ""
+    value: str = ""
+    ref: str = ""
+    url: str = ""
+    states: tuple[tuple[str, str], ...] = ()
+    box: tuple[float, float, float, float] | None = None
+    depth: int = 0
+    parent: int = -1
+    ordinal: int = 1
+    twins: int = 1
+
+    def state(self, name: str) -> str:
+        """Return a state, "" if it is not set; "true" where it has no other value."""
+        return next((value for key, value in self.states if key == name), "")
+
+    @property
+    def label(self) -> str:
+        """`role[name]`, with `#k` behind it if there are twins. Counters such as "(3)" are left out."""
+        mark = f"#{self.ordinal}" if self.twins > 1 else ""
+        return f"{self.role}[{plain_name(self.name)}]{mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All nodes of a page, in reading order, iframes included."""
+
+    nodes: tuple[Node, ...] = ()
+    url: str = ""
+    title: str = ""
+
+    def children(self, index: int) -> Iterator[Node]:
+        """Yield the direct children of a node."""
+        for node in self.nodes[index + 1 :]:
+            if node.depth <= self.nodes[index].depth:
+                return
+            if node.parent == index:
+                yield node
+
+    def digest(self) -> str:
+        """Return what is equal for pages that read the same (handles and boxes left out)."""
+        text = "\n".join(
+            f"{n.depth} {n.role} {n.name} {n.value} {n.url} "
+            + " ".join(f"{k}={v}" for k, v in n.states if k != "active")
+            for n in self.nodes
+        )
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def plain_name(name: str) -> str:
+    """Return a name as actions call it: one line, no counter at its end, nothing that would end the label."""
+    name = _COUNTER.sub("", re.sub(r"\s+", " ", name).strip())
+    return name.replace("]>", "] >").replace("]#", "] #")
+
+
+def parse(text: str, url: str = "", title: str = "") -> Page:
+    """Return the page of a snapshot. Lines that cannot be read are kept as text: nothing is lost, none raises."""
+    nodes: list[Node] = []
+    above: list[tuple[int, int]] = []  # (indent, index) of the open elements
+    iframes: dict[int, tuple[float, float]] = {}
+    for line in text.splitlines():
+        stripped = line.lstrip(" ")
+        if not stripped:
+            continue
+        indent = len(line) - len(stripped)
+        while above and above[-1][0] >= indent:
+            above.pop()
+        parent = above[-1][1] if above else -1
+        key, value = _split(stripped)
+        if key.startswith("/"):
+            if parent >= 0 and key == "/url":
+                nodes[parent] = replace(nodes[parent], url=value)
+            continue
+        node = replace(_element(key, value), depth=len(above), parent=parent)
+        index = len(nodes)
+        shift = iframes.get(parent, (0.0, 0.0))
+        if node.box is not None:
+            x, y, width, height = node.box
+            node = replace(node, box=(x + shift[0], y + shift[1], width, height))
+        # Boxes within a frame count from its corner.
+        iframes[index] = node.box[:2] if node.role == "iframe" and node.box else shift
+        nodes.append(node)
+        above.append((indent, index))
+    return Page(tuple(_numbered(nodes)), url, title)
+
+
+def _split(item: str) -> tuple[str, str]:
+    """Return key and value of one list item."""
+    found = _KEY.match(item)
+    if found is None:
+        return "text", item.removeprefix("- ")
+    single, double, _, value = found.groups()
+    if single is not None:
+        key = single.replace("''", "'")
+    elif double is not None:
+        key = _unquoted(f'"{double}"')
+    else:
+        key, value = _bare(item[2:])
+    return key, _unquoted(value or "")
+
+
+def _bare(item: str) -> tuple[str, str]:
+    """Return key and value of an item without quotes around the key; a name in it may hold anything."""
+    if item.startswith("/"):
+        key, _, value = item.partition(": ")
+        return key.rstrip(":"), value
+    role = _ROLE.match(item)
+    at = role.end() if role else 0
+    for pattern in (_NAME, _ATTRIBUTE):
+        while found := pattern.match(item, at):
+            at = found.end()
+    rest = item[at:]
+    if rest.startswith(":"):
+        return item[:at], rest[1:].strip()
+    return (item, "") if not rest.strip() else ("text", item)
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        try:
+            return str(json.loads(value))
+        except ValueError:
+            return value[1:-1]
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    return value
+
+
+def _element(key: str, value: str) -> Node:
+    role = _ROLE.match(key)
+    if role is None:
+        return Node("text", value=key)
+    at, name = role.end(), ""
+    if found := _NAME.match(key, at):
+        at, name = found.end(), _unquoted(found.group(1))
+    states: list[tuple[str, str]] = []
+    ref, box = "", None
+    while found := _ATTRIBUTE.match(key, at):
+        at = found.end()
+        attribute, content = found.group(1), found.group(2)
+        if attribute == "ref":
+            ref = content or ""
+        elif attribute == "box":
+            box = _box(content or "")
+        elif attribute in STATES:
+            states.append((attribute, content or "true"))
+    return Node(role.group(), name, value, ref, "", tuple(states), box)
+
+
+def _box(text: str) -> tuple[float, float, float, float] | None:
+    try:
+        x, y, width, height = (float(part) for part in text.split(","))
+    except ValueError:
+        return None
+    return x, y, width, height
+
+
+def _numbered(nodes: list[Node]) -> Iterator[Node]:
+    """Yield the nodes with ordinals; only what can be acted on is counted."""
+    keys = [(n.role, plain_name(n.name)) if n.ref else None for n in nodes]
+    total, seen = Counter(key for key in keys if key), Counter[tuple[str, str]]()
+    for node, key in zip(nodes, keys, strict=True):
+        if key is None or total[key] == 1:
+            yield node
+            continue
+        seen[key] += 1
+        yield replace(node, ordinal=seen[key], twins=total[key])

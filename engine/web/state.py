@@ -1,0 +1,86 @@
+"""The abstracted state of a page: what kind of page, what was done on it, what is to be done (App. E).
+
+`tokens` holds the words of the task, each bound to the site and page pattern: states of other pages have none in
+common, and on the same kind of page the Jaccard similarity is that of the tasks. `history_tokens` holds the words of
+the effective local history. So the paper's two stages are one similarity, (1 - w) J(task) + w J(history).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from engine.errors import UsageError
+from engine.records import Observation, State
+from engine.web.actions import parse
+from engine.web.history import Taken, effective
+
+_WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
+RECENT_TEXT = 300
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text in lower case, sorted."""
+    return tuple(sorted(set(_WORD.findall(text.casefold()))))
+
+
+def task_tokens(place: str, intent: str) -> tuple[str, ...]:
+    """Return the task's words bound to a page pattern."""
+    return tuple(f"{place} {word}" for word in words(intent) or ("",))
+
+
+class WebAbstractor:
+    """Implements `engine.environment.Abstractor` for pages.
+
+    Args:
+        intent: Returns what is asked now; it may change with each reset.
+        query: Returns `key=value` of the URL shown now.
+    """
+
+    def __init__(self, intent: Callable[[], str], query: Callable[[], tuple[str, ...]]) -> None:
+        self._intent = intent
+        self._query = query
+        self._taken: list[Taken] = []
+        self._lines: list[str] = []
+        self._place = ""
+
+    def begin(self, observation: Observation) -> State:
+        """Forget the last episode and return the state of the first observation."""
+        self._taken, self._lines = [], []
+        self._place = observation.place
+        return self._state(observation)
+
+    def advance(self, action: str, observation: Observation) -> State:
+        """Return the state after `action` led to `observation`."""
+        self._taken.append(Taken(action, self._place, observation.changed))
+        self._place = observation.place
+        self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}")
+        return self._state(observation)
+
+    def recent(self, steps: int) -> str:
+        """Return the last `steps` actions with what came of each, oldest first."""
+        return "\n".join(self._lines[-steps:])
+
+    def _state(self, observation: Observation) -> State:
+        intent, place = self._intent(), observation.place
+        local = (*self._query(), *effective(tuple(self._taken), place))
+        done = "; ".join(local) or "nothing yet"
+        steps = [step.action for step in self._taken]
+        summary = f"[SUMMARY] {intent} [PROGRESS] {'; '.join(steps[-8:]) or 'just begun'} [LOCATION] {place}"
+        return State(
+            text=f"[{place}: {done}] {intent}",
+            tokens=task_tokens(place, intent),
+            history=summary,
+            history_tokens=words(" ".join(_spoken(each) for each in local)),
+            place=place,
+        )
+
+
+def _spoken(action: str) -> str:
+    """Return what tells one local state from another: for actions, function, element and text."""
+    try:
+        call = parse(action)
+    except UsageError:
+        return action
+    target = f"{call.target.role} {call.target.name}" if call.target else ""
+    return f"{call.name} {target} {' '.join(map(str, call.arguments))}"

@@ -1,0 +1,84 @@
+"""The regularised URL: what kind of page this is, on which site (App. E).
+
+http://127.0.0.1:7770/catalogue/blue-kettle_12/?page=2&sort=price#top  ->  shopping/catalogue/SLUG?page&sort
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}", re.IGNORECASE)
+_LONG = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+=-]{16,}|[A-Za-z0-9+_-]{18,}={1,2}")
+_NUMBERED = re.compile(r"[^/]*[^\d/][_-]\d+")
+_WORDS = re.compile(r"[^\W\d_]+(?:-[\w.]+){2,}")
+_PAGE = re.compile(r"(.+)\.(html?|php|aspx?|do)", re.IGNORECASE)
+STOP = frozenset({"filter"})
+"""Path parts that begin a filter: what follows is the state of the page, not its kind."""
+
+
+def site_of(url: str, sites: Mapping[str, str]) -> tuple[str, str]:
+    """Return the site's name and the path below its base URL.
+
+    Args:
+        sites: Name to base URL; the longest one that fits counts. Elsewhere the site is `host:port`.
+    """
+    parts = urlsplit(url)
+    best, rest = "", ""
+    length = -1
+    for name, base in sites.items():
+        given = urlsplit(base)
+        path = given.path.rstrip("/")
+        inside = parts.path == path or parts.path.startswith(f"{path}/")
+        if origin(base) == origin(url) and inside and len(path) > length:
+            best, rest, length = name, parts.path[len(path) :], len(path)
+    if length >= 0:
+        return best, rest
+    return (parts.netloc.lower() or parts.scheme), parts.path
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port, with the scheme's own port where none is written; port -1 if it is no number."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
+    except ValueError:
+        port = -1
+    return parts.scheme.lower(), (parts.hostname or "").lower(), port
+
+
+def pattern(url: str, sites: Mapping[str, str]) -> str:
+    """Return site and page pattern: identifiers are placeholders, of the query only the sorted keys are kept."""
+    site, path = site_of(url, sites)
+    shaped = []
+    for part in filter(None, path.split("/")):
+        part = unquote(part)
+        if part.lower() in STOP:
+            break
+        shaped.append(_shape(part))
+    keys = sorted({key for key, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)})
+    return "/".join([site, *shaped]) + (f"?{'&'.join(keys)}" if keys else "")
+
+
+def query_values(url: str) -> tuple[str, ...]:
+    """Return `key=value` of the query, sorted: they belong to the local state of the page."""
+    return tuple(
+        sorted(
+            f"{key}={value}" for key, value in parse_qsl(urlsplit(url).query, keep_blank_values=True) if value
+        )
+    )
+
+
+def _shape(part: str) -> str:
+    if part.isdigit():
+        return "ID"
+    if _UUID.fullmatch(part) or _HEX.fullmatch(part) or _LONG.fullmatch(part):
+        return "HASH"
+    page = _PAGE.fullmatch(part)
+    if page and ("-" in page.group(1) or any(c.isdigit() for c in page.group(1))):
+        return f"SLUG.{page.group(2).lower()}"
+    if _NUMBERED.fullmatch(part) or _WORDS.fullmatch(part):
+        return "SLUG"
+    return part.lower()

@@ -1,0 +1,190 @@
+"""A real Chromium on real pages of a loopback server."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from engine.web.environment import WebEnvironment
+from engine.web.records import Assignment
+from engine.web.text import CLOSE, OPEN
+
+
+class Judge:
+    """Done once a form was posted and the answer says so."""
+
+    def __init__(self):
+        self.begun, self.entries = 0, []
+
+    def begin(self):
+        self.begun += 1
+
+    def judge(self, answer, url, entries):
+        self.entries = list(entries)
+        posted = any(e["request"]["method"] == "POST" for e in entries)
+        return (1.0, "") if posted and answer == "done" else (0.0, "nothing was posted")
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="module")
+def opened(browser_path):
+    made = []
+
+    def open_at(site, intent="Find 'Ana' with the password 'swordfish9'", path="/"):
+        job = Assignment("t-1", "test", intent, (f"{site.url}{path}",), {"shop": site.url})
+        judge = Judge()
+        environment = WebEnvironment(job, browser_path, scope="web/shop", judge=judge)
+        made.append(environment)
+        environment.judged = judge
+        return environment
+
+    yield open_at
+    for environment in made:
+        environment.close()
+
+
+def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened, site):
+    env = opened(site)
+    first = env.reset(1)
+    assert (first.place, first.done, first.score) == ("shop", False, 0.0)
+    assert "click(<link[Find]>)" in env.valid_actions()
+    second = env.step("click(<link[Find]>)")
+    assert (second.place, second.changed) == ("shop/find", True)
+    assert "fill(<textbox[Name]>, 'Ana')" in env.valid_actions()
+    assert "select_option(<combobox[Sort by:]>, 'Price')" in env.valid_actions()
+    env.step("fill(<textbox[Name]>, 'Ana')")
+    env.step("select_option(<combobox[Sort by:]>, 'Price')")
+    # The password is the task's second value; what is remembered does not hold it.
+    assert "fill(<textbox[Password]>, '[secret 2]')" in env.valid_actions()
+    env.step("fill(<textbox[Password]>, '[secret 2]')")
+    after = env.step("click(<button[Send]>)")
+    assert "Thanks" in after.description
+    assert site.posted == ["name=Ana&password=swordfish9&sort=Price"]
+    last = env.step("send_msg_to_user('done')")
+    assert (last.done, last.won, last.score) == (True, True, 1.0)
+    (post,) = [e for e in env.judged.entries if e["request"]["method"] == "POST"]
+    assert post["response"]["status"] == 200
+    assert "swordfish9" not in str(post)
+    assert "name=Ana" in post["request"]["postData"]["text"]
+    assert env.valid_actions() == ()
+    assert env.step("go_back()") == last
+
+
+def test_page_text_is_fenced_as_data_and_cannot_end_the_fence(opened, site):
+    text = opened(site).reset(1).description
+    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
+    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
+
+
+def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
+    env = opened(site)
+    env.reset(1)
+    for wrong, word in [
+        ("click('zz9')", "zz9"),
+        ("fly()", "no action"),
+        ("click(open('x'))", "plain texts"),
+        ("click(<button[Missing]>)", "Missing"),
+        ("fill(<button[Greet]>, 'x')", "Error"),
+        ("fill(<link[Find]>, '[redacted]')", "secret"),
+    ]:
+        seen = env.step(wrong)
+        assert word in seen.text
+        assert not seen.done
+    assert "said 'Hello' and was accepted" in env.step("click(<button[Greet]>)").text
+    assert "click(<button[Go]#2>)" in env.valid_actions()
+    assert "pressed" in env.step("click(<button[inside]>)").description
+    assert "refused to download 'file.zip'" in env.step("click(<link[Get it]>)").text
+    popup = env.step("click(<link[Elsewhere]>)")
+    assert popup.place == "shop/find"
+    assert "a new tab opened" in popup.text
+    assert env.step("tab_focus(0)").place == "shop"
+    assert env.step("tab_close()").place == "shop/find"
+
+
+def test_only_the_tasks_hosts_can_be_reached_and_no_file(opened, site):
+    env = opened(site)
+    env.reset(1)
+    assert env._driver.gate.blocked >= 2  # the image and the fetch of the page
+    for url in ("http://example.invalid/", "file:///etc/passwd", "http://127.0.0.1:1/", "chrome://version"):
+        before = env._driver.gate.blocked
+        seen = env.step(f"goto('{url}')")
+        assert "outside of the task's sites" in seen.text
+        assert seen.place == "shop"
+        assert env._driver.gate.blocked > before
+    before = env._driver.gate.blocked
+    away = env.step("click(<link[Away]>)")
+    assert "example.invalid" not in away.place or "cannot be reached" in away.description
+    assert env._driver.gate.blocked > before
+
+
+def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
+    env = opened(site, path="/find")
+    env.reset(1)
+    seen = env.step("fill(<textbox[Password]>, 'hunter2hunter2')")
+    assert "hunter2hunter2" not in seen.description + seen.text
+    again = env.reset(1)
+    assert again.world_hash == env.reset(1).world_hash
+
+
+def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
+    env = opened(site, path="/large")
+    seen = env.reset(1)
+    assert len(env.page.nodes) >= 5000
+    assert "more elements are not shown" in seen.description
+    assert len(seen.description) < 14_000
+
+
+def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, site):
+    env = opened(site)
+    env.reset(1)
+    before = children()
+    for pid in before:
+        if b"--type" not in command(pid) and b"chrom" in command(pid):
+            os.kill(pid, signal.SIGKILL)
+    seen = env.step("click(<link[Find]>)")
+    assert seen.done
+    assert "browser" in seen.text
+    assert env.reset(1).place == "shop"
+    env.close()
+
+
+def test_a_browser_that_is_closed_leaves_no_process(browser_path, site):
+    before = set(children())
+    job = Assignment("t-2", "test", "x", (site.url,), {"shop": site.url})
+    env = WebEnvironment(job, browser_path, scope="web/shop")
+    env.reset(1)
+    assert set(children()) - before
+    env.close()
+    env.close()
+    left = {pid for pid in set(children()) - before if command(pid)}
+    assert left == set()
+
+
+def children():
+    """Process ids of all that descends from this process."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        mine = parents.get(waiting.pop(), [])
+        found += mine
+        waiting += mine
+    return found
+
+
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
