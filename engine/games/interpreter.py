@@ -312,8 +312,8 @@ class Interpreter:
         if not status.over:
             look, inventory = self._look(key)
             place = place_of(look)
-            if self._generated is None and self._known:
-                scene = clean(still_look(self._env, self._env.get_state()) or "")
+            if isinstance(self._world, SupportedWorld):
+                scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
         score_changed = before is not None and status.score != before.score
         return Observation(
             text=shown,

@@ -148,6 +148,10 @@ class Machine:
         text: bytes = self._step(line + b"\n")
         return text
 
+    def move(self, number: int, to: int) -> None:
+        """Put an object, with what is in it, into another one."""
+        self._lib.teleport_obj(number, to)
+
     @property
     def won(self) -> bool:
         """Whether the last text is that of victory, as Jericho knows it."""

@@ -29,11 +29,15 @@ class World:
 
     Args:
         facts: Numbers of global variables that belong to the world (`engine.games.handlers`).
+
+    Attributes:
+        story: The file.
     """
 
     def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
         self._lib = machine.env.frotz_lib
         self._memory = machine.memory
+        self.story = story
         start, end = _table(story)
         self._table = machine.memory[start:end]
         at = story.globals_at
@@ -78,14 +82,35 @@ class SupportedWorld(World):
         self._objects = np.frombuffer(memoryview(self._buffer).cast("B"), dtype=layout)
         pointer = self._lib.get_world_objects.argtypes[0]
         self._pointer = ctypes.cast(self._buffer, pointer)
+        self._of = b""
+        self._digest = ""
+        self._wanderers: tuple[int, ...] = ()
 
     def things(self) -> str:
         """Return a hash over the clean objects."""
+        self._read()
+        return self._digest
+
+    def wanderers(self) -> tuple[int, ...]:
+        """Return the numbers of the objects that are now where their own wandering took them."""
+        self._read()
+        return self._wanderers
+
+    def _read(self) -> None:
+        """Have the objects cleaned, unless they are as they were; Jericho spells out every name for it."""
+        raw = self.objects()
+        if raw == self._of:
+            return
         self._lib.get_world_objects(self._pointer, 1)
         digest = hashlib.md5(usedforsecurity=False)
         for field in ("num", "parent", "attr", "properties"):
             digest.update(self._objects[field].tobytes())
-        return digest.hexdigest()
+        self._digest = digest.hexdigest()
+        parents = self.story.parents(raw)
+        cleaned = self._objects["parent"][1 : len(parents) + 1].tolist()
+        pairs = zip(parents, cleaned, strict=False)
+        self._wanderers = tuple(number for number, (now, clean) in enumerate(pairs, 1) if now != clean)
+        self._of = raw
 
 
 class PlainWorld(World):

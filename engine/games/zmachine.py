@@ -189,9 +189,16 @@ class StoryFile:
         """Bytes of an object's entry."""
         return self._entry
 
-    def parent(self, memory: bytes, number: int) -> int:
+    def parent(self, memory: bytes | memoryview, number: int) -> int:
         """Return an object's parent in `memory`, 0 for none."""
         return self._tree(memory, number, 0)
+
+    def parents(self, table: bytes) -> list[int]:
+        """Return every object's parent, the first object's first, from the bytes of all entries."""
+        at, size = self._tree_at, self._entry
+        if self._link == 1:
+            return list(table[at::size])
+        return [high << 8 | low for high, low in zip(table[at::size], table[at + 1 :: size], strict=False)]
 
     def children(self, memory: bytes, number: int) -> Iterator[int]:
         """Yield an object's children in `memory`; stops at a loop."""
@@ -202,7 +209,7 @@ class StoryFile:
             yield child
             child = self._tree(memory, child, 1)
 
-    def _tree(self, memory: bytes, number: int, which: int) -> int:
+    def _tree(self, memory: bytes | memoryview, number: int, which: int) -> int:
         at = self.object_at(number) + self._tree_at + which * self._link
         return memory[at] if self._link == 1 else memory[at] << 8 | memory[at + 1]
 

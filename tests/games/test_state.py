@@ -11,9 +11,12 @@ from dataclasses import replace
 
 import pytest
 
+from engine.games.machine import Machine
 from engine.games.phrases import read, sentences
 from engine.games.scene import still_look
 from engine.games.state import GameAbstractor, abstract
+from engine.games.world import SupportedWorld
+from engine.games.zmachine import StoryFile
 from engine.records import Observation
 
 
@@ -27,6 +30,7 @@ class Game:
             warnings.simplefilter("ignore")
             self.env = FrotzEnv(str(folder / name), seed=seed)
         self.env.reset()
+        self.story = StoryFile((folder / name).read_bytes())
 
     def again(self, seed):
         self.env.seed(seed)
@@ -44,7 +48,9 @@ class Game:
         self.env.set_state(saved)
         inventory = self.env.step("inventory")[0].strip()
         self.env.set_state(saved)
-        scene = still_look(self.env, saved) or ""
+        machine = Machine(self.env)
+        world = SupportedWorld(machine, self.story)
+        scene = still_look(machine, world, self.env.player_obj_num) or ""
         place = look.splitlines()[0].split(". ")[0].rstrip(".!")[:60] if look else ""
         return Observation(
             text=text.strip(), description=look, inventory=inventory, place=place, scene=scene.strip(),
