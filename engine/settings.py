@@ -75,6 +75,9 @@ class Settings:
         0.0,
         10.0,
     )
+    mixture: float = setting(
+        0.5, "weight of the first of two models joined by +; the rest is the second one's", 0.0, 1.0
+    )
     curiosity: float = setting(
         1.0, "what discoveries are worth to the graph estimator; 0 repeats what is known", 0.0, 100.0
     )

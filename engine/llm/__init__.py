@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
 from engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ def open_model(
     """Open a model by name. Blocks while weights load (a second or two for the embedded model).
 
     Args:
-        name: `local/smollm2`, another `local/NAME`, `local:/path/to/file.gguf`, `prior/uniform`, or any name
-            of litellm's.
+        name: `local/smollm2`, another `local/NAME`, `local:/path/to/file.gguf`, `prior/uniform`, `prior/verbs`, any
+            name of litellm's, or two of them joined by `+`: their mixture.
         cache: Folder in which replies are kept; None keeps none.
         on_progress: Told in short phrases what takes long.
 
@@ -33,6 +34,16 @@ def open_model(
         MissingError: The model, its runtime or a key is missing.
         UsageError: No such local model.
     """
+    if "+" in name:
+        from engine.llm.mixture import Mixture
+
+        parts = name.split("+")
+        if len(parts) != 2 or not all(parts):
+            raise UsageError(f"a mixture has two parts, for instance local/smollm2+prior/verbs, not {name!r}")
+        first, second = (
+            open_model(p, settings=settings, cache=cache, on_progress=on_progress) for p in parts
+        )
+        return Mixture(first, second, settings.mixture)
     if name.startswith("prior/"):
         from engine.llm.priors import open_prior
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import ModelError, UsageError
 from engine.llm.model import Messages, Reply, Usage
@@ -25,7 +26,7 @@ def open_prior(name: str) -> UniformModel | VerbsModel:
     raise UsageError(f"there is no prior {name!r}; there are {UniformModel.name} and {VerbsModel.name}")
 
 
-class _Wordless:
+class Wordless:
     """What priors without a model have in common."""
 
     name = ""
@@ -49,7 +50,7 @@ class _Wordless:
         """Nothing is held."""
 
 
-class UniformModel(_Wordless):
+class UniformModel(Wordless):
     """Every valid action is as likely as any other: candidates drawn at random, all logits 0."""
 
     name = "prior/uniform"
@@ -60,7 +61,7 @@ class UniformModel(_Wordless):
         return Proposal(tuple(Candidate(request.valid_actions[i], 0.0) for i in drawn))
 
 
-class VerbsModel(_Wordless):
+class VerbsModel(Wordless):
     """A small table of verbs (`engine.llm.verbs`) says what is worth trying."""
 
     name = "prior/verbs"
@@ -68,6 +69,13 @@ class VerbsModel(_Wordless):
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return at most `request.candidates` valid actions, drawn without replacement by the table's odds."""
         z = np.array([logit(action) for action in request.valid_actions])
-        # Gumbel-top-k: the same as drawing one after the other from the softmax of what is left.
-        drawn = np.argsort(-(z + rng.gumbel(size=len(z))))[: request.candidates]
+        drawn = gumbel_top(z, request.candidates, rng)
         return Proposal(tuple(Candidate(request.valid_actions[i], float(z[i])) for i in drawn))
+
+
+def gumbel_top(z: NDArray[np.float64], k: int, rng: np.random.Generator) -> list[int]:
+    """Return k indices drawn without replacement from the softmax of `z`, as the Gumbel-top-k trick does.
+
+    See Kool et al. 2019, "Stochastic beams and where to find them".
+    """
+    return [int(i) for i in np.argsort(-(z + rng.gumbel(size=len(z))))[:k]]

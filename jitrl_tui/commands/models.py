@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 READINGS = ("string", "token", "verbalized")
 
 
+PRIORS = {
+    "prior/uniform": "no model: all actions alike",
+    "prior/verbs": "no model: a small table of verbs says what to try",
+}
+
+
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("models", parents=[common], help="list and test language models")
@@ -51,9 +57,9 @@ def _ls(args: argparse.Namespace) -> int:
     cache = _cache(args)
     measured = capability.load(cache)
     items = [_item(known.name, cache, measured) for known in weights.KNOWN.values()]
-    items.append(_item("prior/uniform", cache, measured))
+    items += [_item(name, cache, measured) for name in PRIORS]
     items += [_item(name, cache, measured) for name in dict.fromkeys(c.model for c in measured)
-              if name not in weights.KNOWN]  # fmt: skip
+              if name not in weights.KNOWN and name not in PRIORS]  # fmt: skip
     if args.json:
         print(json.dumps(items, indent=1))
         return 0
@@ -86,7 +92,7 @@ def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
     own = sorted((c for c in measured if c.model == name), key=lambda c: (c.rank, c.seconds))
     return {
         "name": name,
-        "title": known.title if known else "no model: all actions alike" if name == "prior/uniform" else name,
+        "title": known.title if known else PRIORS.get(name, name),
         "installed": weights.installed(name, cache) if known else True,
         "install": known.install if known else "",
         "bytes": known.size if known else 0,

@@ -17,7 +17,8 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     parser.add_argument("game", metavar="GAME", help="a name from `jitrl games ls`, or the path of a story")
     parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
     parser.add_argument("--model", default="local/smollm2",
-                        help="local/smollm2, prior/uniform, or any litellm name (%(default)s)")  # fmt: skip
+                        help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
+                             "or two joined by + (%(default)s)")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=episodes, metavar="N", help="episodes (%(default)s)")
     parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most (60)")
     parser.add_argument(

@@ -1,0 +1,104 @@
+"""Two priors as one: their logits mixed in a log-linear way, z = w z1 + (1 - w) z2."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.llm.model import Messages, Model, Reply, Usage
+from engine.llm.priors import Wordless, gumbel_top
+from engine.records import ActionRequest, Candidate, ModelCall, Proposal
+
+
+class Mixture:
+    """The normalised geometric mean of two priors, weighted.
+
+    Args:
+        first, second: The priors; the mixture closes them.
+        weight: Of the first one's logits, within [0, 1]; 1 - weight is the second one's.
+    """
+
+    def __init__(self, first: Model, second: Model, weight: float) -> None:
+        self._parts = (first, second)
+        self._weights = (weight, 1.0 - weight)
+
+    @property
+    def name(self) -> str:
+        """Both names."""
+        return "+".join(part.name for part in self._parts)
+
+    @property
+    def usage(self) -> Usage:
+        """What both have cost."""
+        a, b = (part.usage for part in self._parts)
+        purposes: dict[str, int] = dict(a.by_purpose or {})
+        for purpose, tokens in (b.by_purpose or {}).items():
+            purposes[purpose] = purposes.get(purpose, 0) + tokens
+        return Usage(
+            calls=a.calls + b.calls,
+            cached=a.cached + b.cached,
+            tokens=a.tokens + b.tokens,
+            cost_usd=a.cost_usd + b.cost_usd,
+            seconds=a.seconds + b.seconds,
+            dropped=a.dropped + b.dropped,
+            by_purpose=purposes or None,
+        )
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Return at most `request.candidates` valid actions, drawn by the mixed logits.
+
+        What a language model did not offer counts as what it liked least of its offers; a table has an opinion of
+        every action.
+
+        Raises:
+            ModelError: One of the two failed.
+        """
+        valid = request.valid_actions
+        z = np.zeros(len(valid))
+        offered: dict[str, Candidate] = {}
+        calls: list[ModelCall] = []
+        notes: list[str] = []
+        everything = dataclasses.replace(request, candidates=len(valid))
+        for part, weight in zip(self._parts, self._weights, strict=True):
+            proposal = part.propose(everything if isinstance(part, Wordless) else request, rng)
+            calls += proposal.calls
+            notes += [proposal.note] if proposal.note else []
+            opinion = {candidate.action: candidate for candidate in proposal.candidates}
+            least = min((candidate.z for candidate in opinion.values()), default=0.0)
+            z += weight * np.array([opinion[a].z if a in opinion else least for a in valid])
+            if not isinstance(part, Wordless):
+                offered = {**opinion, **offered}
+        drawn = gumbel_top(z, request.candidates, rng)
+        candidates = tuple(
+            dataclasses.replace(offered.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
+        )
+        return Proposal(candidates, tuple(calls), "; ".join(notes))
+
+    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+        """Return what the first of the two that can write writes.
+
+        Raises:
+            ModelError: Neither can, or no usable answer.
+        """
+        for part in self._parts:
+            if not isinstance(part, Wordless):
+                return part.complete(purpose, messages, schema)
+        return self._parts[0].complete(purpose, messages, schema)
+
+    def cancel(self) -> None:
+        """Cancel both."""
+        for part in self._parts:
+            part.cancel()
+
+    def resume(self) -> None:
+        """Let both take calls again."""
+        for part in self._parts:
+            part.resume()
+
+    def close(self) -> None:
+        """Close both; safe to call twice."""
+        for part in self._parts:
+            part.close()
