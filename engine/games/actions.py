@@ -19,12 +19,12 @@ from engine.games.machine import Machine, Snapshot
 from engine.games.names import Namer, Thing
 from engine.games.order import Order
 from engine.games.survey import IDLE, WAYS
-from engine.games.trial import Trial
+from engine.games.trial import Looked, Trial
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
-SCHEME = 4
+SCHEME = 5
 """Part of the cache's key; to be raised when the way actions are found changes."""
 
 
@@ -68,8 +68,8 @@ class ActionFinder:
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and the facts after looking at each."""
+    ) -> tuple[list[Thing], list[Looked]]:
+        """Return the things at hand, and the world after each look."""
         namer = Namer(
             machine, world, self._story, self._bearings, self.handlers, self._vocabulary, self._player
         )
@@ -116,8 +116,8 @@ class Finder(Protocol):
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and the facts after looking at each."""
+    ) -> tuple[list[Thing], list[Looked]]:
+        """Return the things at hand, and the world after each look."""
         ...
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:

@@ -127,6 +127,8 @@ def measure(name: str, path: Path, states: int, first: int) -> None:
                     missed.append(f"{number}:WALK {command}")
             peer.step(command)
             last = ours.step(command.lower())
+            if last.done:
+                break
     ms = [statistics.median(values) * 1e3 for values in (times, theirs, cached)]
     say(f"{name} valid actions, cold, median", ms[0], "ms", target=TARGET_MS.get(name),
         peer="Jericho's get_valid_actions", peer_value=ms[1])  # fmt: skip

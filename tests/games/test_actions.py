@@ -113,6 +113,14 @@ def test_every_way_to_die_is_told_apart_and_nothing_that_only_looks_is_proposed(
     assert len(unchanged) <= 0.1 * len(found), unchanged
 
 
+def test_what_the_first_command_of_an_episode_marks_is_no_change(games_folder):
+    start = Pair(games_folder / "zork1.z5")
+    assert worlds(start.peer, ["examine mailbox"]), "looking marks the player at first"
+    found, _ = start.ours.valid_actions()
+    assert {"north", "open mailbox"} <= set(found)
+    assert not [action for action in found if action.startswith("examine")]
+
+
 def test_a_search_leaves_the_game_where_it_was(games_folder):
     path = games_folder / "zork1.z5"
     searched, plain = Pair(path), Pair(path)
