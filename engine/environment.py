@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from engine.records import EnvironmentInfo, Observation, State
 
@@ -61,4 +61,13 @@ class Environment(Protocol):
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class OpenActions(Protocol):
+    """An environment in which more can be done than `valid_actions` counts: texts to be typed are endless."""
+
+    def resolve(self, action: str) -> str | None:
+        """Return an action as it is remembered, None if it cannot be taken now. Never raises."""
         ...

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from engine import jitrl
-from engine.records import Candidate, Neighbour, Valuation
+from engine.records import Candidate, Decision, Neighbour, Valuation
 
 
 def number(x: float) -> str:
@@ -70,4 +71,18 @@ def equation(
     return (
         f"z' = z + β·Ã = {number(z)} {sign} {beta:g}·{abs(advantage_normalised):.2f} = {number(z_prime)}"
         f"   π {before:.0%} → {after:.0%}"
+    )
+
+
+def overrule(decision: Decision, action: str) -> Decision:
+    """Return the decision with a person's action in its place."""
+    actions = [candidate.action for candidate in decision.candidates]
+    return dataclasses.replace(
+        decision,
+        chosen=actions.index(action) if action in actions else -1,
+        action=action,
+        provenance="human",
+        without_memory="",
+        why=f"You chose '{action}' instead of '{decision.action}'; memory will learn from it as yours.",
+        equation="",
     )

@@ -20,7 +20,9 @@ from engine import jitrl, recording, sessions
 from engine.agents.base import Turn
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
+from engine.environment import OpenActions
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
+from engine.explain import overrule
 from engine.records import (
     Decided,
     Decision,
@@ -176,9 +178,10 @@ class Session:
         environment = self._environment()
         memory: Memory | None = None
         try:
-            own = config.memory == "own"
+            owner = config.memory.removeprefix("own:") if ":" in config.memory else self._saved.name
+            own = saves / "sessions" / owner if owner != self._saved.name else self._saved.folder
             memory = Memory(
-                (self._saved.folder if own else saves) / "memory",
+                (saves if config.memory == "shared" else own) / "memory",
                 notice=lambda text: self._tell(Notice("warning", text)),
             )
             scope = memory.scope(environment.info.scope)
@@ -358,6 +361,7 @@ class Session:
             state=live.state,
             valid_actions=valid,
             recent=live.abstractor.recent(RECENT_STEPS),
+            resolve=_resolver(parts.environment),
         )
         while True:
             try:
@@ -372,7 +376,8 @@ class Session:
         self._tell(Decided(live.number, decision))
         action = self.control.gate(live.number, self._waiting)
         if action is not None:
-            decision = overrule(decision, action)
+            resolve = turn.resolve
+            decision = overrule(decision, (resolve(action) if resolve else None) or action)
             self._tell(Decided(live.number, decision))
         return decision
 
@@ -498,15 +503,5 @@ class Session:
         return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0)
 
 
-def overrule(decision: Decision, action: str) -> Decision:
-    """Return the decision with a person's action in its place."""
-    actions = [candidate.action for candidate in decision.candidates]
-    return dataclasses.replace(
-        decision,
-        chosen=actions.index(action) if action in actions else -1,
-        action=action,
-        provenance="human",
-        without_memory="",
-        why=f"You chose '{action}' instead of '{decision.action}'; memory will learn from it as yours.",
-        equation="",
-    )
+def _resolver(environment: Environment) -> Callable[[str], str | None] | None:
+    return environment.resolve if isinstance(environment, OpenActions) else None

@@ -34,6 +34,12 @@ class Settings:
     history_weight: float = setting(
         0.0, "share of the history's similarity in the whole; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0
     )
+    task_threshold: float = setting(
+        0.0,
+        "similarity that states must exceed before histories count: on the web, of the tasks; 0 asks for none",
+        0.0,
+        1.0,
+    )
     gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
     lam: float = setting(
         0.65, "probability of optimism for an action never tried here (exploration rate)", 0.0, 1.0
@@ -62,6 +68,11 @@ class Settings:
     budget_minutes: float = setting(0.0, "minutes a session may wait for models; 0 is no limit", 0.0, 1e6)
     requests_per_minute: float = setting(
         0.0, "calls a minute to one model, all sessions together; 0 is no limit", 0.0, 1e5
+    )
+    domain: str = setting(
+        "game",
+        "which of the paper's prompts and judges: text adventures, or web pages",
+        choices=("game", "web"),
     )
     estimator: str = setting("knn", "where V and Q come from", choices=("knn", "graph"))
     selection: str = setting(
@@ -112,9 +123,14 @@ class Settings:
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0},
     "paper": {},
-}
-"""Differences from the defaults above, which are the paper's. `default` is what learns best with a small model or
-none: values by planning through memory, the most probable action taken.
+    "web": {
+        "domain": "web", "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27,
+        "rewards": "hybrid", "transform": "linear", "selection": "greedy", "step_limit": 10,
+    },
+}  # fmt: skip
+"""Differences from the defaults above, which are the paper's for text adventures. `default` is what learns best with a
+small model or none: values by planning through memory, the most probable action taken. `web` are the paper's values
+for web pages (appendix, WebArena), with logits as its case study shows them (Table 5); `web:...` names have it.
 """
 
 
@@ -142,7 +158,8 @@ class SessionConfig:
         games: Folder with more stories, None for the usual places.
         agent: Name in `engine.agents`.
         model: litellm's name, `local/...`, or `prior/uniform`.
-        memory: "shared" (one for each game, under saves/memory) or "own" (empty at first, kept with the session).
+        memory: "shared" (one for each game, under saves/memory), "own" (empty at first, kept with the session), or
+            "own:NAME" (that of the session NAME).
     """
 
     game: str
@@ -159,7 +176,8 @@ class SessionConfig:
         """Refuse what cannot be run."""
         if self.episodes < 1:
             raise UsageError(f"episodes must be at least 1, not {self.episodes}")
-        if self.memory not in ("shared", "own"):
-            raise UsageError(f"memory must be 'shared' or 'own', not {self.memory!r}")
+        owner = self.memory.removeprefix("own:")
+        if self.memory not in ("shared", "own") and (owner == self.memory or not owner or "/" in owner):
+            raise UsageError(f"memory must be 'shared', 'own' or 'own:SESSION', not {self.memory!r}")
         if not 0 < self.seed < 2**31:
             raise UsageError(f"seed must lie between 1 and {2**31 - 1}, not {self.seed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +20,8 @@ class Turn:
         steps_left: Steps until the limit, this one included.
         valid_actions: The actions possible now, never empty.
         recent: The last steps as text for a prompt, oldest first.
+        resolve: Where more can be done than `valid_actions` counts: returns an action as it is remembered, None if
+            it cannot be taken now.
     """
 
     step: int
@@ -27,6 +30,7 @@ class Turn:
     state: State
     valid_actions: tuple[str, ...]
     recent: str = ""
+    resolve: Callable[[str], str | None] | None = None
 
 
 class Prior(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -44,7 +46,7 @@ class JitrlAgent:
         that the choice without memory is made with the very same sampling draw.
         """
         proposing, optimism, sampling = rng.spawn(3)
-        neighbours = self._estimator.neighbours(turn.state) if self._estimator else ()
+        neighbours = _resolved(turn, self._estimator.neighbours(turn.state) if self._estimator else ())
         proposal = self._propose(turn, proposing, neighbours)
         candidates = self._augment(turn, proposal.candidates, neighbours)
         valuation = self._value(turn, neighbours, candidates, optimism)
@@ -78,10 +80,11 @@ class JitrlAgent:
             if error.fatal:
                 raise
             proposal = Proposal((), note=str(error))
+        proposal = _possible(turn, proposal)
         if proposal.candidates:
             return proposal
         reason = proposal.note or "the model gave no usable option"
-        if any(n.action in turn.valid_actions for n in neighbours):
+        if any(_can(turn, n.action) for n in neighbours):
             return Proposal((), proposal.calls, f"{reason}: memory decided")
         # Neither model nor memory knows anything here, so every valid action is as good as any other.
         drawn = rng.permutation(len(turn.valid_actions))[: self._settings.candidates]
@@ -99,7 +102,9 @@ class JitrlAgent:
         more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
         by_action = {c.action: c for c in proposed}
         union = jitrl.candidate_set(
-            list(by_action), [*(n.action for n in neighbours), *more], turn.valid_actions
+            list(by_action),
+            [*(n.action for n in neighbours if _can(turn, n.action)), *more],
+            (*turn.valid_actions, *remembered) if turn.resolve else turn.valid_actions,
         )
         return tuple(
             _both(by_action[a], a in remembered)
@@ -187,6 +192,35 @@ def _situation(turn: Turn) -> str:
     seen = turn.observation
     parts = [seen.description or seen.text, seen.inventory]
     return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def _can(turn: Turn, action: str) -> bool:
+    return action in turn.valid_actions or (turn.resolve is not None and turn.resolve(action) is not None)
+
+
+def _resolved(turn: Turn, neighbours: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
+    """Return the neighbours with actions as they are called here; one that cannot be taken keeps its own."""
+    if turn.resolve is None:
+        return neighbours
+    here = {n.action: turn.resolve(n.action) or n.action for n in neighbours}
+    return tuple(n if here[n.action] == n.action else replace(n, action=here[n.action]) for n in neighbours)
+
+
+def _possible(turn: Turn, proposal: Proposal) -> Proposal:
+    """Return the proposal without what cannot be done here, the rest as it is remembered."""
+    if turn.resolve is None:
+        return proposal
+    kept: dict[str, Candidate] = {}
+    for candidate in proposal.candidates:
+        known = candidate.action in turn.valid_actions
+        action = candidate.action if known else turn.resolve(candidate.action)
+        if action is not None and action not in kept:
+            kept[action] = replace(candidate, action=action)
+    dropped = len(proposal.candidates) - len(kept)
+    note = f"dropped {dropped} options of the model that cannot be done here" if dropped else ""
+    return replace(
+        proposal, candidates=tuple(kept.values()), note="; ".join(filter(None, [proposal.note, note]))
+    )
 
 
 def _both(candidate: Candidate, remembered: bool) -> Candidate:

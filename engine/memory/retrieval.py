@@ -29,12 +29,20 @@ _LEAST = 0.3
 
 
 def nearest(
-    entries: Entries, tokens: tuple[str, ...], history: tuple[str, ...], *, k: int, r: float, weight: float
+    entries: Entries,
+    tokens: tuple[str, ...],
+    history: tuple[str, ...],
+    *,
+    k: int,
+    r: float,
+    weight: float,
+    floor: float = 0.0,
 ) -> list[tuple[int, float]]:
     """Return at most k rows of similarity r or more, best first, newest first among equals.
 
     Args:
         weight: w, the share of the history's similarity.
+        floor: What J(state, s) must exceed, 0 for nothing.
 
     Returns:
         (row, similarity) each.
@@ -42,7 +50,7 @@ def nearest(
     if k < 1 or not entries.live:
         return []
     query = entries.states.query(tokens)
-    least = (r - weight) / (1 - weight) - _SLACK if weight < 1 else 0.0
+    least = max((r - weight) / (1 - weight) if weight < 1 else 0.0, floor) - _SLACK
     known = None
     if least >= _LEAST:
         states, apart = entries.states.candidates(query, least)
@@ -56,18 +64,19 @@ def nearest(
         bound = known = entries.states.compare_all(query)
     if weight > 0:
         other = entries.histories.query(history)
-        return _Pairs(entries, query, other, states, bound, known, weight).best(k, r)
-    return _States(entries, query, states, bound, known).best(k, r)
+        return _Pairs(entries, query, other, states, bound, known, weight, floor).best(k, r)
+    return _States(entries, query, states, bound, known, floor).best(k, r)
 
 
 class _States:
     """Candidate states, each standing for all rows that were lived in it."""
 
     def __init__(
-        self, entries: Entries, query: Query, states: Ints, bound: Floats, known: Floats | None
+        self, entries: Entries, query: Query, states: Ints, bound: Floats, known: Floats | None, floor: float
     ) -> None:
         self._entries = entries
         self._query = query
+        self._floor = floor
         newest = np.frombuffer(entries.state_last, np.int32)[states]
         lived = newest != NOTHING  # a state in which episodes only ended has no step
         self._states, self._newest, self._bound = states[lived], newest[lived], bound[lived]
@@ -80,8 +89,9 @@ class _States:
     def _score(self, chosen: NDArray[np.int64]) -> Floats:
         if self._exact:
             known: Floats = self._bound[chosen]
-            return known
-        return self._entries.states.compare(self._query, self._states[chosen])
+            return _above(known, known, self._floor)
+        exact = self._entries.states.compare(self._query, self._states[chosen])
+        return _above(exact, exact, self._floor)
 
 
 class _Pairs:
@@ -89,11 +99,11 @@ class _Pairs:
 
     def __init__(
         self, entries: Entries, query: Query, other: Query, states: Ints, bound: Floats, known: Floats | None,
-        weight: float,
+        weight: float, floor: float,
     ) -> None:  # fmt: skip
         self._entries = entries
         self._query, self._other = query, other
-        self._weight = weight
+        self._weight, self._floor = weight, floor
         self._known = known
         if known is None:
             pairs, self._at = entries.pairs_of(states)
@@ -120,7 +130,12 @@ class _Pairs:
             state_part = _once_each(entries.states.compare, self._query, self._states[at])
         history_part = _once_each(entries.histories.compare, self._other, histories)
         score: Floats = (1 - weight) * state_part + weight * history_part
-        return score
+        return _above(score, state_part, self._floor)
+
+
+def _above(score: Floats, states: Floats, floor: float) -> Floats:
+    """Return the scores, -1 where the states' own similarity does not exceed a floor."""
+    return np.where(states > floor, score, -1.0) if floor > 0 else score
 
 
 def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: Ints) -> Floats:

@@ -159,18 +159,26 @@ class Scope:
         return added
 
     def neighbours(
-        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0
+        self,
+        state: State,
+        *,
+        k: int,
+        r: float,
+        gamma: float,
+        history_weight: float = 0.0,
+        state_floor: float = 0.0,
     ) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps of similarity r or more.
 
         The similarity is (1 - w) J(states) + w J(histories) with w = `history_weight`. The most similar
-        comes first, the newest first among equals.
+        comes first, the newest first among equals. With `state_floor` above 0, J(states) must be more than that
+        (the first stage of a retrieval in two, App. E).
         """
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
             tokens, history = state.tokens, state.history_tokens
-            hits = nearest(self._entries, tokens, history, k=k, r=r, weight=history_weight)
+            hits = nearest(self._entries, tokens, history, k=k, r=r, weight=history_weight, floor=state_floor)
             return self._neighbours(hits, gamma)
 
     def similar(

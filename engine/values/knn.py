@@ -16,9 +16,19 @@ class Retriever(Protocol):
     """The read side of a memory scope."""
 
     def neighbours(
-        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0
+        self,
+        state: State,
+        *,
+        k: int,
+        r: float,
+        gamma: float,
+        history_weight: float = 0.0,
+        state_floor: float = 0.0,
     ) -> tuple[Neighbour, ...]:
-        """Return at most k remembered steps with similarity r or more, best first, newest first among equals."""
+        """Return at most k remembered steps with similarity r or more, best first, newest first among equals.
+
+        With `state_floor` above 0, only steps whose states alone are more similar than that.
+        """
         ...
 
 
@@ -32,7 +42,14 @@ class KnnEstimator:
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
         """Return N(s): the k most similar remembered steps of at least similarity r (step 1)."""
         s = self._settings
-        return self._memory.neighbours(state, k=s.k, r=s.r, gamma=s.gamma, history_weight=s.history_weight)
+        return self._memory.neighbours(
+            state,
+            k=s.k,
+            r=s.r,
+            gamma=s.gamma,
+            history_weight=s.history_weight,
+            state_floor=s.task_threshold,
+        )
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         """Nothing: the paper's set is the model's candidates and the neighbours' actions."""

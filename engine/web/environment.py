@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engine.web.miniwob import Rules
 
 ANSWER = 2000
+SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
 
 
 class WebEnvironment:
@@ -60,6 +62,7 @@ class WebEnvironment:
         self._on_close = on_close
         self._intent = assignment.intent
         self._secrets: set[str] = {v for form in assignment.sign_in for v in form.labels.values()}
+        self._typed: dict[str, str] = {}
         self._seen = Seen(Page())
         self._last: Observation | None = None
         self._answer = ""
@@ -100,6 +103,7 @@ class WebEnvironment:
             GameError: The browser does not start again.
         """
         self._answer, self._moves, self._last = "", 0, None
+        self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
             self._judge.begin()
@@ -147,7 +151,7 @@ class WebEnvironment:
         """Return the page's possible actions as far as they can be counted; () when done."""
         if self._last is None or self._last.done:
             return ()
-        found = offered(self._seen.page, self._intent)
+        found = offered(self._seen.page, self._intent, answers=self._rules is None)
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]
@@ -160,6 +164,44 @@ class WebEnvironment:
             UsageError: It is no action, or its element is not on the page.
         """
         return normalise(parse(action), self._seen.page)
+
+    def resolve(self, action: str) -> str | None:
+        """Return an action as memory keeps it, None if it cannot be taken on this page.
+
+        What is typed into a password box is kept apart, for this episode alone: the action has a placeholder.
+        """
+        try:
+            call = parse(action)
+            if any(REDACTED in str(argument) for argument in call.arguments):
+                return None
+            if call.target is None:
+                return call.text if self._reachable(call) else None
+            node = resolve(call.target, self._seen.page)
+            if node.state("disabled"):
+                return None
+            if call.name == "fill" and is_secret(node):
+                given = str(call.arguments[0])
+                if given not in self._known_secrets():
+                    if SECRET_LIKE.fullmatch(given):
+                        return None  # Typed in another episode, and not kept.
+                    self._typed[given := f"[typed secret {len(self._typed) + 1}]"] = str(call.arguments[0])
+                    self._secrets.add(str(call.arguments[0]))
+                call = Call(call.name, call.target, (given,))
+            return normalise(call, self._seen.page)
+        except UsageError:
+            return None
+
+    def _reachable(self, call: Call) -> bool:
+        if call.name == "goto":
+            return self._driver.gate.allows(str(call.arguments[0]))
+        if call.name == "tab_focus":
+            return 0 <= int(float(str(call.arguments[0]))) < len(self._seen.tabs)
+        return True
+
+    def _known_secrets(self) -> dict[str, str]:
+        """Return placeholders to what they stand for: secrets of the task, and those typed in this episode."""
+        given = {SECRET_VALUE.format(i + 1): value for i, value in enumerate(values_of(self._intent))}
+        return {**given, **self._typed}
 
     def save(self) -> bytes:
         """Refuse: a site's situation is in its server.
@@ -254,9 +296,11 @@ class WebEnvironment:
         node = resolve(call.target, self._seen.page)
         given = str(call.arguments[0])
         if call.name == "fill" and is_secret(node):
-            for i, value in enumerate(values_of(self._intent)):
-                if given == SECRET_VALUE.format(i + 1):
-                    return Call(call.name, call.target, (value,))
+            known = self._known_secrets()
+            if given in known:
+                return Call(call.name, call.target, (known[given],))
+            if SECRET_LIKE.fullmatch(given):
+                raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
             self._secrets.add(given)
         return call
 

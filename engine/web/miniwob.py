@@ -5,15 +5,14 @@ The pages are those of the package `miniwob`, served on loopback; nothing of the
 
 from __future__ import annotations
 
-import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import GameError, MissingError
+from engine.web.sites.miniwob import pages_folder
 
 if TYPE_CHECKING:
     from engine.web.driver import Driver
@@ -47,19 +46,19 @@ _BEGIN = """([seed, seconds]) => {
 _REWARD = "() => window.WOB_DONE_GLOBAL ? Number(window.WOB_RAW_REWARD_GLOBAL) : null"
 
 
-def pages() -> Path | None:
-    """Return the folder with the pages, None where the package is not installed."""
-    spec = find_spec("miniwob")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(next(iter(spec.submodule_search_locations))) / "html"
-    return folder if (folder / "miniwob").is_dir() else None
+def require_pages(saves: Path | None = None) -> Path:
+    """Return the folder with the pages; the sites' environment in the saves folder is searched, too.
 
-
-def names() -> tuple[str, ...]:
-    """Return the tasks whose pages are here."""
-    folder = pages()
-    return tuple(n for n in TASKS if folder is not None and (folder / "miniwob" / f"{n}.html").is_file())
+    Raises:
+        MissingError: The package is not installed.
+    """
+    folder = pages_folder(saves)
+    if folder is None:
+        raise MissingError(
+            "the pages of MiniWoB++ are in the package miniwob, which is not here; get it with: "
+            "jitrl web up --install (or: pip install --no-deps miniwob)"
+        )
+    return folder
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -70,17 +69,11 @@ class _Handler(SimpleHTTPRequestHandler):
 class Server:
     """The pages on 127.0.0.1, at a port of the system's choice.
 
-    Raises:
-        MissingError: The package is not installed.
+    Args:
+        folder: What `require_pages` returned.
     """
 
-    def __init__(self) -> None:
-        folder = pages()
-        if folder is None:
-            raise MissingError(
-                "the pages of MiniWoB++ are in the package miniwob, which is not here; get it with: "
-                f"{sys.executable} -m pip install --no-deps miniwob"
-            )
+    def __init__(self, folder: Path) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

@@ -1,4 +1,9 @@
-"""From a name such as `web:local-3` or `web:miniwob-login-user` to an environment."""
+"""From a name such as `web:local-3` or `web:miniwob-login-user` to an environment.
+
+web:local-3                a task
+web:local                  all tasks of a suite, one after the other; also web:miniwob, web:webarena-lite
+web:local-shop             those of a suite that need no other site than this one
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import JitrlError, UsageError
+from engine.errors import JitrlError, MissingError, UsageError
 from engine.web.chromium import require_browser
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, SignIn
@@ -23,6 +28,47 @@ def is_web(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
+def expand(name: str, saves: Path) -> tuple[str, ...]:
+    """Return the names of the tasks that a name stands for: itself, or all of a suite, or of a site in it.
+
+    Raises:
+        UsageError: There is no such task, suite or site.
+        MissingError: The suite's package is not installed.
+    """
+    from engine.web import miniwob, tasks
+
+    wanted = name.removeprefix(PREFIX)
+    if wanted == "miniwob":
+        return tuple(f"{PREFIX}miniwob-{page}" for page in miniwob.TASKS)
+    if wanted.startswith("miniwob-"):
+        if wanted.removeprefix("miniwob-") in miniwob.TASKS:
+            return (name,)
+        raise UsageError(f"there is no web task {wanted!r}; see: jitrl web ls --suite miniwob")
+    if wanted in tasks.SUITES:
+        return tuple(PREFIX + task.id for task in tasks.load(wanted, saves))
+    suite, _, rest = wanted.rpartition("-")
+    if suite in tasks.SUITES and not rest.isdigit():
+        keys = _keys(rest)
+        found = [task for task in tasks.load(suite, saves) if keys and set(task.sites) <= keys]
+        if found:
+            return tuple(PREFIX + task.id for task in found)
+        raise UsageError(
+            f"the suite {suite} has no tasks on a site {rest!r}; see: jitrl web ls --suite {suite}"
+        )
+    tasks.get(wanted, saves)
+    return (name,)
+
+
+def _keys(site: str) -> frozenset[str]:
+    """Return WebArena's names of a site, given as one of these or as a local site's own name."""
+    from engine.web.sites.manager import SITES
+    from engine.web.tasks import VARIABLES
+
+    if site in SITES:
+        return frozenset(SITES[site].keys)
+    return frozenset({site}) & frozenset(VARIABLES)
+
+
 def check(name: str, saves: Path) -> None:
     """Refuse a name that no task has, without starting anything.
 
@@ -30,15 +76,38 @@ def check(name: str, saves: Path) -> None:
         UsageError: There is no such task.
         MissingError: A package, the browser or Playwright is missing.
     """
-    from engine.web import miniwob, tasks
-
-    task = name.removeprefix(PREFIX)
-    if task.startswith("miniwob-"):
-        if task.removeprefix("miniwob-") not in miniwob.TASKS:
-            raise UsageError(f"there is no web task {task!r}; see: jitrl web ls")
-    else:
-        tasks.get(task, saves)
+    if expand(name, saves) != (name,):
+        raise UsageError(f"{name} is a suite, and this takes one task; see: jitrl web ls")
     require_browser()
+
+
+def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what `expand` does, once it is sure that all of these tasks can be begun now.
+
+    Raises:
+        UsageError: There is no such task, suite or site.
+        MissingError: A package, the browser, a site or the evaluator is missing; says how to get it.
+    """
+    from engine.web import miniwob, tasks
+    from engine.web.scoring import require_verified
+    from engine.web.sites.manager import Sites
+
+    names = expand(name, saves)
+    require_browser()
+    if names[0].startswith(f"{PREFIX}miniwob-"):
+        miniwob.require_pages(saves)
+        return names
+    wanted = [tasks.get(each.removeprefix(PREFIX), saves) for each in names]
+    if any(not isinstance(task.raw["eval"], Mapping) for task in wanted):
+        require_verified(saves)
+    urls = {**Sites(saves).urls(), **tasks.user_sites(variables)}
+    for task in wanted:
+        for url in task.start_urls:
+            tasks.render(url, urls)
+        missing = [site for site in task.sites if site not in urls and site in tasks.VARIABLES]
+        if missing:
+            raise MissingError(tasks.how_to_start(missing[0]))
+    return names
 
 
 def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
@@ -56,14 +125,14 @@ def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnviron
     check(name, saves)
     task = name.removeprefix(PREFIX)
     if task.startswith("miniwob-"):
-        return _open_miniwob(task.removeprefix("miniwob-"))
+        return _open_miniwob(task.removeprefix("miniwob-"), saves)
     return _open_task(task, saves, variables)
 
 
-def _open_miniwob(page: str) -> WebEnvironment:
-    from engine.web.miniwob import Rules, Server
+def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
+    from engine.web.miniwob import Rules, Server, require_pages
 
-    executable, server = require_browser(), Server()
+    executable, server = require_browser(), Server(require_pages(saves))
     assignment = Assignment(
         f"miniwob-{page}",
         "miniwob",

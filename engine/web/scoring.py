@@ -144,11 +144,7 @@ class Scorer:
         return {"error": "", "notes": [], "parts": {}, **reply}
 
     def _start(self) -> subprocess.Popen[bytes]:
-        python = verified_python(self._saves)
-        if python is None:
-            raise MissingError(
-                "scoring this task needs WebArena-Verified, which is not here; get it with: jitrl web up --install"
-            )
+        python = require_verified(self._saves)
         script = Path(__file__).with_name("verified_worker.py")
         return subprocess.Popen(
             [str(python), "-I", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -164,6 +160,20 @@ def verified_python(saves: Path) -> Path | None:
     if any((python.parent.parent / "lib").glob("python3*/site-packages/webarena_verified")):
         return python
     return None
+
+
+def require_verified(saves: Path) -> Path:
+    """Return what `verified_python` does.
+
+    Raises:
+        MissingError: Neither has it.
+    """
+    python = verified_python(saves)
+    if python is None:
+        raise MissingError(
+            "scoring this task needs WebArena-Verified, which is not here; get it with: jitrl web up --install"
+        )
+    return python
 
 
 def agent_response(message: str, kind: str) -> Any:

@@ -147,15 +147,24 @@ def render(text: str, urls: Mapping[str, str]) -> str:
     Raises:
         MissingError: A site it names has no URL.
     """
-    for site, variable in VARIABLES.items():
+    for site in VARIABLES:
         mark = f"__{site.upper()}__"
         if mark in text:
             if site not in urls:
-                raise MissingError(
-                    f"the site {site} is not running; start it with `jitrl web up`, or set {variable}"
-                )
+                raise MissingError(how_to_start(site))
             text = text.replace(mark, urls[site].rstrip("/"))
     return text
+
+
+def how_to_start(site: str) -> str:
+    """Return a sentence that says how a site is made to run."""
+    from engine.web.sites.manager import SITES
+
+    local = next((own.name for own in SITES.values() if site in own.keys), None)
+    variable = VARIABLES[site]
+    if local is None:
+        return f"no site {site} is known; set {variable} to the address of yours"
+    return f"the site {site} is not running; start it with: jitrl web up {local} (or set {variable})"
 
 
 def _package_folders(saves: Path | None) -> list[Path]:

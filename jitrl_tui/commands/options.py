@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
+from pathlib import Path
 
 from engine.settings import PROFILES, SessionConfig, Settings, profile
 
@@ -14,19 +16,32 @@ _SHORT = {"estimator", "rewards", "step_limit"}
 
 def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     """Add what shapes a session."""
-    parser.add_argument("game", metavar="GAME", help="a name from `jitrl games ls`, or the path of a story")
+    parser.add_argument(
+        "game",
+        metavar="GAME",
+        help="a name from `jitrl games ls`, the path of a story, or web:TASK with one of `jitrl web ls`",
+    )
     parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
     parser.add_argument("--model", default="local/smollm2",
                         help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
                              "or two joined by + (%(default)s)")  # fmt: skip
-    parser.add_argument("--episodes", type=int, default=episodes, metavar="N", help="episodes (%(default)s)")
-    parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most (60)")
+    parser.add_argument("--episodes", type=int, default=None, metavar="N",
+                        help=f"episodes ({episodes}; of each task of a suite of web tasks 5)")  # fmt: skip
+    parser.set_defaults(usual_episodes=episodes)
+    parser.add_argument("--steps", type=int, default=None, metavar="M",
+                        help="steps an episode at most (60; on the web 10)")  # fmt: skip
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
     )
-    parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s)")
+    parser.add_argument(
+        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default; for web tasks web)"
+    )
     parser.add_argument("--estimator", default=None, help="where V and Q come from: knn, the paper's")
-    parser.add_argument("--rewards", default=None, help="who judges the steps: score, llm or hybrid (score)")
+    parser.add_argument(
+        "--rewards",
+        default=None,
+        help="who judges the steps: score, llm or hybrid (score; on the web hybrid)",
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
     parser.add_argument("--fresh", action="store_true",
@@ -43,17 +58,71 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
+    name = _profile(args.game, args.profile)
     return SessionConfig(
         game=args.game,
         agent=args.agent,
         model=args.model,
-        episodes=args.episodes,
+        episodes=args.usual_episodes if args.episodes is None else args.episodes,
         seed=args.seed,
-        profile=args.profile,
-        settings=profile(args.profile, **changes),
+        profile=name,
+        settings=profile(name, **changes),
         games=args.games,
         memory="own" if args.fresh else "shared",
     )
+
+
+def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
+    """Refuse what cannot be begun; return the game, or the tasks of a suite of web tasks.
+
+    Raises:
+        JitrlError: There is no such game or task, or something it needs is missing.
+    """
+    from engine.agents import AGENTS
+    from engine.errors import UsageError
+
+    if config.agent not in AGENTS:
+        raise UsageError(f"there is no agent {config.agent!r}; choose one of: {', '.join(AGENTS)}")
+    if _is_web(config.game):
+        from engine.web.opening import ready
+
+        return ready(config.game, saves, os.environ)
+    from engine.games.catalogue import find_game
+
+    find_game(config.game, games=config.games, saves=saves)
+    return (config.game,)
+
+
+def one_game(config: SessionConfig, saves: Path) -> None:
+    """Refuse what `check_game` refuses, and suites.
+
+    Raises:
+        JitrlError: See there.
+    """
+    from engine.errors import UsageError
+
+    names = check_game(config, saves)
+    if names != (config.game,):
+        raise UsageError(
+            f"{config.game} is a suite of {len(names)} tasks, and a screen shows one: try {names[0]}, "
+            f"or play all of them with: jitrl run {config.game}"
+        )
+
+
+def _is_web(game: str) -> bool:
+    return game.startswith("web:")
+
+
+def _profile(game: str, given: str | None) -> str:
+    """Return the profile: what was asked for, if it fits, else what belongs to games or web tasks."""
+    from engine.errors import UsageError
+
+    web = _is_web(game)
+    if given is not None and given in PROFILES and (given == "web") != web:
+        fits = "web" if web else "default or paper"
+        kind = "web tasks" if web else "games"
+        raise UsageError(f"the profile {given} is not for {kind}; take {fits}, and change it with --set")
+    return given or ("web" if web else "default")
 
 
 def _change(text: str) -> tuple[str, object]:

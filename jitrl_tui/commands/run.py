@@ -8,9 +8,14 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.commands.options import add_session_options, session_config
+from jitrl_tui.commands.options import add_session_options, check_game, session_config
+
+if TYPE_CHECKING:
+    from engine.session import Session
+    from engine.sessions import SavedSession
+    from engine.settings import SessionConfig
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -26,9 +31,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. Ctrl-C keeps what was played and says how to go on."""
     from engine import sessions
-    from engine.errors import StorageError, UsageError
+    from engine.errors import UsageError
     from engine.paths import saves_folder
-    from engine.session import Session
 
     config = session_config(args)
     saves = saves_folder(args.saves)
@@ -39,9 +43,32 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no session {args.resume!r}; `jitrl sessions` lists them")
         saved = sessions.load(folder)
         config = saved.config
+        check_game(config, saves)
     else:
+        names = check_game(config, saves)
+        if names != (config.game,):
+            from jitrl_tui.commands.run_suite import run_suite
+
+            return run_suite(
+                config, names, saves, args.episodes, target, quiet=args.quiet, show=args.json == "-"
+            )
         saved = sessions.create(saves, config, "run")
-    progress = Progress(config.episodes, config.settings.step_limit, quiet=args.quiet)
+    session, progress, interrupted = play(saved, saves, quiet=args.quiet)
+    write(result_of(session, config, progress), target, show=args.json == "-")
+    if interrupted:
+        print(f"stopped; go on with: jitrl run {config.game} --resume {saved.name}", file=sys.stderr)
+        return 130
+    if session.error is not None:
+        print(f"jitrl: {session.error}", file=sys.stderr)
+        return session.error.exit_code
+    return 0
+
+
+def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
+    """Play a session to its end, or to the first Ctrl-C; the last value says whether there was one."""
+    from engine.session import Session
+
+    progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
     interrupted = False
 
@@ -59,21 +86,25 @@ def run(args: argparse.Namespace) -> int:
         progress.close()
         for number, handler in before.items():
             signal.signal(number, handler)
-    result = json.dumps(_result(session, config, progress), indent=1)
+    return session, progress, interrupted
+
+
+def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
+    """Write a result to a file, or print it.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    from engine.errors import StorageError
+
+    text = json.dumps(result, indent=1)
     if target is not None:
         try:
-            target.write_text(result + "\n", encoding="utf-8")
+            target.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise StorageError(f"cannot write {target}: {error.strerror}") from None
-    elif args.json == "-":
-        print(result)
-    if interrupted:
-        print(f"stopped; go on with: jitrl run {config.game} --resume {saved.name}", file=sys.stderr)
-        return 130
-    if session.error is not None:
-        print(f"jitrl: {session.error}", file=sys.stderr)
-        return session.error.exit_code
-    return 0
+    elif show:
+        print(text)
 
 
 def _json_target(name: str | None) -> Path | None:
@@ -88,7 +119,8 @@ def _json_target(name: str | None) -> Path | None:
     return target
 
 
-def _result(session: Any, config: Any, progress: Progress) -> dict[str, Any]:
+def result_of(session: Session, config: SessionConfig, progress: Progress) -> dict[str, Any]:
+    """Return what `--json` writes of one session."""
     episodes = [
         {
             "score": e.score, "max_score": e.max_score, "steps": e.steps, "done": e.done, "won": e.won,

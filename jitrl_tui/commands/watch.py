@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, session_config
+from jitrl_tui.commands.options import add_session_options, one_game, session_config
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -17,12 +17,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen; return the exit code."""
-    from engine.games.catalogue import find_game
     from engine.paths import saves_folder
 
     config = session_config(args)
     saves = saves_folder(args.saves)
-    find_game(config.game, games=config.games, saves=saves)  # a wrong name needs no screen to say so
+    one_game(config, saves)  # a wrong name needs no screen to say so
     from jitrl_tui.app import run_watch
 
     return run_watch(config, saves)

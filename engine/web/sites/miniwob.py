@@ -49,10 +49,11 @@ class MiniWob:
         return Command((sys.executable, *argv))
 
 
-def pages_folder(saves: Path) -> Path | None:
+def pages_folder(saves: Path | None) -> Path | None:
     """Return the folder with the pages (`miniwob/*.html` below it); None where the package is not installed."""
     folders = [Path(entry) for entry in sys.path if entry]
-    folders += sorted((venv_python(saves).parent.parent / "lib").glob("python3*/site-packages"))
+    if saves is not None:
+        folders += sorted((venv_python(saves).parent.parent / "lib").glob("python3*/site-packages"))
     for folder in folders:
         if (folder / "miniwob" / "html" / "miniwob" / "click-button.html").is_file():
             return folder / "miniwob" / "html"
