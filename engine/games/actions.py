@@ -24,7 +24,7 @@ from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
-SCHEME = 5
+SCHEME = 6
 """Part of the cache's key; to be raised when the way actions are found changes."""
 
 

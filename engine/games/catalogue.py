@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import GameError, StorageError, UsageError
+from engine.games.fetch import LICENCE, ORIGIN, RELEASES
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
@@ -38,6 +39,7 @@ class Story:
         supported: Score, end and valid actions are known for it.
         metadata: File with a generated story's facts and rules, None for others.
         licence: As far as it is known.
+        origin: Where it is from, in words.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Story:
     metadata: Path | None = None
     description: str = ""
     licence: str = ""
+    origin: str = "a file of yours"
 
     @property
     def scope(self) -> str:
@@ -166,7 +169,8 @@ def read_story(path: Path) -> Story:
     max_score = _max_score_of(metadata) if made else None
     generated = max_score is not None
     name = _name(path)
-    return Story(
+    fetched = next((key for key, release in RELEASES.items() if release.md5 == digest), None)
+    story = Story(
         name=name,
         title=name.replace("-", " ").title() if generated else path.stem,
         path=path.resolve(),
@@ -175,6 +179,10 @@ def read_story(path: Path) -> Story:
         max_score=max_score,
         metadata=metadata.resolve() if generated else None,
     )
+    if fetched is not None:
+        title, origin = RELEASES[fetched].title, f"{ORIGIN}/{fetched}"
+        return dataclasses.replace(story, title=title, licence=LICENCE, origin=origin)
+    return dataclasses.replace(story, origin="made with TextWorld") if generated else story
 
 
 def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
@@ -264,6 +272,7 @@ def _shipped(item: dict[str, Any]) -> Story:
         metadata=_STORIES / item["metadata"],
         description=item.get("description", ""),
         licence=item.get("licence", "MIT"),
+        origin="comes with jitrl",
     )
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,8 @@ from engine.errors import GameError, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
 BASE = "https://raw.githubusercontent.com/historicalsource"
+ORIGIN = "github.com/historicalsource"
+LICENCE = "MIT"
 TIMEOUT_S = 30
 _LARGEST = 2**20
 
@@ -26,6 +26,7 @@ _LARGEST = 2**20
 class Release:
     """One file of one commit, and what makes it the release Jericho knows."""
 
+    title: str
     path: str
     raw_md5: str
     padding: bytes
@@ -34,13 +35,15 @@ class Release:
 
 RELEASES = {
     "zork1": Release(
-        "zork1/34cc828/zork1.zip",
+        "Zork I",
+        "zork1/34cc828c4fa3b5e2581ea24c43bb8acb386d25d0/zork1.zip",
         "dcafbb901b39841013a54f160bd170d5",
         b"\0" * 116 + b"^" * 7168,
         "b732a93a6244ddd92a9b9a3e3a46c687",
     ),
     "zork3": Release(
-        "zork3/1dfe76c/zork3.zip",
+        "Zork III",
+        "zork3/1dfe76cfc7dab6379646dbd6d93af96fc17ed53e/zork3.zip",
         "039ceba0946e778743d7687510dc5e2a",
         b"\0" * 230 + b"^" * 9216,
         "ffda9ee2d428fa2fa8e75a1914ff6959",
@@ -100,6 +103,9 @@ def keep(data: bytes, target: Path) -> None:
 
 
 def _download(address: str, name: str) -> bytes:
+    import urllib.error
+    import urllib.request
+
     try:
         with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
             data: bytes = answer.read(_LARGEST + 1)

@@ -78,10 +78,9 @@ class Namer:
         at_hand = self._at_hand(saved)
         shown = f"{shown} {', '.join(self._story.name(number) for number in at_hand)}"
         for word in _WORD.findall(shown.lower()):
-            if word in _PRONOUNS:
-                continue
-            form = next((f for f in (word, word.removesuffix("s")) if vocabulary.names_something(f)), "")
-            if form:
+            forms = (word, word.removesuffix("s"))
+            form = next((form for form in forms if vocabulary.names_something(form)), "")
+            if form and not _PRONOUNS & set(forms):
                 words.setdefault(form[: self._story.word_length], form)
         myself = self._meant("me", saved)
         found: dict[_Key, list[str]] = {}
@@ -102,7 +101,7 @@ class Namer:
                 continue
             numbers.add(number)
             names = [*vocabulary.full_names(number), *vocabulary.nouns(number)[:2]]
-            for name in names:
+            for name in (name for name in names if name not in _PRONOUNS):
                 key = self._meant(name, saved)
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))

@@ -47,16 +47,29 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def list_all(args: argparse.Namespace) -> int:
     """Print every game."""
-    from engine.games.catalogue import list_games, with_max_score
+    from engine.games.catalogue import known_solution, list_games, with_max_score
 
     stories = [with_max_score(story) for story in list_games(games=args.games, saves=_saves(args))]
     if args.json:
         print(json.dumps([_plain(story) for story in stories], indent=1))
         return 0
-    for story in stories:
-        top = "" if story.max_score is None else f"{story.max_score:g}"
-        kind = "included" if story.shipped else "supported" if story.supported else "plays, score unknown"
-        print(f"{story.name:<14} {story.title:<26} max {top:>5}  {kind:<22} {story.description}".rstrip())
+    rows = [("NAME", "TITLE", "MAX", "SUPPORT", "SOLUTION", "LICENCE", "FROM")]
+    rows += [
+        (
+            story.name,
+            story.title,
+            "?" if story.max_score is None else f"{story.max_score:g}",
+            "full" if story.supported else "plays",
+            "no" if known_solution(story) is None else "known",
+            story.licence or "unknown",
+            story.origin,
+        )
+        for story in stories
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    print("What each is about, and what is supported how: jitrl games info NAME", file=sys.stderr)
     if not any(story.name == "zork1" for story in stories):
         print("More: jitrl games fetch zork1 zork3, or --games DIR with stories of yours", file=sys.stderr)
     return 0
@@ -86,11 +99,18 @@ def show(args: argparse.Namespace) -> int:
     else:
         for key, value in plain.items():
             if isinstance(value, dict):
-                print(*(f"{key + ':':<14} {text}" for key, text in value.items()), sep="\n")
-            else:
-                text = ", ".join(value) if isinstance(value, list) else "" if value is None else value
-                print(f"{key + ':':<14} {text}")
+                print(f"{key}:", *(f"  {part + ':':<14} {text}" for part, text in value.items()), sep="\n")
+            elif value not in ("", None, []):
+                print(f"{key.replace('_', ' ') + ':':<16} {_in_words(value)}")
     return 0
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]) -> dict[str, str]:
@@ -175,8 +195,11 @@ def _saves(args: argparse.Namespace) -> Path:
 
 
 def _plain(story: Any) -> dict[str, Any]:
+    from engine.games.catalogue import known_solution
+
     return {
         "name": story.name, "title": story.title, "shipped": story.shipped, "supported": story.supported,
-        "max_score": story.max_score, "md5": story.digest, "source": str(story.path), "licence": story.licence,
+        "max_score": story.max_score, "solution_known": known_solution(story) is not None, "md5": story.digest,
+        "path": str(story.path), "source": story.origin, "licence": story.licence,
         "description": story.description,
     }  # fmt: skip

@@ -121,6 +121,12 @@ def test_what_the_first_command_of_an_episode_marks_is_no_change(games_folder):
     assert not [action for action in found if action.startswith("examine")]
 
 
+def test_no_command_names_a_thing_by_a_pronoun(games_folder):
+    found, _ = Pair(games_folder / "zork3.z5").ours.valid_actions()  # "its" stands in what is shown
+    assert "take all" in found
+    assert not [action for action in found if {"it", "them"} & set(action.split())]
+
+
 def test_a_search_leaves_the_game_where_it_was(games_folder):
     path = games_folder / "zork1.z5"
     searched, plain = Pair(path), Pair(path)

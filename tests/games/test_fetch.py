@@ -42,7 +42,7 @@ def raw(games_folder):
 
 def test_the_release_is_padded_checked_and_found_again(server, raw, tmp_path, games_folder):
     address, files = server
-    files["/zork1/34cc828/zork1.zip"] = raw
+    files["/zork1/34cc828c4fa3b5e2581ea24c43bb8acb386d25d0/zork1.zip"] = raw
     told: list[str] = []
     path = fetch("zork1", tmp_path, told.append, address)
     assert path.read_bytes() == (games_folder / "zork1.z5").read_bytes()
@@ -55,7 +55,7 @@ def test_the_release_is_padded_checked_and_found_again(server, raw, tmp_path, ga
 
 def test_another_build_is_refused_and_nothing_is_kept(server, raw, tmp_path):
     address, files = server
-    files["/zork1/34cc828/zork1.zip"] = raw[:-1] + b"\1"
+    files["/zork1/34cc828c4fa3b5e2581ea24c43bb8acb386d25d0/zork1.zip"] = raw[:-1] + b"\1"
     with pytest.raises(GameError, match="not the release"):
         fetch("zork1", tmp_path, print, address)
     assert list((tmp_path / "games").iterdir()) == []
@@ -76,3 +76,21 @@ def test_the_command_says_it_in_one_line_and_ends_with_3(tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines()[-1].startswith("jitrl: cannot reach")
+
+
+def test_the_list_tells_where_games_are_from_and_what_is_known_of_them(games_folder, tmp_path, capsys):
+    assert main(["games", "ls", "--games", str(games_folder), "--saves", str(tmp_path)]) == 0
+    head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head == ["NAME", "TITLE", "MAX", "SUPPORT", "SOLUTION", "LICENCE", "FROM"]
+    found = {row[0]: row for row in rows}
+    assert found["pantry"][-6:] == ["full", "known", "MIT", "comes", "with", "jitrl"]
+    assert found["zork1"][1:] == [
+        "Zork",
+        "I",
+        "350",
+        "full",
+        "known",
+        "MIT",
+        "github.com/historicalsource/zork1",
+    ]
+    assert "unknown" in found["library"]  # it carries no licence
