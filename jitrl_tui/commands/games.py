@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jitrl_tui.commands.games_make import register_make
+from jitrl_tui.commands.games_map import register_map
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -37,6 +38,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add.set_defaults(handler=put)
 
     register_make(actions, common)
+    register_map(actions, common)
 
     verify = actions.add_parser(
         "verify", parents=[common], help="play a known solution and compare the score"

@@ -8,9 +8,12 @@ import random
 import pytest
 
 from engine.errors import BadFile
+from engine.games.catalogue import find_game
 from engine.games.map import GameMap, direction, map_of
 from engine.games.stories.layout import OPPOSITE, grow
+from engine.memory import Memory
 from engine.records import Episode, State, Step
+from jitrl_tui.cli import main
 
 
 def state(place):
@@ -149,3 +152,24 @@ def test_ways_that_contradict_each_other_still_draw():
 
 def test_opposites():
     assert all(OPPOSITE[OPPOSITE[way]] == way for way in OPPOSITE)
+
+
+def test_the_command_draws_what_memory_holds_and_tells_the_way(tmp_path, capsys):
+    options = ["pantry", "--saves", str(tmp_path)]
+    assert main(["games", "map", *options]) == 2
+    assert "no episode of pantry" in capsys.readouterr().err
+    with Memory(tmp_path / "memory") as memory:
+        memory.scope(find_game("pantry").scope).append(
+            episode("Hall", ("go west", "Study", 0), ("take key", "Study", 2), ("go north", "Attic", 2))
+        )
+    assert main(["games", "map", *options, "--here", "study"]) == 0
+    drawn = capsys.readouterr().out
+    assert "[Study]" in drawn
+    assert ["Attic", "2", "1"] in [line.split() for line in drawn.splitlines()]
+    assert main(["games", "map", *options, "--to", "Attic"]) == 0
+    assert capsys.readouterr().out == "go west, go north\n"
+    assert main(["games", "map", *options, "--here", "attic", "--to", "hall"]) == 1
+    assert main(["games", "map", *options, "--to", "Cellar"]) == 2
+    assert "Attic" in capsys.readouterr().err
+    assert main(["games", "map", *options, "--json"]) == 0
+    assert GameMap.from_plain(json.loads(capsys.readouterr().out)).route("Hall", "Attic") is not None
