@@ -95,7 +95,7 @@ class LlmEvaluator:
                 if not missing or problem:
                     break
                 try:
-                    reply = self._model.complete("rewards", _messages(lines, steps, missing), _SCHEMA)
+                    reply = self._model.complete("rewards", _messages(lines, steps, missing), SCHEMA)
                 except JitrlError as error:
                     problem = str(error)
                     break
@@ -155,7 +155,7 @@ def _ending(final: State, *, won: bool, died: bool, done: bool) -> str:
     return f"End ({how}): {final.text}"
 
 
-_SCHEMA: Mapping[str, Any] = {
+SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "step_analysis": {
@@ -181,6 +181,10 @@ _SCHEMA: Mapping[str, Any] = {
 
 def make_evaluator(settings: Settings, model: Model) -> Evaluator:
     """Return the evaluator that the settings name."""
+    if settings.domain == "web":
+        from engine.web.evaluator import WebEvaluator
+
+        return WebEvaluator(settings, model)
     if settings.rewards == "score":
         return ScoreEvaluator(settings)
     return LlmEvaluator(settings, model, hybrid=settings.rewards == "hybrid")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +64,13 @@ def json_object(text: str) -> dict[str, Any] | None:
     return None
 
 
-def options(text: str, valid: Sequence[str]) -> Options:
+def options(text: str, valid: Sequence[str], accept: Callable[[str], str | None] | None = None) -> Options:
     """Return the options of an answer to the action prompt (App. F: option_i, confidence_i, reasoning_i).
 
     A list under "options" or "actions", of objects or strings, is read as well.
+
+    Args:
+        accept: Where more is possible than `valid` counts: returns an option as it is to be, None to drop it.
     """
     found = json_object(text)
     if found is None:
@@ -77,6 +80,8 @@ def options(text: str, valid: Sequence[str]) -> Options:
     dropped = 0
     for raw, confidence, reason in _numbered(found) or _listed(found):
         action = match(raw, valid, valid_by_form)
+        if action is None and accept is not None and isinstance(raw, str):
+            action = accept(raw)
         if action is None:
             dropped += 1
         elif action not in kept:
@@ -136,7 +141,8 @@ def _numbered(found: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
     for key, value in found.items():
         if named := re.fullmatch(r"option_?(\d+)", key, re.IGNORECASE):
             i = named.group(1)
-            rows.append((value, _either(found, "confidence", i), _either(found, "reasoning", i)))
+            reason = _either(found, "reasoning", i) or found.get(f"option{i}_reasoning")
+            rows.append((value, _either(found, "confidence", i), reason))
     return rows
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,10 @@ class Reader:
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
         """Return the prompt that actions are scored after."""
+        if self.settings.domain == "web":
+            from engine.llm import web
+
+            return web.transcript(request)
         return prompts.render(
             self.scored_after,
             current_state=request.current_state,
@@ -143,16 +147,20 @@ class Reader:
         """
         count = min(request.candidates, len(request.valid_actions))
         order = [request.valid_actions[i] for i in rng.permutation(len(request.valid_actions))]
+        form = _web_form(count) if self.settings.domain == "web" else _format(count)
         prompt = self._fitted(
-            "actions", request, valid_actions=", ".join(order), count=str(count), format=_format(count)
+            "actions", request, valid_actions=", ".join(order), count=str(count), format=form
         )
         answer = self._ask(prompt, count)
-        read = parse.options(answer.text, request.valid_actions)
+        read = parse.options(answer.text, request.valid_actions, self._accept())
         calls = [answer.call]
         if 2 * len(read.options) < count:
-            again = self._ask(_reproach(prompt, answer.text, read, order), count)
+            allowed = f"Copy every option EXACTLY from this list: {', '.join(order)}"
+            if self.settings.domain == "web":
+                allowed = "Every option must be one of the available actions, on an element the page shows"
+            again = self._ask(_reproach(prompt, answer.text, read, allowed), count)
             calls.append(again.call)
-            second = parse.options(again.text, request.valid_actions)
+            second = parse.options(again.text, request.valid_actions, self._accept())
             read = second if len(second.options) >= len(read.options) else read
         self.client.dropped(read.dropped)
         options = read.options[:count]
@@ -168,14 +176,26 @@ class Reader:
         if self.schema:
             options["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "options", "schema": _schema(count)},
+                "json_schema": {"name": "options", "schema": _schema(count, self.settings.domain)},
             }
         answer = self.client.ask("actions", prompt, **options)
         if answer.refusal or answer.finish == "content_filter":
             raise Failed(Failure(failures.CONTENT, f"{self.client.name} refused to answer"))
         return answer
 
+    def _accept(self) -> Callable[[str], str | None] | None:
+        """Return what may be proposed beside the valid actions: on the web, whatever can be read as an action."""
+        if self.settings.domain != "web":
+            return None
+        from engine.llm import web
+
+        return web.as_action
+
     def _fitted(self, name: str, request: ActionRequest, **blanks: str) -> Prompt:
+        if self.settings.domain == "web":
+            from engine.llm import web
+
+            name, request, blanks = f"web_{name}", web.without_goal(request), blanks | web.blanks(request)
         return prompts.fit(
             name,
             self.count,
@@ -212,16 +232,13 @@ def _note(read: parse.Options, kept: int) -> str:
     return f"dropped {read.dropped} options of the model that were no valid action" if read.dropped else ""
 
 
-def _reproach(prompt: Prompt, text: str, read: parse.Options, order: Sequence[str]) -> Prompt:
+def _reproach(prompt: Prompt, text: str, read: parse.Options, allowed: str) -> Prompt:
     problem = (
-        "some options are not in the REFERENCE ACTIONS list" if read.dropped
+        "some options are no valid action" if read.dropped
         else "it holds no options" if read.readable
         else "it is not valid JSON"
     )  # fmt: skip
-    again = (
-        f"Your answer cannot be used: {problem}. Answer again, with the JSON object alone. Copy every option "
-        f"EXACTLY from this list: {', '.join(order)}"
-    )
+    again = f"Your answer cannot be used: {problem}. Answer again, with the JSON object alone. {allowed}"
     return Prompt((*prompt.messages, ("assistant", text[:4000] or "(nothing)"), ("user", again)))
 
 
@@ -237,13 +254,21 @@ def _format(count: int) -> str:
     return json.dumps(form | {"best_action": 1}, indent=2)
 
 
-def _schema(count: int) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "progress_analysis": {"type": "string"},
-        "next_objective": {"type": "string"},
-    }
+def _web_form(count: int) -> str:
+    form: dict[str, Any] = {"reasoning": "Your overall reasoning about the current state"}
     for i in range(1, count + 1):
-        properties |= {f"reasoning{i}": {"type": "string"}, f"option{i}": {"type": "string"},
+        form |= {f"option{i}_reasoning": "Why this action", f"option{i}": "click(<link[Name]>)",
+                 f"confidence{i}": 100 // count}  # fmt: skip
+    return json.dumps(form | {"best_action": 1}, indent=2)
+
+
+def _schema(count: int, domain: str = "game") -> dict[str, Any]:
+    web = domain == "web"
+    first = ("reasoning",) if web else ("progress_analysis", "next_objective")
+    properties: dict[str, Any] = {name: {"type": "string"} for name in first}
+    for i in range(1, count + 1):
+        reason = f"option{i}_reasoning" if web else f"reasoning{i}"
+        properties |= {reason: {"type": "string"}, f"option{i}": {"type": "string"},
                        f"confidence{i}": {"type": "integer"}}  # fmt: skip
     properties["best_action"] = {"type": "integer"}
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import re
 from collections.abc import Callable
@@ -143,7 +144,7 @@ class WebEnvironment:
                 if reward is not None:
                     return self._end(1.0 if reward > 0 else 0.0, f"the page gave the reward {reward:.2f}")
         except GameError as error:
-            return self._end(0.0, f"{error}; the episode ends here")
+            return self._end(0.0, f"{error}; the episode ends here", judged=False)
         self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
         return self._last
 
@@ -242,24 +243,27 @@ class WebEnvironment:
         if call.name == "report_infeasible":
             self._answer = "N/A"
         if self._judge is None:
-            return self._end(0.0, "the answer was given; nobody judges this task")
+            return self._end(0.0, "the answer was given; nobody judges this task", judged=False)
         score, why = self._judge.judge(self._answer, self._seen.page.url, self._driver.traffic.entries)
         if score is None:
-            return self._end(0.0, f"the answer was given and could not be judged: {why}")
+            return self._end(0.0, f"the answer was given and could not be judged: {why}", judged=False)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
 
-    def _end(self, score: float, why: str) -> Observation:
+    def _end(self, score: float, why: str, *, judged: bool = True) -> Observation:
         self._last = self._observe(f"The episode is over: {why}.", changed=True, score=score, done=True)
+        if not judged:  # nobody found that the task was not done
+            self._last = dataclasses.replace(self._last, died=False)
         return self._last
 
     # ------------------------------------------------------------------------------------------ looking
 
     def _observe(self, said: str, *, changed: bool, score: float = 0.0, done: bool = False) -> Observation:
         page = self._seen.page
-        head = [f"Task: {self._intent}", f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
+        head = [f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
         if len(self._seen.tabs) > 1:
             head.append(f"Tabs: {len(self._seen.tabs)}, shown: {self._seen.active}")
-        description = "\n".join([*head, texts.fenced(texts.outline(page, secrets=self._secrets))])
+        shown = texts.fenced("\n".join([*head, texts.outline(page, secrets=self._secrets)]))
+        description = f"Task: {texts.clean(self._intent)}\n{shown}"
         return Observation(
             text=texts.redact(said, self._secrets)
             or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(),

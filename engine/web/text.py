@@ -43,7 +43,12 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
 
 def fenced(text: str) -> str:
     """Return a page's text between marks that it cannot hold itself."""
-    return f"{OPEN}\n{_FENCE.sub('(mark)', text)}\n{CLOSE}"
+    return f"{OPEN}\n{unmarked(text)}\n{CLOSE}"
+
+
+def unmarked(text: str) -> str:
+    """Return text without anything that looks like these marks."""
+    return _FENCE.sub("(mark)", text)
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:

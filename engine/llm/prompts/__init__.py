@@ -15,6 +15,7 @@ from importlib.resources import files
 
 NAMES = (
     "actions", "actions_index", "actions_listed", "actions_transcript", "rewards", "state", "history",
+    "web_actions", "web_actions_index", "web_actions_transcript", "web_rewards",
 )  # fmt: skip
 
 TRANSCRIPT = "transcript"

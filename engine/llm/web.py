@@ -1,0 +1,62 @@
+"""What is special about asking a model for actions on web pages (App. F, WebArena).
+
+The current state of a page is text that begins with a line "Task: ..." and holds the page between marks, see
+`engine.web.environment`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.errors import UsageError
+from engine.llm import prompts
+from engine.llm.prompts import Prompt
+from engine.records import ActionRequest
+
+GOAL = "Task: "
+TITLE = "Title: "
+_RECENT = 6
+
+
+def blanks(request: ActionRequest) -> dict[str, str]:
+    """Return what the prompts for pages have more than those for games."""
+    from engine.web.actions import DESCRIPTION
+
+    return {"task_goal": _line(request.current_state, GOAL), "action_space_description": DESCRIPTION}
+
+
+def without_goal(request: ActionRequest) -> ActionRequest:
+    """Return the request without what the user asked: that stands apart from what the site says."""
+    from engine.web.text import unmarked
+
+    first, _, rest = request.current_state.partition("\n")
+    return replace(
+        request,
+        current_state=rest if first.startswith(GOAL) else request.current_state,
+        # These stand between marks in the prompt: what pages said is in them, too.
+        summary=unmarked(request.summary),
+        recent_history=unmarked(request.recent_history),
+    )
+
+
+def transcript(request: ActionRequest) -> Prompt:
+    """Return a short prompt for small models, which go on with a transcript and read no page."""
+    done = [line.strip() for line in request.recent_history.splitlines() if not line.startswith("  ->")]
+    lines = [f"{GOAL}{_line(request.current_state, GOAL)}"]
+    lines += [f"> {action}" for action in done[-_RECENT:]]
+    lines += [f"Page: {_line(request.current_state, TITLE)}"]
+    return prompts.render("web_actions_transcript", current_state="\n".join(lines))
+
+
+def as_action(text: str) -> str | None:
+    """Return a written action in its plain form, None if it is none. Whether the page has it is seen later."""
+    from engine.web.actions import parse
+
+    try:
+        return parse(text.strip().strip("`")).text
+    except UsageError:
+        return None
+
+
+def _line(text: str, start: str) -> str:
+    return next((line.removeprefix(start) for line in text.splitlines() if line.startswith(start)), "")

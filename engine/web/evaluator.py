@@ -1,0 +1,91 @@
+"""Who judges the steps of an episode on the web: a model from -3 to +3, and the environment's verdict on top (App. F).
+
+Without a model that can judge in words, rules do: what changed nothing was useless; on the way to a verified success
+what changed the page was useful, as far as can be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import JitrlError
+from engine.evaluator import SCHEMA, Judgement
+from engine.llm import parse, prompts
+from engine.llm.model import Model
+from engine.records import State, Step
+from engine.settings import Settings
+from engine.web.text import fenced
+
+BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
+
+
+class WebEvaluator:
+    """Step rewards from -3 to +3. Implements `engine.evaluator.Evaluator`.
+
+    Args:
+        model: Asked in words unless the settings say "score", or it is one that cannot be: a prior without words, or
+            a model so small that it is read by likelihoods alone.
+    """
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        self._model = None if settings.rewards == "score" or _wordless(model) else model
+
+    def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
+        """Return r_t for every step.
+
+        `won` and `died` are the environment's verdict; both are False where it has none (out of steps, or nobody
+        could judge), and then the last step is judged as any other.
+        """
+        by_rule = tuple(_by_rule(step, won=won) for step in steps)
+        if self._model is None or not steps:
+            return Judgement(_capped(by_rule, won=won, died=died))
+        verdict = "the task was DONE" if won else "the task was NOT done"
+        prompt = prompts.render(
+            "web_rewards",
+            trajectory=fenced(
+                "\n".join(_line(t, step) for t, step in enumerate(steps)) + f"\nEnd: {final.text}"
+            ),
+            total=str(len(steps)),
+            verdict=verdict,
+            steps=", ".join(map(str, range(len(steps)))),
+        )
+        found: dict[int, float] = {}
+        calls, problem = [], "the model gave no usable score for them"
+        for _ in range(2):
+            if len(found) == len(steps):
+                break
+            try:
+                reply = self._model.complete("rewards", prompt.chat(), SCHEMA)
+            except JitrlError as error:
+                problem = str(error)
+                break
+            calls.append(reply.call)
+            for t, action, score, _ in parse.scores(reply.text):
+                if 0 <= t < len(steps) and WORST <= score <= BEST and parse.match(action, [steps[t].action]):
+                    found.setdefault(t, score)
+        judged = tuple(found.get(t, by_rule[t]) for t in range(len(steps)))
+        missing = len(steps) - len(found)
+        note = f"judged {missing} of {len(steps)} steps by rule: {problem}" if missing else ""
+        return Judgement(_capped(judged, won=won, died=died), tuple(calls), note)
+
+
+def _wordless(model: Model) -> bool:
+    return model.name.startswith("prior/") or getattr(model, "reading", "") == "string"
+
+
+def _by_rule(step: Step, *, won: bool) -> float:
+    if not step.changed:
+        return USELESS
+    return PERHAPS if won else 0.0
+
+
+def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, ...]:
+    """Return the rewards with the environment's verdict as that of the last step."""
+    if not rewards or not (won or died):
+        return tuple(rewards)
+    return (*rewards[:-1], BEST if won else WORST)
+
+
+def _line(t: int, step: Step) -> str:
+    changed = "" if step.changed else " (nothing changed)"
+    return f"Step {t}: {step.state.text}\n  Action: {step.action}{changed}"

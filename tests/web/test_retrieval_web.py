@@ -1,0 +1,99 @@
+"""The paper's two-stage retrieval, against a computation that goes through everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.memory import Memory
+from engine.records import Episode, Observation, State, Step
+from engine.settings import profile
+from engine.values.knn import KnnEstimator
+from engine.web.state import WebAbstractor, words
+
+PLACES = ("shop/catalogue", "shop/catalogue/SLUG", "shop/basket")
+INTENTS = (
+    "Add the blue kettle to the basket",
+    "Add the red kettle to the basket",
+    "Add two mugs to the basket",
+    "How many reviews has the blue kettle",
+    "Open the cheapest headphones",
+)
+ACTIONS = ("click(<link[Kettles]>)", "select_option(<combobox[Sort by:]>, 'Price')", "click(<button[Add]>)",
+           "fill(<textbox[Search]>, 'kettle')")  # fmt: skip
+
+
+def lived(rng):
+    """Return (place, intent, words of the local history, state) of a random walk's end, by the abstractor itself."""
+    intent, place = str(rng.choice(INTENTS)), str(rng.choice(PLACES))
+    abstractor = WebAbstractor(lambda: intent, lambda: ())
+    state = abstractor.begin(Observation("x", place=place))
+    spoken = []
+    for action in rng.choice(ACTIONS, size=int(rng.integers(0, 4)), replace=False):
+        state = abstractor.advance(str(action), Observation("x", place=place))
+        spoken.append(str(action))
+    return place, intent, frozenset(words(" ".join(spoken).replace("_", " "))), state
+
+
+def jaccard(a, b):
+    return 1.0 if not a | b else len(a & b) / len(a | b)
+
+
+@pytest.mark.parametrize("r", [0.8, 0.7, 0.45])
+def test_same_page_then_task_then_history_and_task_as_by_brute_force(tmp_path, r):
+    rng = np.random.default_rng(5)
+    settings = profile("web", r=r)
+    entries = []
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("web/shop")
+        for number in range(60):
+            steps = []
+            for t in range(5):
+                place, intent, history, state = lived(rng)
+                reward = float(rng.integers(-3, 4))
+                steps.append(Step(state, ACTIONS[t % 4], reward))
+                entries.append((place, intent, history, reward))
+            scope.append(Episode(f"e{number}", "web/shop", tuple(steps), State("end", ("end",))))
+        estimator = KnnEstimator(scope, settings)
+        found_any, stopped_by_task = 0, 0
+        for _ in range(40):
+            place, intent, history, state = lived(rng)
+            expected = []
+            for i, (place_i, intent_i, history_i, _) in enumerate(entries):
+                task = jaccard(set(words(intent)), set(words(intent_i)))
+                if place_i != place:
+                    continue
+                score = 0.7 * jaccard(history, history_i) + 0.3 * task
+                if task <= 0.27:
+                    stopped_by_task += score >= r
+                    continue
+                if score >= r - 1e-12:
+                    expected.append((round(score, 9), i))
+            expected = sorted(expected, key=lambda e: (-e[0], -e[1]))[:10]
+            found = [(round(n.similarity, 9), n.entry) for n in estimator.neighbours(state)]
+            assert found == expected
+            found_any += len(found)
+        assert found_any > 50
+        # At .8 the second stage lets nothing pass that the first one stops; below, the first one is needed.
+        assert (stopped_by_task > 0) == (r <= 0.7)
+
+
+def test_returns_are_discounted_by_a_tenth(tmp_path):
+    rng = np.random.default_rng(1)
+    *_, state = lived(rng)
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("web/shop")
+        steps = tuple(
+            Step(state, action, reward) for action, reward in zip(ACTIONS, (1, -2, 3, 0), strict=True)
+        )
+        scope.append(Episode("e", "web/shop", steps, state))
+        found = {n.action: n.g for n in KnnEstimator(scope, profile("web")).neighbours(state)}
+    assert found == pytest.approx(
+        {ACTIONS[0]: 1 - 0.2 + 0.03, ACTIONS[1]: -2 + 0.3, ACTIONS[2]: 3, ACTIONS[3]: 0}
+    )
+
+
+def test_the_profile_has_the_papers_values():
+    s = profile("web")
+    assert (s.gamma, s.k, s.r, s.task_threshold, s.history_weight) == (0.1, 10, 0.8, 0.27, 0.7)
+    assert (s.lam, s.alpha, s.step_limit, s.candidates, s.temperature) == (0.05, 5, 10, 3, 0.8)
