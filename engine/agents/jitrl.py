@@ -144,9 +144,8 @@ class JitrlAgent:
         chosen = self._select(update.z_prime, update.posterior, draw)
         # What the same draw picks when only the model speaks: what it did not propose is no candidate then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
-        without = (
-            candidates[own[jitrl.sample(jitrl.softmax([z[i] for i in own]), draw)]].action if own else ""
-        )
+        mine = [z[i] for i in own]
+        without = candidates[own[self._select(mine, jitrl.softmax(mine), draw)]].action if own else ""
         sentence = explain.why(
             chosen, candidates, valuation, neighbours, tuple(map(float, update.advantage)), without
         )

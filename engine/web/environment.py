@@ -14,7 +14,7 @@ from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.web import text as texts
 from engine.web.actions import ENDING, Call, Target, normalise, parse, resolve
-from engine.web.choices import REDACTED, SECRET_VALUE, TYPED, is_secret, offered, values_of
+from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, TYPED, is_secret, offered, values_of
 from engine.web.driver import Driver, Limits, Seen
 from engine.web.network import gate_for
 from engine.web.records import Assignment, Judge, SignIn
@@ -62,7 +62,12 @@ class WebEnvironment:
         self._scope = scope
         self._on_close = on_close
         self._intent = assignment.intent
-        self._secrets: set[str] = {v for form in assignment.sign_in for v in form.labels.values()}
+        self._secrets: set[str] = {
+            value
+            for form in assignment.sign_in
+            for label, value in form.labels.items()
+            if SECRET.search(label)
+        }
         self._typed: dict[str, str] = {}
         self._seen = Seen(Page())
         self._last: Observation | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from engine.errors import JitrlError, MissingError, UsageError
 from engine.web.chromium import require_browser
@@ -175,9 +176,13 @@ def _forms(task: WebTask, urls: Mapping[str, str], sites: Any) -> tuple[SignIn, 
     running = sites.urls() if task.suite == "local" else {}
     forms = []
     for name, url in urls.items():
-        login = local[name].logins.get(name) if running.get(name) == url else LOGINS.get(name)
+        ours = running.get(name) == url
+        login = local[name].logins.get(name) if ours else LOGINS.get(name)
         if login is not None and login.labels:
-            forms.append(SignIn(url + login.path, login.labels, login.button))
+            # Paths of our own sites count from the server's root, those of WebArena's from the base URL; a button of
+            # ours is called by its name in the form, and Enter does the same.
+            page = urljoin(url, login.path) if ours else url + login.path
+            forms.append(SignIn(page, login.labels, "" if ours else login.button))
     return tuple(forms)
 
 

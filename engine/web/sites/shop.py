@@ -32,7 +32,7 @@ class Shop:
         ),
         "shopping_admin": Login(
             "/dashboard/login/", {"username": ADMIN[0], "password": ADMIN[1]},
-            {"Email address": ADMIN[0], "Password": ADMIN[1]}, "",
+            {"Username": ADMIN[0], "Password": ADMIN[1]}, "",
         ),
     }  # fmt: skip
     health = "/catalogue/"

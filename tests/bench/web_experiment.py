@@ -1,0 +1,117 @@
+"""Web tasks, `static` against `jitrl`, each task for consecutive episodes, with intervals; run by hand.
+
+    python -m tests.bench.web_experiment web:miniwob --model prior/uniform --json results.json
+
+Each arm has a memory of its own, empty at first and shared by its tasks. Intervals are 95 % bootstrap intervals over
+tasks; those of differences are paired by task. What was played is written down after every task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from engine import sessions
+from engine.paths import saves_folder
+from engine.session import Session
+from engine.settings import SessionConfig, profile
+from engine.web.opening import PREFIX, ready
+from engine.web.tasks import get
+
+ARMS = ("static", "jitrl")
+RESAMPLES = 5000
+
+
+def main() -> int:
+    """Play and print the table; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="+", help="tasks or suites, such as web:local-fossil")
+    parser.add_argument("--model", default="prior/uniform")
+    parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], dest="changes")
+    parser.add_argument("--saves")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    saves = saves_folder(args.saves)
+    names = [each for name in args.names for each in ready(name, saves, os.environ)]
+    changes = {key: _value(value) for key, _, value in (text.partition("=") for text in args.changes)}
+    settings = profile("web", **changes)
+    results, owners = [], {}
+    for number, name in enumerate(names, 1):
+        for arm in ARMS:
+            owner = owners.get(arm)
+            config = SessionConfig(
+                name, arm, args.model, args.episodes, args.seed, "web", settings,
+                memory=f"own:{owner}" if owner else "own",
+            )  # fmt: skip
+            saved = sessions.create(saves, config, "run")
+            owners.setdefault(arm, saved.name)
+            session = Session(saved, saves, lambda event: None)
+            session.run()
+            results.append({
+                "task": name, "site": site(name, saves), "arm": arm, "error": str(session.error or ""),
+                "scores": [e.score for e in session.results], "steps": [e.steps for e in session.results],
+                "flips": [e.flips for e in session.results], "tokens": sum(e.tokens for e in session.results),
+                "wall_s": round(sum(e.wall_s for e in session.results), 2),
+            })  # fmt: skip
+        last = [r["scores"] for r in results[-2:]]
+        print(f"{number}/{len(names)} {name} static {last[0]} jitrl {last[1]}", file=sys.stderr, flush=True)
+        if args.json:
+            args.json.write_text(
+                json.dumps({"args": vars(args) | {"json": ""}, "results": results}, indent=1)
+            )
+    print(table(results))
+    return 0
+
+
+def _value(text: str) -> float | int | str:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def site(name: str, saves: Path) -> str:
+    """Return the sites of a task in one word."""
+    task = name.removeprefix(PREFIX)
+    return "miniwob" if task.startswith("miniwob-") else get(task, saves).site
+
+
+def table(results: list[dict]) -> str:
+    """Return what the arms did, in all and by site, as a table in Markdown."""
+    rng = np.random.default_rng(0)
+    rows = ["| sites | tasks | arm | Avg % | Final % | steps an episode |", "|---|---|---|---|---|---|"]
+    for name in ["all", *dict.fromkeys(r["site"] for r in results)]:
+        mine = [r for r in results if name in ("all", r["site"])]
+        tasks = [t for t in dict.fromkeys(r["task"] for r in mine)
+                 if all(len(r["scores"]) for r in mine if r["task"] == t)]  # fmt: skip
+        arms = {arm: {r["task"]: r for r in mine if r["arm"] == arm} for arm in ARMS}
+        for arm, found in arms.items():
+            avg = [np.mean(found[t]["scores"]) for t in tasks]
+            rows.append(f"| {name} | {len(tasks)} | {arm} | {_shown(avg, rng)} "
+                        f"| {_shown([found[t]['scores'][-1] for t in tasks], rng)} "
+                        f"| {np.mean([np.mean(found[t]['steps']) for t in tasks]):.1f} |")  # fmt: skip
+        avg = [np.mean(arms["jitrl"][t]["scores"]) - np.mean(arms["static"][t]["scores"]) for t in tasks]
+        last = [arms["jitrl"][t]["scores"][-1] - arms["static"][t]["scores"][-1] for t in tasks]
+        rows.append(f"| {name} | {len(tasks)} | difference | {_shown(avg, rng)} | {_shown(last, rng)} | |")
+    return "\n".join(rows)
+
+
+def _shown(values: list[float], rng: np.random.Generator) -> str:
+    """Return a mean over tasks with its 95 % bootstrap interval, in percent."""
+    given = np.asarray(values, float)
+    if not len(given):
+        return "-"
+    means = given[rng.integers(0, len(given), (RESAMPLES, len(given)))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return f"{100 * given.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
