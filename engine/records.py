@@ -55,6 +55,7 @@ class Observation:
         scene: What looking around would print if nothing wandered about on its own (a thief, say); ""
             where that is the same as `description`. States are abstracted from it, so that the same place
             gives the same state whoever passes by; see `engine.games.scene`.
+        room: What tells places of the same name apart (two forests, any two dark rooms); 0 if unknown.
     """
 
     text: str
@@ -70,6 +71,7 @@ class Observation:
     world_hash: str = ""
     changed: bool = True
     scene: str = ""
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True)

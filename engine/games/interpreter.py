@@ -329,7 +329,13 @@ class Interpreter:
             world_hash=key,
             changed=changed or status.over or score_changed,
             scene=scene,
+            room=0 if status.over else self._room(),
         )
+
+    def _room(self) -> int:
+        """Return the number of the object that the player is in, 0 if unknown."""
+        story, player = self._analysis.story, self._analysis.player
+        return story.parent(self._machine.memory, player) if story is not None and player else 0
 
     def _status(self, text: str) -> Status:
         if self._plain is None:

@@ -51,7 +51,7 @@ class GameAbstractor:
         self._goal = ""
         self._now: State | None = None
         self._seen: Observation | None = None
-        self._known: dict[tuple[str, str, str, str], tuple[str, tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, str, str, str, int], tuple[str, tuple[str, ...]]] = {}
 
     def begin(self, observation: Observation) -> State:
         """Forget the last episode and return the state of the first observation."""
@@ -137,17 +137,19 @@ class GameAbstractor:
         """Return the state's text and tokens; what was seen before is looked up."""
         scene = observation.scene or observation.description or observation.text
         said = observation.text if observation.description else ""
-        key = (scene, observation.inventory, observation.place, said)
+        key = (scene, observation.inventory, observation.place, said, observation.room)
         known = self._known.get(key)
         if known is None:
-            known = abstract(scene, observation.inventory, observation.place, said)
+            known = abstract(scene, observation.inventory, observation.place, said, observation.room)
             if len(self._known) > 4096:
                 self._known.clear()
             self._known[key] = known
         return known
 
 
-def abstract(scene: str, inventory: str, place: str, said: str = "") -> tuple[str, tuple[str, ...]]:
+def abstract(
+    scene: str, inventory: str, place: str, said: str = "", room: int = 0
+) -> tuple[str, tuple[str, ...]]:
     """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
 
     Args:
@@ -155,8 +157,9 @@ def abstract(scene: str, inventory: str, place: str, said: str = "") -> tuple[st
         inventory: What `inventory` prints.
         place: Name of the place, "" if unknown.
         said: What the last action was answered with.
+        room: Tells places of the same name apart, 0 if unknown.
 
-    Tokens are `place:NAME`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over all
+    Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over all
     that is carried, which keeps states with different loads apart even among many other tokens.
     """
     seen, held = sentences(scene), sentences(inventory)
@@ -170,7 +173,7 @@ def abstract(scene: str, inventory: str, place: str, said: str = "") -> tuple[st
     things = sorted({str(phrase) for line in held for phrase in read(line).phrases})
     tokens = scenery_tokens("see", seen) | {f"have:{thing}" for thing in things}
     if place:
-        tokens.add(f"place:{place.lower()}")
+        tokens.add(f"place:{place.lower()}#{room}" if room else f"place:{place.lower()}")
     if things:
         tokens.add(f"load:{zlib.crc32('+'.join(things).encode()):08x}")
     nouns = dict.fromkeys(filter(None, [place, *_nouns(seen)[:_MOST_NOUNS]]))
