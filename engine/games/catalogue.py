@@ -198,8 +198,12 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
         return 1, tuple(map(str, commands))
     from jericho import defines
 
+    from engine.games.env import LARGEST_SEED
+
     bindings = defines.BINDINGS_DICT.get(story.digest)
-    return (max(1, int(bindings["seed"])), tuple(bindings["walkthrough"].split("/"))) if bindings else None
+    if not bindings or not bindings.get("walkthrough"):
+        return None
+    return int(bindings.get("seed") or LARGEST_SEED), tuple(bindings["walkthrough"].split("/"))
 
 
 def walkthrough_of(path: Path) -> Path:

@@ -24,7 +24,8 @@ LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0
 VALID_SECONDS = 120.0
 MAX_COMMAND = 190
-LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31
+"""The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
 _SAVE_EVERY = 25
 _MOST_POISON = 8
 _MOST_KILLS = 3
@@ -79,7 +80,7 @@ class GameEnvironment:
         """Begin an episode.
 
         Args:
-            seed: From 1 to 2,147,483,647. (0 and None would mean the walkthrough's seed to Jericho.)
+            seed: From 1 to `LARGEST_SEED`. (0 and None would mean the walkthrough's seed to Jericho.)
         """
         if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
             raise GameError(f"the seed of a game must be a whole number from 1 to {LARGEST_SEED}, not {seed}")

@@ -186,7 +186,8 @@ def check(args: argparse.Namespace) -> int:
         environment.close()
     top = seen.max_score
     of = f" of {top:g}" if top is not None else ""
-    print(f"{story.name}: {best:g}{of} points in {seen.moves} moves")
+    end = ", won" if seen.won else ", died" if seen.died else ""
+    print(f"{story.name}: {best:g}{of} points in {seen.moves} moves{end}")
     return 0 if top is None or best >= top else 1
 
 

@@ -16,6 +16,7 @@ from engine.errors import GameError, UsageError
 from engine.games.catalogue import find_game, open_game, read_story
 from engine.games.env import sanitise
 from engine.games.interpreter import intercepted
+from jitrl_tui.cli import main
 
 OPENING = ["open mailbox", "take leaflet", "north", "east", "open window", "west"]
 
@@ -110,6 +111,12 @@ def test_valid_actions_come_from_the_cache_of_an_earlier_process(games_folder, t
     with sqlite3.connect(file) as disk:
         disk.execute("UPDATE actions SET found = 'dance'")
     assert ask() == ("dance",)
+
+
+@pytest.mark.parametrize("game", ["zork1", "zork3", "library"])
+def test_the_known_solutions_win(game, games_folder, capsys):
+    assert main(["games", "verify", game, "--games", str(games_folder)]) == 0
+    assert capsys.readouterr().out.endswith("moves, won\n")
 
 
 def test_death_ends_the_episode_for_good(zork):
