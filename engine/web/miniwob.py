@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import GameError, MissingError
 from engine.web.sites.miniwob import pages_folder
+from engine.web.tasks import WebTask
 
 if TYPE_CHECKING:
     from engine.web.driver import Driver
@@ -59,6 +60,21 @@ def require_pages(saves: Path | None = None) -> Path:
             "jitrl web up --install (or: pip install --no-deps miniwob)"
         )
     return folder
+
+
+def listed(saves: Path | None = None) -> tuple[WebTask, ...]:
+    """Return the tasks as other suites list theirs; what each asks is on its page, and changes with the seed.
+
+    Raises:
+        MissingError: The package is not installed.
+    """
+    require_pages(saves)
+    return tuple(
+        WebTask(
+            f"miniwob-{page}", "miniwob", number, ("miniwob",), f"(on the page) {page.replace('-', ' ')}", ()
+        )
+        for number, page in enumerate(TASKS)
+    )
 
 
 class _Handler(SimpleHTTPRequestHandler):

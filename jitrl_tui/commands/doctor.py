@@ -34,7 +34,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
-    checks = [check for look in (_python, _packages, _compiler, _saves, _games, _model, _keys, _terminal)
+    checks = [check for look in (_python, _packages, _compiler, _saves, _games, _model, _keys, _web, _terminal)
               for check in _safely(look, args)]  # fmt: skip
     failed = any(check.state == "fail" for check in checks)
     if args.json:
@@ -117,6 +117,39 @@ def _model(_: argparse.Namespace) -> Iterator[Check]:
 def _keys(_: argparse.Namespace) -> Iterator[Check]:
     named = [key for key in KEYS if os.environ.get(key)]
     yield Check("API keys", "ok", ", ".join(named) or "none set; none is needed for local/smollm2")
+
+
+def _web(args: argparse.Namespace) -> Iterator[Check]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from engine.paths import saves_folder
+    from engine.web import tasks
+    from engine.web.chromium import VARIABLE, find_browser
+    from engine.web.scoring import verified_python
+    from engine.web.sites.manager import Sites
+    from engine.web.sites.miniwob import pages_folder
+
+    saves = saves_folder(args.saves)
+    try:
+        yield Check("playwright", "ok", version("playwright"))
+    except PackageNotFoundError:
+        yield Check(
+            "playwright", "warn", "not installed", "for web tasks: pip install 'playwright>=1.65.2,<2'"
+        )
+    browser = find_browser()
+    yield Check("browser", "ok" if browser else "warn", browser or "none",
+                f"for web tasks: apt install chromium, or {VARIABLE}=/path/to/chromium")  # fmt: skip
+    found = Sites(saves).status()
+    up = [site.name for site in found if site.state == "up"]
+    bad = [f"{site.name}: {site.note}" for site in found if site.state in ("missing", "failing")]
+    yield Check("local sites", "warn" if bad or not up else "ok", f"up: {', '.join(up) or 'none'}",
+                "; ".join(bad) or "jitrl web up")  # fmt: skip
+    given = tasks.user_sites(os.environ)
+    yield Check("your sites", "ok", ", ".join(f"{site} {url}" for site, url in given.items())
+                or "none set (WA_SHOPPING and so on); none is needed for local sites")  # fmt: skip
+    for name, there in (("MiniWoB++", pages_folder(saves)), ("task evaluator", verified_python(saves))):
+        yield Check(name, "ok" if there else "warn", "here" if there else "not installed",
+                    "for web tasks: jitrl web up --install")  # fmt: skip
 
 
 def _terminal(_: argparse.Namespace) -> Iterator[Check]:

@@ -38,7 +38,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     _sites(status)
     status.set_defaults(handler=_status)
     ls = actions.add_parser("ls", parents=[common], help="list web tasks")
-    ls.add_argument("--suite", help="local, webarena, webarena-lite, webarena-verified; all that are here")
+    ls.add_argument(
+        "--suite", help="local, miniwob, webarena, webarena-lite, webarena-verified; all that are here"
+    )
     ls.add_argument("--site", help="only tasks that use this site, such as shopping_admin")
     ls.add_argument("--json", action="store_true", help="a list on stdout")
     ls.set_defaults(handler=_ls)
@@ -112,12 +114,12 @@ def _show(found: tuple[Status, ...], as_list: bool) -> None:
 
 def _ls(args: argparse.Namespace) -> int:
     from engine.errors import MissingError
-    from engine.web import tasks
+    from engine.web import miniwob, tasks
 
     saves, found = _saves(args), []
-    for suite in [args.suite] if args.suite else tasks.SUITES:
+    for suite in [args.suite] if args.suite else ("local", "miniwob", *tasks.FILES):
         try:
-            found += tasks.load(suite, saves)
+            found += miniwob.listed(saves) if suite == "miniwob" else tasks.load(suite, saves)
         except MissingError as error:
             if args.suite:
                 raise
