@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from engine.web.actions import Call, Target
+from engine.web.canvas import Canvas, Run
 from engine.web.cells import cut, filled, width_of, wrapped
-from engine.web.choices import CLICKED, REDACTED, TYPED, is_secret
-from engine.web.snapshot import Node, Page, plain_name
+from engine.web.choices import REDACTED, TYPED, is_secret
+from engine.web.items import SELECTED, Item, items_of
+from engine.web.snapshot import Page, plain_name
 
-SELECTED = frozenset({"combobox", "listbox", "slider"})
-CONTROLS = CLICKED | TYPED | SELECTED
 FRAMED = frozenset({
     "banner", "navigation", "main", "complementary", "contentinfo", "form", "search", "region", "dialog",
     "alertdialog", "alert", "table", "grid", "iframe", "article", "menu", "toolbar", "tabpanel", "figure",
@@ -31,36 +30,6 @@ LEAST = 6
 """Cells at least for an element, where its line has them."""
 _MARKS = {"checkbox": ("[ ]", "[x]"), "menuitemcheckbox": ("[ ]", "[x]"), "switch": ("[ ]", "[x]"),
           "radio": ("( )", "(•)"), "menuitemradio": ("( )", "(•)")}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A piece of a row.
-
-    Attributes:
-        kind: "blank", "line", "edge" (of the window), "text", "heading", "link", "button", "field", "number".
-        item: Index into the wireframe's items, -1 for none.
-    """
-
-    text: str
-    kind: str
-    item: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something that is drawn.
-
-    Attributes:
-        number: From 1 in reading order for what can be acted on, 0 for plain text.
-        action: What clicking it means, "" where it has no handle.
-        ready: The action is complete: there is nothing to be typed first.
-    """
-
-    node: Node
-    number: int = 0
-    action: str = ""
-    ready: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,90 +62,7 @@ class Wireframe:
         return None
 
 
-# ------------------------------------------------------------------------------------------- numbers
-
-
-def items_of(page: Page) -> tuple[Item, ...]:
-    """Return everything that is drawn, in reading order; numbers depend on the page alone, never on a size."""
-    inner = _has_controls(page)
-    found: list[Item] = []
-    number, inside = 0, -1  # Depth of the control that what follows belongs to.
-    for index, node in enumerate(page.nodes):
-        if inside >= 0 and node.depth > inside:
-            continue
-        inside = -1
-        control = bool(node.ref) and node.role in CONTROLS and (node.role in SELECTED or not inner[index])
-        if control:
-            number, inside = number + 1, node.depth
-            found.append(Item(node, number, *_meant(page, index)))
-        elif node.value or (node.name and not _has_text(page, index)):
-            if node.name and not node.value:
-                inside = node.depth if not inner[index] else -1
-            found.append(Item(node, 0, _click(node) if node.ref else ""))
-    return tuple(found)
-
-
-def spoken(text: str, page: Page) -> str | None:
-    """Return the action meant by `7`, `7 some text` or `click 7`; None if no number of the page is meant.
-
-    A text after the number is typed, or chosen where there are options.
-    """
-    word, _, rest = text.strip().partition(" ")
-    if word in ("click", "fill", "select") and rest:
-        word, _, rest = rest.strip().partition(" ")
-    if not (word.isascii() and word.isdigit()):
-        return None
-    item = next((i for i in items_of(page) if i.number and i.number == int(word[:6])), None)
-    if item is None:
-        return None
-    rest = rest.strip()
-    if not rest:
-        return item.action
-    name = "select_option" if item.action.startswith("select_option") else "fill"
-    return Call(name, _target(item.node), (rest,)).text
-
-
-def _target(node: Node) -> Target:
-    return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
-
-
-def _click(node: Node) -> str:
-    return Call("click", _target(node)).text
-
-
-def _meant(page: Page, index: int) -> tuple[str, bool]:
-    """Return the usual action on a control, and whether nothing has to be added."""
-    node = page.nodes[index]
-    if node.role in TYPED:
-        return Call("fill", _target(node), ("",)).text, False
-    if node.role in SELECTED and any(child.role == "option" for child in page.children(index)):
-        return Call("select_option", _target(node), ("",)).text, False
-    return _click(node), True
-
-
-def _has_controls(page: Page) -> list[bool]:
-    """Return for each node whether there is a control below it."""
-    found = [False] * len(page.nodes)
-    for node in page.nodes:
-        if node.ref and node.role in CONTROLS:
-            above = node.parent
-            while 0 <= above < len(found) and not found[above]:
-                found[above] = True
-                above = page.nodes[above].parent
-    return found
-
-
-def _has_text(page: Page, index: int) -> bool:
-    depth = page.nodes[index].depth
-    for node in page.nodes[index + 1 :]:
-        if node.depth <= depth:
-            return False
-        if node.value or node.name:
-            return True
-    return False
-
-
-# -------------------------------------------------------------------------------------------- places
+# places
 
 
 @dataclass(slots=True)
@@ -247,48 +133,6 @@ def _indexed(page: Page, items: tuple[Item, ...]) -> list[tuple[int, Item]]:
 
 
 # ------------------------------------------------------------------------------------------- drawing
-
-
-@dataclass(slots=True)
-class _Canvas:
-    width: int
-    cells: list[list[str]] = field(default_factory=list)
-    kinds: list[list[str]] = field(default_factory=list)
-    owners: list[list[int]] = field(default_factory=list)
-
-    def row(self) -> int:
-        self.cells.append([" "] * self.width)
-        self.kinds.append(["blank"] * self.width)
-        self.owners.append([-1] * self.width)
-        return len(self.cells) - 1
-
-    def put(self, row: int, column: int, text: str, kind: str, item: int = -1) -> int:
-        """Write text, cut at the edge; return the column after it."""
-        for character in text:
-            size = width_of(character)
-            if size == 0 or column < 0 or column + size > self.width:
-                continue
-            self.cells[row][column] = character
-            if size == 2:
-                self.cells[row][column + 1] = ""
-            for at in range(column, column + size):
-                self.kinds[row][at], self.owners[row][at] = kind, item
-            column += size
-        return column
-
-    def line(self, row: int, column: int, character: str) -> None:
-        if 0 <= column < self.width and self.kinds[row][column] in ("blank", "line"):
-            self.cells[row][column], self.kinds[row][column] = character, "line"
-
-    def runs(self, row: int) -> Iterator[Run]:
-        text, now = "", ("blank", -1)
-        for cell, kind, owner in zip(self.cells[row], self.kinds[row], self.owners[row], strict=True):
-            if (kind, owner) != now and text:
-                yield Run(text, *now)
-                text = ""
-            text, now = text + cell, (kind, owner)
-        if text:
-            yield Run(text, *now)
 
 
 def draw(page: Page, width: int, height: int = 40, view: tuple[int, int] = (1280, 720)) -> Wireframe:
@@ -377,19 +221,26 @@ def _control(
             (c.name for c in page.children(index) if c.role == "option" and c.state("selected")), ""
         )
         value = value or " ".join(chosen.split())
-        text = ": ".join(filter(None, [name, value])) or ("" if node.role in TYPED else node.role)
+        text = ": ".join(filter(None, [name.rstrip(": "), value])) or (
+            "" if node.role in TYPED else node.role
+        )
         end = " ▾│" if node.role in SELECTED else "│"
         return _Piece(number, x, centre, text, "field", f"│{tag} ", end, max(8, cells))
     if node.role in _MARKS:
         mark = _MARKS[node.role][node.state("checked") in ("true", "mixed")]
         return _Piece(number, x, centre, name, "button", f"{tag} {mark} ")
-    text = name or value or node.role
+    text = name or value or _tail(node.url) or node.role
     if node.role in ("link", "treeitem"):
         return _Piece(number, x, top, text, "link", f"{tag}·")
     if node.role in ("tab", "menuitem", "option", "gridcell"):
         on = node.state("selected") or node.state("expanded") == "true"
         return _Piece(number, x, centre, text, "button", f"{tag}{'▸' if on else '·'}")
     return _Piece(number, x, centre, text, "button", f"┤{tag} ", "├")
+
+
+def _tail(url: str) -> str:
+    """Return the last part of a link without a name: what it leads to."""
+    return url.partition("?")[0].rstrip("/").rpartition("/")[2][:40]
 
 
 def _frames(
@@ -422,7 +273,7 @@ def _rows(
     outside: tuple[int, int, int, int], *, roomy: bool,
 ) -> tuple[tuple[tuple[Run, ...], ...], tuple[int, int]]:  # fmt: skip
     """Lay lines and frames out, and return the rows with those of the window."""
-    canvas = _Canvas(width)
+    canvas = Canvas(width)
     pieces.sort(key=lambda p: (p.y, p.x))
     tops = sorted(frames, key=lambda f: (f.top, f.depth))
     bottoms = sorted(frames, key=lambda f: (f.bottom, -f.depth))
@@ -433,13 +284,13 @@ def _rows(
 
     def edges(until: float) -> None:
         """Give rows to the frames that begin or end before a line."""
-        nonlocal opened, opening
+        nonlocal opened, opening, before
         while True:
             begins = tops[opening].top if opening < len(tops) else math.inf
             ends = bottoms[opened].bottom if opened < len(bottoms) else math.inf
-            if min(begins, ends) > until:
+            if min(begins, ends) > until or math.isinf(min(begins, ends)):
                 return
-            row = canvas.row()
+            row, before = canvas.row(), -math.inf
             if ends <= begins:
                 while opened < len(bottoms) and bottoms[opened].bottom <= ends + SAME_LINE / 2:
                     _shut(canvas, bottoms[opened], row)
@@ -475,7 +326,7 @@ def _rows(
             placed.append((row, fits))
     if at < len(pieces):
         _edge(canvas, f"… {len(pieces) - at} more further down")
-    edges(math.inf if not math.isinf(before) else -math.inf)
+    edges(1e9 if pieces else -math.inf)
     for frame in sorted(frames, key=lambda f: f.depth):
         _outline(canvas, frame)
     for row, fits in placed:
@@ -494,11 +345,11 @@ def _rows(
     return tuple(tuple(canvas.runs(row)) for row in range(len(canvas.cells))), (begin, end)
 
 
-def _shut(canvas: _Canvas, frame: _Frame, row: int) -> None:
+def _shut(canvas: Canvas, frame: _Frame, row: int) -> None:
     frame.rows = (frame.rows[0], row)
 
 
-def _edge(canvas: _Canvas, text: str) -> None:
+def _edge(canvas: Canvas, text: str) -> None:
     row = canvas.row()
     canvas.put(row, 0, cut(f"╌╌ {text} ", canvas.width), "edge")
     for column in range(canvas.width):
@@ -531,7 +382,7 @@ def _share(band: list[_Piece], width: int, scale: float) -> tuple[list[_Piece], 
     return fits, rest
 
 
-def _outline(canvas: _Canvas, frame: _Frame) -> None:
+def _outline(canvas: Canvas, frame: _Frame) -> None:
     top, bottom = frame.rows
     if bottom <= top:
         return
@@ -553,8 +404,8 @@ def _outline(canvas: _Canvas, frame: _Frame) -> None:
     canvas.put(top, frame.left + 2, title, "line")
 
 
-def _write(canvas: _Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> None:
-    """Write one row, each piece as long as the next one lets it be."""
+def _starts(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> list[int]:
+    """Return where each piece of a row begins: to scale, or further left where it would be cut otherwise."""
     column = 0
     starts: list[int] = []
     for piece in fits:
@@ -563,6 +414,25 @@ def _write(canvas: _Canvas, row: int, fits: list[_Piece], width: int, scale: flo
             start += 2
         starts.append(start)
         column = start + _least(piece) + 1
+    end = width
+    for at in range(len(fits) - 1, -1, -1):
+        lowest = starts[at - 1] + _natural(fits[at - 1]) + 1 if at else 0
+        for cell in range(min(starts[at], width) - 1, lowest - 1, -1):
+            if canvas.kinds[row][cell] == "line":
+                lowest = cell + 2
+                break
+        starts[at] = min(starts[at], max(lowest, end - _natural(fits[at])))
+        end = starts[at] - 1
+    return starts
+
+
+def _natural(piece: _Piece) -> int:
+    return width_of(piece.prefix) + width_of(piece.text) + width_of(piece.suffix)
+
+
+def _write(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> None:
+    """Write one row, each piece as long as the next one lets it be."""
+    starts = _starts(canvas, row, fits, width, scale)
     for at, piece in enumerate(fits):
         end = starts[at + 1] - 1 if at + 1 < len(starts) else width
         border = next((c for c in range(starts[at] + 1, end) if canvas.kinds[row][c] == "line"), end)
