@@ -188,3 +188,44 @@ def command(pid):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def test_a_remembered_action_is_found_again_by_name_or_a_unique_part_of_it(opened, site):
+    env = opened(site)
+    env.reset(1)
+    assert env.resolve("click(<link[Find]>)") == "click(<link[Find]>)"
+    assert env.resolve("click(<link[Elsewh]>)") == "click(<link[Elsewhere]>)"
+    assert env.resolve("click(<button[Go]>)") == "click(<button[Go]#1>)"
+    ref = next(node.ref for node in env.page.nodes if node.name == "Greet")
+    assert env.resolve(f"click('{ref}')") == "click(<button[Greet]>)"
+    for gone in (
+        "click(<link[Basket]>)",
+        "click(<link[e]>)",
+        "goto('http://example.invalid/')",
+        "tab_focus(3)",
+        "fly()",
+    ):
+        assert env.resolve(gone) is None
+
+
+def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_later(opened, site):
+    env = opened(site, path="/find")
+    env.reset(1)
+    kept = env.resolve("fill(<textbox[Password]>, 'hunter2hunter2')")
+    assert kept == "fill(<textbox[Password]>, '[typed secret 1]')"
+    env.step(kept)
+    env.step("click(<button[Send]>)")
+    assert "password=hunter2hunter2" in site.posted[-1]
+    env.reset(1)
+    # The next episode remembers the action, and cannot take it: nor what memory itself took out.
+    for remembered in (
+        kept,
+        "fill(<textbox[Password]>, '[redacted]')",
+        "fill(<textbox[Name]>, '[redacted]')",
+    ):
+        assert env.resolve(remembered) is None
+        posted = len(site.posted)
+        assert "secret" in env.step(remembered).text
+        assert len(site.posted) == posted
+    # What the task itself gives can be typed in every episode.
+    assert env.resolve("fill(<textbox[Password]>, '[secret 2]')") is not None

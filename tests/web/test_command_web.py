@@ -1,0 +1,90 @@
+"""`jitrl run` and `jitrl watch` with web tasks: refused in one sentence before anything starts, or played."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from engine.errors import MissingError, UsageError
+from engine.memory import Memory
+from engine.web import opening
+from engine.web.sites.miniwob import pages_folder
+
+
+def jitrl(saves, *arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("WA_")}
+    return subprocess.run(
+        [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves), *arguments],
+        capture_output=True, text=True, timeout=120, env={**clean, **environment}, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("web:local-999", "there is no web task 'local-999'; see: jitrl web ls"),
+        ("web:nothing", "there is no web task 'nothing'"),
+        ("web:local-mars", "no tasks on a site 'mars'"),
+        ("web:miniwob-none", "there is no web task 'miniwob-none'"),
+    ],
+)
+def test_a_wrong_name_is_refused(tmp_path, name, says):
+    with pytest.raises(UsageError, match=says):
+        opening.ready(name, tmp_path, {})
+
+
+def test_a_suite_or_a_site_of_it_stands_for_its_tasks(tmp_path):
+    every = opening.expand("web:local", tmp_path)
+    shop = opening.expand("web:local-shop", tmp_path)
+    assert len(every) >= 40
+    assert set(shop) < set(every)
+    assert set(opening.expand("web:local-shopping_admin", tmp_path)) < set(shop)
+    assert opening.expand("web:local-3", tmp_path) == ("web:local-3",)
+    assert "web:miniwob-enter-text" in opening.expand("web:miniwob", tmp_path)
+
+
+def test_what_cannot_begin_is_said_before_there_is_a_session(tmp_path, browser_path, monkeypatch):
+    monkeypatch.setattr("engine.web.scoring.require_verified", lambda saves: saves)
+    with pytest.raises(
+        MissingError, match=r"the site gitlab is not running; start it with: jitrl web up fossil"
+    ):
+        opening.ready("web:local-0", tmp_path, {})
+    assert opening.ready("web:local-0", tmp_path, {"WA_GITLAB": "http://127.0.0.1:9"}) == ("web:local-0",)
+    for arguments, says in [
+        (("run", "web:local-0", "--profile", "paper"), "the profile paper is not for web tasks"),
+        (("run", "pantry", "--profile", "web"), "the profile web is not for games"),
+        (("watch", "web:local-999"), "there is no web task"),
+        (("run", "web:local-0", "--agent", "nobody"), "there is no agent 'nobody'"),
+    ]:
+        done = jitrl(tmp_path, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert says in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "sessions").exists()
+
+
+def test_a_suite_is_played_task_by_task_with_one_memory(tmp_path, browser_path, monkeypatch, capsys):
+    if pages_folder(None) is None:
+        pytest.skip("the miniwob package is not here")
+    from jitrl_tui.cli import main
+
+    monkeypatch.setattr("engine.web.miniwob.TASKS", ("click-test", "click-dialog"))
+    result = tmp_path / "result.json"
+    code = main(["--saves", str(tmp_path), "run", "web:miniwob", "--model", "prior/uniform", "--episodes", "2",
+                 "--fresh", "--quiet", "--json", str(result)])  # fmt: skip
+    assert (code, capsys.readouterr().out) == (0, "")
+    found = json.loads(result.read_text())
+    assert [task["game"] for task in found["tasks"]] == ["miniwob-click-test", "miniwob-click-dialog"]
+    assert [len(task["episodes"]) for task in found["tasks"]] == [2, 2]
+    assert all(task["profile"] == "web" for task in found["tasks"])
+    scores = [e["score"] for task in found["tasks"] for e in task["episodes"]]
+    assert found["avg"] == sum(scores) / 4
+    assert not (tmp_path / "memory").exists()  # --fresh: the shared memory is not touched
+    first, second = sorted((tmp_path / "sessions").iterdir())
+    assert not (second / "memory").exists()
+    with Memory(first / "memory") as memory:
+        assert memory.scope("web/miniwob").episode_count == 4
