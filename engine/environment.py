@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from engine.records import EnvironmentInfo, Observation, State
 
@@ -70,4 +72,34 @@ class OpenActions(Protocol):
 
     def resolve(self, action: str) -> str | None:
         """Return an action as it is remembered, None if it cannot be taken now. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a person would see now, secrets taken out.
+
+    Attributes:
+        snapshot: The page's elements as text, in the format of `engine.web.snapshot`.
+        width: Of the window, in CSS pixels, as is `height`.
+        picture: JPEG, b"" where none could be taken.
+        entries: HAR entries since the last look.
+    """
+
+    url: str
+    title: str
+    task: str
+    snapshot: str
+    width: int
+    height: int
+    picture: bytes = b""
+    entries: tuple[Mapping[str, Any], ...] = ()
+
+
+@runtime_checkable
+class Visible(Protocol):
+    """An environment that looks like something."""
+
+    def sight(self) -> Sight:
+        """Return what can be seen now. Never raises."""
         ...

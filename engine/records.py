@@ -402,6 +402,31 @@ class Stepped:
 
 
 @dataclass(frozen=True, slots=True)
+class PageShown:
+    """What a web page looked like, for people; the files lie in the session's folder, under `pages`.
+
+    Attributes:
+        step: Steps of the episode that were taken before it.
+        task: What is asked, in words.
+        width: Of the browser's window, in CSS pixels, as is `height`.
+        snapshot: Name of the file with the accessibility snapshot, "" where it was not kept.
+        picture: Name of the JPEG.
+        traffic: Name of the HAR file with what was asked for since the page before.
+    """
+
+    episode: int
+    step: int
+    url: str
+    title: str = ""
+    task: str = ""
+    width: int = 1280
+    height: int = 720
+    snapshot: str = ""
+    picture: str = ""
+    traffic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TakenBack:
     """A person took the last step back: the episode stands where it stood before it.
 
@@ -485,6 +510,7 @@ Event = (
     | Thinking
     | Decided
     | Stepped
+    | PageShown
     | TakenBack
     | EpisodeEnded
     | Notice
@@ -501,6 +527,7 @@ EVENTS: dict[str, type[Any]] = {
         Thinking,
         Decided,
         Stepped,
+        PageShown,
         TakenBack,
         EpisodeEnded,
         Notice,

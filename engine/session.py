@@ -20,7 +20,7 @@ from engine import jitrl, recording, sessions
 from engine.agents.base import Turn
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
-from engine.environment import OpenActions
+from engine.environment import OpenActions, Visible
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.explain import overrule
 from engine.records import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from engine.evaluator import Evaluator
     from engine.llm.model import Model
     from engine.memory.store import Memory, Scope
+    from engine.web.pages import PageStore
 
 FALLBACK_ACTIONS = (
     "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
@@ -124,6 +125,7 @@ class Session:
         self._summaries: list[ModelCall] = []
         """Calls for histories that no episode's account has yet."""
         self._recorder: recording.Recorder | None = None
+        self._pages: PageStore | None = None
         self._begun = False
         """Whether the recording has its beginning; nothing is recorded before it."""
 
@@ -286,6 +288,7 @@ class Session:
             if live is None:
                 live = self._begin(parts, number, uuid.uuid4().hex)
                 self._tell(EpisodeStarted(number, self._config.seed, live.observation, live.uid))
+                self._show_page(parts, live)
             self.episode = number
             while not live.observation.done and len(live.steps) < self._settings.step_limit:
                 self.control.check()
@@ -293,6 +296,7 @@ class Session:
                     decision = self._decide(parts, live)
                 except TakeBack:
                     live = self._take_back(parts, live)
+                    self._show_page(parts, live)
                     continue
                 before = live.observation.score
                 self._account(live, decision)
@@ -309,6 +313,7 @@ class Session:
                         live.cost_usd,
                     )
                 )
+                self._show_page(parts, live)
             self._end(parts, live)
             live = None
 
@@ -328,6 +333,19 @@ class Session:
             TakenBack(live.number, action, len(live.steps), live.observation, live.tokens, live.cost_usd)
         )
         return live
+
+    def _show_page(self, parts: _Parts, live: _Live) -> None:
+        """Keep what can be seen now, where there is anything; what cannot be kept is said once."""
+        if not isinstance(parts.environment, Visible):
+            return
+        if self._pages is None:
+            from engine.web.pages import PageStore
+
+            self._pages = PageStore(self._saved.folder)
+        shown, trouble = self._pages.keep(parts.environment.sight(), live.number, len(live.steps))
+        if trouble:
+            self._tell(Notice("warning", trouble))
+        self._tell(shown)
 
     def _begin(self, parts: _Parts, number: int, uid: str) -> _Live:
         observation = parts.environment.reset(self._config.seed)

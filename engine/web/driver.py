@@ -124,9 +124,9 @@ class Driver:
         """Return what a script of ours (never an agent's) finds in the shown tab; None where it fails."""
         return self._do(self._evaluate(script, argument), self.limits.snapshot + 5)
 
-    def screenshot(self, quality: int = 60) -> bytes:
-        """Return the shown tab as JPEG, b"" where it cannot be taken."""
-        return self._do(self._screenshot(quality), self.limits.snapshot + 5)
+    def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
+        """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
+        return self._do(self._screenshot(quality, hidden), self.limits.snapshot + 5)
 
     def close(self) -> None:
         """End the browser and the thread; safe to call twice."""
@@ -143,7 +143,7 @@ class Driver:
     def _do(self, work: Coroutine[Any, Any, T], timeout: float) -> T:
         from playwright.async_api import Error
 
-        if self._closed and self._playwright is None:
+        if self._closed:
             work.close()
             raise GameError("the browser was closed")
         try:
@@ -425,12 +425,13 @@ class Driver:
             return await asyncio.wait_for(self._tab.evaluate(script, argument), self.limits.snapshot)
         return None
 
-    async def _screenshot(self, quality: int) -> bytes:
+    async def _screenshot(self, quality: int, hidden: Sequence[str]) -> bytes:
         from playwright.async_api import Error
 
         if self._tab is not None:
             with contextlib.suppress(Error, TimeoutError):
-                return await self._tab.screenshot(type="jpeg", quality=quality)
+                mask = [self._tab.locator(f"aria-ref={ref}") for ref in hidden]
+                return await self._tab.screenshot(type="jpeg", quality=quality, mask=mask)
         return b""
 
 

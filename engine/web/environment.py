@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.environment import Abstractor
+from engine.environment import Abstractor, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.web import text as texts
@@ -17,6 +17,7 @@ from engine.web.actions import ENDING, Call, Target, normalise, parse, resolve
 from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, TYPED, is_secret, offered, values_of
 from engine.web.driver import Driver, Limits, Seen
 from engine.web.network import gate_for
+from engine.web.pages import redacted, redacted_entries, secret_handles, written
 from engine.web.records import Assignment, Judge, SignIn
 from engine.web.snapshot import Node, Page, plain_name
 from engine.web.state import WebAbstractor
@@ -69,10 +70,15 @@ class WebEnvironment:
             if SECRET.search(label)
         }
         self._typed: dict[str, str] = {}
+        self._moved = False
+        """Whether this episode has left the page it began on."""
         self._seen = Seen(Page())
+        self._begun = ""
         self._last: Observation | None = None
         self._answer = ""
         self._moves = 0
+        self._looked = 0
+        """HAR entries that a look has had."""
         urls = [
             *assignment.start_urls,
             *assignment.sites.values(),
@@ -108,7 +114,8 @@ class WebEnvironment:
         Raises:
             GameError: The browser does not start again.
         """
-        self._answer, self._moves, self._last = "", 0, None
+        self._answer, self._moves, self._last, self._looked = "", 0, None, 0
+        self._moved = False
         self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
@@ -119,6 +126,7 @@ class WebEnvironment:
         if self._rules is not None:
             self._intent = self._rules.begin(self._driver, seed)
             self._seen = self._driver.look()
+        self._begun = self._seen.page.url
         self._last = self._observe("\n".join(filter(None, [trouble, self._said()])), changed=True)
         return self._last
 
@@ -150,6 +158,7 @@ class WebEnvironment:
                     return self._end(1.0 if reward > 0 else 0.0, f"the page gave the reward {reward:.2f}")
         except GameError as error:
             return self._end(0.0, f"{error}; the episode ends here", judged=False)
+        self._moved = self._moved or self._seen.page.url != self._begun
         self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
         return self._last
 
@@ -157,7 +166,8 @@ class WebEnvironment:
         """Return the page's possible actions as far as they can be counted; () when done."""
         if self._last is None or self._last.done:
             return ()
-        found = offered(self._seen.page, self._intent, answers=self._rules is None)
+        mine = self._rules is None
+        found = offered(self._seen.page, self._intent, answers=mine, back=mine and self._moved)
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]
@@ -232,6 +242,25 @@ class WebEnvironment:
     def screenshot(self) -> bytes:
         """Return the shown tab as JPEG, b"" where it cannot be taken."""
         return self._driver.screenshot()
+
+    def sight(self) -> Sight:
+        """Return what can be seen now, secrets taken out as everywhere. Never raises."""
+        page, secrets = self._seen.page, self._secrets
+        new = self._driver.traffic.entries[self._looked :]
+        self._looked += len(new)
+        picture = b""
+        with contextlib.suppress(GameError):  # A browser that is gone is told of by the next step.
+            picture = self._driver.screenshot(hidden=secret_handles(page, secrets))
+        return Sight(
+            redacted(texts.clean(page.url), secrets),
+            redacted(texts.clean(page.title), secrets),
+            redacted(texts.clean(self._intent), secrets),
+            written(page, secrets),
+            self._driver.limits.width,
+            self._driver.limits.height,
+            picture,
+            redacted_entries(new, secrets),
+        )
 
     def close(self) -> None:
         """End the browser; safe to call twice."""
