@@ -17,15 +17,19 @@ from engine.games.grammar import Grammar
 from engine.games.handlers import Handlers
 from engine.games.machine import Machine, Snapshot
 from engine.games.names import Namer, Thing
-from engine.games.order import Order
+from engine.games.order import ORDER, Order
 from engine.games.survey import IDLE, WAYS
 from engine.games.trial import Looked, Trial
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
-SCHEME = 6
+SCHEME = 7
 """Part of the cache's key; to be raised when the way actions are found changes."""
+
+
+_ORDERS = ("wait", "follow me")
+"""What somebody who takes orders at all does something on: staying behind, or coming along."""
 
 
 class ActionFinder:
@@ -53,6 +57,7 @@ class ActionFinder:
         ways = [way for way in WAYS if way[:length] in story.dictionary]
         self._bare = list(dict.fromkeys([*ways, *bare]))
         self.idle: Sequence[str] = [word for word in IDLE if word[:length] in story.dictionary]
+        self._orders = [text for text in _ORDERS if all(w[:length] in story.dictionary for w in text.split())]
         self._strict = grammar.layout == "zil"  # there, picking up by the way is announced and not wanted
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
@@ -85,6 +90,7 @@ class ActionFinder:
             highest=self.handlers.highest,
             here=self._asked_here(saved),
             strict=self._strict,
+            orders=self._orders,
         )
         for attempt in order.attempts():
             if attempt.command in self._poison:
@@ -92,6 +98,8 @@ class ActionFinder:
             changes = trial(attempt.command, attempt.count)
             if changes and attempt.action in self._pickup and attempt.thing:
                 order.portable.add(attempt.thing)
+            if changes and attempt.action == ORDER and attempt.thing:
+                order.obeying.add(attempt.thing)
             yield
 
     def _asked_here(self, saved: Snapshot) -> frozenset[int]:

@@ -21,6 +21,8 @@ FIRST = 600
 """A first budget in commands, not in seconds, so that what it finds does not depend on the machine. It finds nine
 changes in ten. Whoever searches with it gets the rest when the situation comes again, and so not always the same
 actions at the same step; runs that have to be repeatable search without a budget, which is the default."""
+ORDER = -1
+"""Stands for the action of a command to somebody else."""
 _EVERYDAY = 8
 """Verbs that are tried early on every thing."""
 
@@ -50,9 +52,11 @@ class Order:
         highest: Highest number of an action that a command can lead to.
         here: Actions that the place asks for.
         strict: What has to be held is not picked up by the way.
+        orders: What to tell somebody first; who does something on one of them is told more.
 
     Attributes:
         portable: Numbers of things that were seen to be picked up; the owner adds to it while trying.
+        obeying: Numbers of those who were seen to do as they were told; the owner adds to it while trying.
     """
 
     def __init__(
@@ -65,7 +69,10 @@ class Order:
         highest: int,
         here: frozenset[int],
         strict: bool,
+        orders: Sequence[str] = (),
     ) -> None:
+        self._orders = orders
+        self.obeying: set[int] = set()
         self._bare = bare
         self._things = [thing for thing in things if not thing.is_value]
         self._values = [thing for thing in things if thing.is_value]
@@ -104,6 +111,7 @@ class Order:
         yield from map(Attempt, self._bare)
         yield from self._double(lambda form, first, second: form.many and first.carried)
         yield from self._single(lambda form, thing: True)
+        yield from self._told()
         yield from self._double(lambda form, first, second: True)
 
     # ----------------------------------------------------------------------------------- one thing
@@ -122,6 +130,18 @@ class Order:
         for form in self._singles:
             if form.many and form.action in self._effective:
                 yield Attempt(form.text.format("all"), 1, form.action)
+
+    def _told(self) -> Iterator[Attempt]:
+        """Yield orders to each thing, and to those who obey what the other things ask for."""
+        for order in self._orders:
+            for thing in self._things:
+                if thing.name not in WAYS and len(thing.name) > 2:  # one goes north, or n, and then waits
+                    yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
+        for person in [thing for thing in self._things if thing.number in self.obeying]:
+            for form in self._singles:
+                for thing in self._things:
+                    if form.action in thing.asks and thing is not person and not form.held[0]:
+                        yield Attempt(f"{person.name}, {form.text.format(thing.name)}", 2, ORDER)
 
     # ---------------------------------------------------------------------------------- two things
 
