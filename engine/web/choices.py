@@ -39,13 +39,14 @@ def is_secret(node: Node) -> bool:
     return node.role in TYPED and bool(SECRET.search(node.name))
 
 
-def offered(page: Page, intent: str, *, answers: bool = True) -> tuple[str, ...]:
+def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True) -> tuple[str, ...]:
     """Return the page's possible actions in reading order, then those every page has; at most about MOST.
 
     Texts to be typed come from the task alone; answers from the task and from short texts of the page.
 
     Args:
         answers: Whether telling the user something ends the task.
+        back: Whether there is a page to go back to.
     """
     values = values_of(intent)
     actions: list[str] = []
@@ -53,7 +54,9 @@ def offered(page: Page, intent: str, *, answers: bool = True) -> tuple[str, ...]
         if node.ref and not node.state("disabled"):
             actions += _of(page, index, node, values)
     actions = list(dict.fromkeys(actions))[:MOST]
-    actions += [Call("scroll", None, (0, 600)).text, Call("go_back").text]
+    actions.append(Call("scroll", None, (0, 600)).text)
+    if back:
+        actions.append(Call("go_back").text)
     if answers:
         said = [*_short_texts(page.nodes, values), "done"]
         actions += [Call("send_msg_to_user", None, (answer,)).text for answer in said]
