@@ -121,7 +121,7 @@ class Settings:
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0},
+    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0},
     "paper": {},
     "web": {
         "domain": "web", "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27,

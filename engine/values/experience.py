@@ -14,7 +14,9 @@ the first half of one episode is joined with the second half of another.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
@@ -23,10 +25,17 @@ Tokens = frozenset[str]
 Key = tuple[str, str]
 """A place and an action."""
 
+
+DEADLY = 0.08
+"""Share of deadly steps that makes a place one to be prepared for."""
+
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
 
 _NONE: Tokens = frozenset()
+_SMALL = frozenset(
+    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
+)
 _OCCASIONS = 24
 """Latest occasions of an action that are compared with the present one."""
 
@@ -55,7 +64,10 @@ def situation(state: State) -> Situation:
         if token.startswith("have:"):
             have.append(token)
         elif token.startswith("place:"):
-            place = token
+            # A room that has a number is the same by day and in the dark, whatever it is called then.
+            _, known, room = token.partition("#")
+            place = f"room {room}" if known else token
+            see += [token] if known else []
         elif not token.startswith("load:"):
             see.append(token)
     return Situation(place, frozenset(have), frozenset(see))
@@ -99,6 +111,41 @@ class Outcome:
 
 
 @dataclass(slots=True)
+class _Risk:
+    """How often one died at a place, and with what in hand."""
+
+    steps: int = 0
+    deaths: int = 0
+    carried: Counter[str] = field(default_factory=Counter)
+    died_with: Counter[str] = field(default_factory=Counter)
+
+    def add(self, have: Tokens, died: bool) -> None:
+        """Count a step."""
+        self.steps += 1
+        self.carried.update(have)
+        if died:
+            self.deaths += 1
+            self.died_with.update(have)
+
+    def share(self, have: Tokens) -> float:
+        """Return the share of deadly steps, cautiously low where hardly anything is known.
+
+        What is carried may be what makes the difference: the share is the lowest that holds with any of it,
+        and what was never carried there is given half a chance.
+        """
+        if not self.deaths:
+            return 0.0
+        share = self.deaths / (self.steps + 2.0)
+        lowest = share
+        for token in have:
+            if token.startswith("have:"):
+                steps = self.carried[token]
+                rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
+                lowest = min(lowest, rate)
+        return lowest
+
+
+@dataclass(slots=True)
 class _Place:
     """What is known of one place."""
 
@@ -106,8 +153,9 @@ class _Place:
     tokens: Counter[str] = field(default_factory=Counter)
     possible: dict[str, Tokens] = field(default_factory=dict)
     seen_first: Tokens = _NONE
-    steps: int = 0
-    deaths: int = 0
+    staying: _Risk = field(default_factory=_Risk)
+    moving: _Risk = field(default_factory=_Risk)
+    makers: dict[str, dict[str, None]] = field(default_factory=dict)
     version: int = 0
 
 
@@ -126,6 +174,19 @@ class Experience:
         self.tried: Counter[Key] = Counter()
         self.taken: Counter[str] = Counter()
         self.moves: set[str] = set()
+        self.moves_version = 0
+        self.death_loss = 0.0
+        """Points of the game's score that dying cost, on average."""
+        self._deaths = 0
+        self._words: set[str] = set()
+        self._strict: set[Key] = set()
+        self.fatal: Counter[Key] = Counter()
+        """How often one died of an action."""
+        self.missed: Counter[Key] = Counter()
+        """How often an action was not possible where memory had it."""
+        self._exits: dict[str, dict[str, str]] = {}
+        self._class_losses: Counter[str] = Counter()
+        self.sources: dict[str, dict[Key, None]] = {}
         self._occasions: dict[Key, list[Occasion]] = {}
         self._tokens: set[str] = set()
         self._class_tries: Counter[str] = Counter()
@@ -137,20 +198,28 @@ class Experience:
 
     # ---------------------------------------------------------------------------------------- learning
 
-    def see(self, now: Situation, possible: tuple[str, ...]) -> None:
-        """Learn what is here and what can be done here."""
+    def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
+        """Learn what is here and what can be done here; return whether an action is new here."""
         place = self.place(now.place)
         if (now.have, now.see) in place.situations:
-            return
+            return False
         place.situations.add((now.have, now.see))
         context = now.have | now.see
         place.tokens.update(context)
         place.version += 1
-        self._tokens |= context
         self._tokens.add(now.place)
+        self._words |= words_of(context)
+        for action in place.possible:
+            key = (now.place, action)
+            if action not in possible and key not in self._strict and self.needs(key) <= context:
+                self._strict.add(key)  # more than its words tell is needed
+        place.version += 1
+        new = False
         for action in possible:
             before = place.possible.get(action)
+            new = new or before is None
             place.possible[action] = context if before is None else before & context
+        return new
 
     def learn(
         self, now: Situation, action: str, reward: float, then: Situation, *, ended: bool, died: bool
@@ -160,19 +229,24 @@ class Experience:
         if moved:
             self.moves.add(action)
         place, key = self.place(now.place), (now.place, action)
-        place.steps += 1
-        place.deaths += died
+        (place.moving if self.kind(action) == MOVE else place.staying).add(now.have, died)
+        if died:
+            self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
+            self._deaths += 1
+            self.moves_version += 1  # ways tell where one dies
         place.version += 1
         if not self.tried[key]:
             self.taken[action] += 1
             kind = self.kind(action)
             fresh = moved and then.place not in self._tokens
-            thing = any(token not in self._tokens for token in then.have | then.see)
+            thing = not words_of(then.have | then.see) <= self._words
             self._class_tries[kind] += 1
+            self._class_losses[kind] += bool(now.have - then.have)
             self._class_yield[kind] += max(0.0, reward) + (
                 self._new_place if fresh else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
         self.tried[key] += 1
+        self.fatal[key] += died
         self._occasions.setdefault(key, []).append(
             Occasion(
                 context=now.have | now.see,
@@ -186,6 +260,14 @@ class Experience:
                 ended=ended,
             )
         )
+        if moved and self._exits.setdefault(now.place, {}).get(action) != then.place:
+            self._exits[now.place][action] = then.place
+            self.moves_version += 1
+        if not moved:
+            for token in (then.have - now.have) | (then.see - now.see):
+                place.makers.setdefault(token, {})[action] = None
+        for token in then.have - now.have:
+            self.sources.setdefault(token, {})[key] = None
         led = then.place if moved else None
         self._destinations[key] = led if self._destinations.get(key, led) == led else None
         if reward > 0:
@@ -206,7 +288,7 @@ class Experience:
 
     def kind(self, action: str) -> str:
         """Return the class an action is counted in: moves, or its verb."""
-        return MOVE if action in self.moves else action.split(" ", 1)[0]
+        return MOVE if action == MOVE or action in self.moves else action.split(" ", 1)[0]
 
     def needs(self, key: Key) -> Tokens:
         """Return the tokens without which the action was not possible at the place."""
@@ -217,16 +299,32 @@ class Experience:
         seen = len(place.situations)
         always = place.possible.get(key[1], _NONE)
         needs = frozenset(token for token in always if place.tokens[token] < seen)
+        if needs and key not in self._strict:
+            # Few occasions leave many tokens that happened to be there. Those that name what the action names
+            # are what it needs, until it turns out that they are not enough.
+            named = _objects(key[1])
+            about = frozenset(token for token in always if not named.isdisjoint(words_of_token(token)))
+            needs = needs & about if about else needs
         self._needs[key] = (place.version, needs)
         return needs
 
-    def helps(self, key: Key, needed: Tokens) -> bool:
-        """Return whether the action ever made any of `needed` appear."""
-        return any((o.gained | o.appeared) & needed for o in self._occasions.get(key, ()))
+    def helpers(self, place: str, needed: Tokens) -> Iterable[str]:
+        """Return the actions that ever made any of `needed` appear at the place."""
+        made = self.place(place).makers
+        return dict.fromkeys(action for token in sorted(needed) for action in made.get(token, ()))
 
     def known(self, key: Key) -> bool:
         """Return whether the action was ever taken at the place."""
         return key in self._occasions
+
+    def exits(self, place: str) -> Iterable[tuple[str, str]]:
+        """Return the moves known at a place and where each led last."""
+        return self._exits.get(place, {}).items()
+
+    def loss_rate(self, action: str) -> float:
+        """Return how often an action of this class, tried for the first time, cost something carried."""
+        kind = self.kind(action)
+        return (self._class_losses[kind] + 0.2) / (self._class_tries[kind] + 1.0)
 
     def destination(self, key: Key) -> str | None:
         """Return where the action led whenever it was taken at the place, None if it varied."""
@@ -265,12 +363,30 @@ class Experience:
             idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.ended)
             success = max(0.05, 1.0 - idle / total)
         lasting = effective or [o for o in near if not o.ended] or near
-        return Outcome(lasting[-1], success, (death + self.hazard(key[0])) / (total + 1.0), best)
+        return Outcome(
+            lasting[-1],
+            success,
+            (death + self.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
+            best,
+        )
 
-    def hazard(self, place: str) -> float:
-        """Return the share of steps at a place that were deadly, cautiously low for places hardly known."""
+    def hazard(self, place: str, have: Tokens = _NONE, *, moving: bool) -> float:
+        """Return the share of deadly steps at a place, of moves away from it or of all others."""
         known = self.places.get(place)
-        return known.deaths / (known.steps + 2.0) if known else 0.0
+        if known is None:
+            return 0.0
+        return (known.moving if moving else known.staying).share(have)
+
+    def untested(self, place: str, have: Tokens) -> int:
+        """Return how many of the things in hand never were at that place."""
+        known = self.places.get(place)
+        if known is None:
+            return 0
+        return sum(not (known.moving.carried[token] or known.staying.carried[token]) for token in have)
+
+    def deadly(self) -> list[str]:
+        """Return the places that one dies of leaving often."""
+        return [name for name, place in self.places.items() if place.moving.share(_NONE) > DEADLY]
 
     def discovery_rate(self, action: str, prior_yield: float, prior_tries: float) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""
@@ -278,6 +394,23 @@ class Experience:
         return float(self._class_yield[kind] + prior_yield * prior_tries) / (
             self._class_tries[kind] + prior_tries
         )
+
+
+@functools.cache
+def words_of_token(token: str) -> frozenset[str]:
+    """Return the words of a token, without its class."""
+    return frozenset(token.partition(":")[2].replace("@", " ").replace("=", " ").split())
+
+
+def words_of(tokens: Tokens) -> frozenset[str]:
+    """Return the words of tokens."""
+    return frozenset().union(*map(words_of_token, tokens))
+
+
+@functools.cache
+def _objects(action: str) -> frozenset[str]:
+    """Return the words of an action that can name something: not its verb, nor short words."""
+    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
 
 
 def _jaccard(a: Tokens, b: Tokens) -> float:

@@ -8,6 +8,7 @@ plan that begins with it is worth. The closed-form update z' = z + beta * A is t
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from typing import Protocol
@@ -21,7 +22,12 @@ from engine.values.base import Query
 from engine.values.experience import Experience, Key, Situation, situation
 from engine.values.knn import KnnEstimator, Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
+from engine.values.trails import Trails, TrailStep
 
+_PLANS = 6
+"""Plans made at one step before it is taken without one."""
+_PATIENCE = 3
+"""Times that an action may do nothing in an episode before plans do without it."""
 _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
@@ -44,6 +50,7 @@ class GraphEstimator:
         self._limits = PlannerSettings(curiosity=settings.curiosity)
         self._planner = Planner(self._experience, self._limits)
         self._progress = Progress()
+        self._trails = Trails()
         self._liking: dict[Key, float] = {}
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
@@ -58,6 +65,7 @@ class GraphEstimator:
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
         now = situation(state)
+        self._trails.close()
         self._progress = Progress(world={now.place: now.see})
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
         self._experience.arrive(now)
@@ -67,6 +75,7 @@ class GraphEstimator:
         now, after = situation(step.state), situation(then)
         self._experience.see(now, step.valid_actions)
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+        self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
         key, progress = (now.place, step.action), self._progress
         progress.tried[key] += 1
         if step.env_reward > 0:
@@ -74,11 +83,15 @@ class GraphEstimator:
         progress.world[now.place] = now.see
         if ended:
             return
+        if after == now and step.env_reward <= 0:
+            progress.idle[key] += 1
+            if progress.idle[key] >= _PATIENCE:
+                progress.failed.add(key)
         if after.place not in progress.world:
             self._experience.arrive(after)
         progress.world[after.place] = after.see
         if self._plan.actions and self._plan.actions[0] == step.action:
-            self._plan = Plan(self._plan.value, self._plan.known, self._plan.actions[1:])
+            self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
         else:
             self._expected = None
 
@@ -94,7 +107,8 @@ class GraphEstimator:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
         now = situation(query.state)
         candidates = query.candidates
-        self._experience.see(now, query.valid_actions)
+        if self._experience.see(now, query.valid_actions):
+            self._expected = None  # there is something here that no plan has thought of
         if not self._experience.tried:
             c = len(candidates)
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
@@ -128,10 +142,19 @@ class GraphEstimator:
             and expected.world.get(now.place, now.see) == now.see
         )
         if not (as_expected and plan.actions and plan.actions[0] in valid):
-            for _ in range(4):
-                plan = self._planner.plan(here, query.steps_left, self._progress, self._liking)
-                if not plan.actions or plan.actions[0] in valid:
+            for _ in range(_PLANS):
+                trails = self._trails.from_here(now, query.steps_left, 8)
+                plan = self._planner.plan(here, query.steps_left, self._progress, self._liking, trails, valid)
+                if not plan.actions:
                     break
+                if plan.actions[0] in valid and self._progress.planned[(now, plan.goal)] < _PATIENCE:
+                    self._progress.planned[(now, plan.goal)] += 1
+                    break
+                if plan.actions[0] in valid:
+                    # Again and again here on the way to it: it is not where memory has it.
+                    self._progress.failed.add(plan.goal)
+                    self._experience.missed[plan.goal] += 1
+                    continue
                 # Memory takes it for possible and it is not: not again in this episode.
                 self._progress.failed.add((now.place, plan.actions[0]))
                 self._progress.tried[(now.place, plan.actions[0])] += 1
@@ -149,13 +172,14 @@ class GraphEstimator:
             return plan.known, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
         outcome = self._experience.outcome(key, now.have | now.see)
-        risk = outcome.death if outcome else self._experience.hazard(now.place)
+        moving = action in self._experience.moves
+        risk = outcome.death if outcome else self._experience.hazard(now.place, now.have, moving=moving)
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
         loss = -(abs(plan.value) + 1.0) * risk
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
-            return 0.0, own, 0.0, loss
+            return 0.0, own, 0.0, -self._planner.death_cost * risk
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
@@ -184,6 +208,7 @@ class GraphEstimator:
                 visited.add(now.place)
             ended = last and episode.done
             self._experience.see(now, step.valid_actions)
-            self._experience.learn(
-                now, step.action, step.env_reward, after, ended=ended, died=ended and episode.died
-            )
+            died = ended and episode.died
+            self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+            self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
+        self._trails.close()

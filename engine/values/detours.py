@@ -1,0 +1,306 @@
+"""Detours from a route: what was never tried, where it promises most for its length and risks least."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.values.experience import MOVE, Experience, Key, Tokens
+from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
+from engine.values.ways import Way, Ways
+
+_NONE: frozenset[str] = frozenset()
+_LEAST = 0.02
+"""Promises below this are none."""
+
+WORTHWHILE = 0.2
+"""Detours that promise less per step than this share of the best one are not made."""
+_LOOK_AROUND = 3
+"""Steps kept free for looking around where an untried move may lead."""
+_FETCH = 0.5
+"""Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
+_SOURCES = 4
+_NEAR = 3
+
+Novel = Mapping[str, Sequence[tuple[float, str]]]
+"""For each place the actions that promise something there, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """Something worth trying, and what it takes.
+
+    Attributes:
+        rate: Points promised per step, danger taken off.
+        worth: Points promised, danger taken off.
+        cost: Steps, the way there and back included.
+        start: Steps of the route that come before it.
+        actions: The way there, and the first thing to try.
+        goal: Where it leads, and that first thing.
+    """
+
+    rate: float
+    worth: float
+    cost: float
+    start: int
+    actions: tuple[str, ...]
+    goal: Key
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    """A point on a route that detours can start from, and the gains that are still to come there."""
+
+    steps: int
+    place: str
+    have: Tokens
+    stake: float
+
+
+class _Offer(NamedTuple):
+    """Something to try at a place.
+
+    Attributes:
+        loss: Share of what is at stake that trying it may cost.
+        actions: It, after what makes it possible.
+    """
+
+    promise: float
+    loss: float
+    actions: tuple[str, ...]
+    moves: bool
+
+
+class Explorer:
+    """Finds what is worth trying."""
+
+    def __init__(self, experience: Experience, settings: PlannerSettings, router: Router) -> None:
+        self._x = experience
+        self._s = settings
+        self._router = router
+        self._ways = Ways(experience)
+        self._wanted: dict[str, list[tuple[str, str]]] = {}
+        self._known: dict[tuple[str, Tokens, Tokens, bool], list[_Offer]] = {}
+
+    def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
+        """Return what taking the action at the place promises to discover, in points."""
+        rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
+        rate *= self._s.curiosity * liking.get(key, 1.0)
+        tried = self._x.tried[key]
+        rate /= (1.0 + self._x.missed[key]) ** 2
+        if key[1] in self._x.moves:
+            # A move that was deadly led nowhere: where it leads is as unknown as before.
+            led = tried - self._x.fatal[key]
+            return rate if led == 0 else rate * self._s.again / led**2
+        # What was tried elsewhere is mostly known: things behave alike wherever they are.
+        rate /= 1 + self._x.taken[key[1]]
+        return rate if tried == 0 else rate * self._s.again / tried
+
+    def novel(self, progress: Progress, liking: Mapping[Key, float]) -> Novel:
+        """Return the most promising actions of each place, best first."""
+        self._known.clear()
+        self._wanted = self._wants(progress)
+        found = {}
+        for name, place in self._x.places.items():
+            promising = [
+                (self.novelty((name, action), liking), action)
+                for action in place.possible
+                if not progress.tried[(name, action)]
+                and (name, action) not in progress.failed
+                and (not self._x.tried[(name, action)] or action in self._x.moves)
+            ]
+            promising.sort(key=lambda item: (-item[0], item[1]))
+            if promising:
+                found[name] = promising[: 2 * self._s.several]
+        return found
+
+    def most(self, novel: Novel) -> float:
+        """Return a rate that no detour exceeds."""
+        return max((offers[0][0] for offers in novel.values()), default=0.0) + self._bonus()
+
+    def detours(self, route: Route, novel: Novel) -> list[Detour]:
+        """Return the best detour to each place, those with the highest rate first."""
+        bonus = self._bonus()
+        deadly = set(self._x.deadly())
+        until = self._last_danger(route, deadly)
+
+        @functools.cache
+        def most(goal: str, travel: int) -> float:
+            """Return the highest rate that a detour of this length can have."""
+            promises = [_FETCH * bonus] * len(self._wanted.get(goal, ())) + [
+                p for p, _ in novel.get(goal, ())
+            ]
+            extra = bonus if goal in deadly else 0.0
+            sums = itertools.accumulate(sorted(promises, reverse=True))
+            return max((extra + total) / (travel + count) for count, total in enumerate(sums, 1))
+
+        top = 0.0
+        best: dict[str, Detour] = {}
+        for anchor in _anchors(route):
+            ways = self._ways.of(anchor.place)
+            returns = anchor.steps < len(route.actions)
+            for goal in novel.keys() | self._wanted.keys():
+                if goal not in novel and anchor.steps > until:
+                    continue
+                way = ways.get(goal)
+                back = self._ways.of(goal).get(anchor.place) if returns else None
+                if way is None or (returns and back is None):
+                    continue
+                travel = way.steps + (back.steps if back is not None else 0)
+                known = best.get(goal)
+                if travel + 1 > route.left:
+                    continue
+                bound = most(goal, travel)
+                if bound < WORTHWHILE * top or (known is not None and bound <= known.rate):
+                    continue
+                fetching = anchor.steps <= until
+                extra = bonus if goal in deadly else 0.0
+                detour = self._detour(route, anchor, goal, way, back, novel.get(goal, ()), extra, fetching)
+                if detour is not None and (known is None or detour.rate > known.rate):
+                    best[goal] = detour
+                    top = max(top, detour.rate)
+        return sorted(best.values(), key=lambda detour: -detour.rate)
+
+    def _detour(
+        self,
+        route: Route,
+        anchor: _Anchor,
+        goal: str,
+        way: Way,
+        back: Way | None,
+        promising: Sequence[tuple[float, str]],
+        bonus: float,
+        fetching: bool,
+    ) -> Detour | None:
+        """Return the best detour from an anchor to a place, None if none is worth its danger."""
+        x, have = self._x, anchor.have
+        alive = 1.0
+        for place in (*way.deadly, *(back.deadly if back is not None else ())):
+            alive *= 1.0 - self._hazard(place, have, moving=True)
+        price = anchor.stake + self._router.death_cost
+        leaving = self._hazard(goal, have, moving=True) * price
+        staying = self._hazard(goal, have, moving=False) * price
+        total = -(1.0 - alive) * price
+        if bonus:
+            total += bonus * (1.0 - 0.5 ** x.untested(goal, have))
+        travel = way.steps + (back.steps if back is not None else 0)
+        count, cost = 0, travel
+        first: tuple[str, ...] = ()
+        returns = back is not None
+        best: Detour | None = None
+        for offer in self._offers(goal, have, self._seen_at(route, goal), promising, fetching):
+            promise = offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
+            if promise < _LEAST:
+                continue
+            first = first or offer.actions
+            total += promise
+            count += 1
+            cost += len(offer.actions)
+            if offer.moves:
+                cost += _LOOK_AROUND + returns  # a move has to be taken back
+            if cost > route.left:
+                break
+            if best is None or total / cost > best.rate:
+                best = Detour(
+                    total / cost,
+                    total * route.alive,
+                    cost,
+                    anchor.steps,
+                    (*way.actions, *first),
+                    (goal, first[-1]),
+                )
+            if count >= self._s.several:
+                break
+        return best if best is not None and best.worth > 0 else None
+
+    def _offers(
+        self, goal: str, have: Tokens, see: Tokens, promising: Sequence[tuple[float, str]], fetching: bool
+    ) -> list[_Offer]:
+        """Return what can be tried at a place with this in hand, best first. Kept for one plan."""
+        key = (goal, have, see, fetching)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        x, context = self._x, have | see
+        words = _words(have)
+        here = self._router.is_here(goal, have, see)
+        found = self._known[key] = []
+        for action, token in self._wanted.get(goal, ()) if fetching else ():
+            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+            if token not in have and opened is not None:
+                found.append(_Offer(_FETCH * self._bonus(), 0.0, (*opened[0], action), False))
+        for promise, action in promising:
+            helpers: tuple[str, ...] = ()
+            if here or not x.needs((goal, action)) <= context:
+                opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+                if opened is None:
+                    continue
+                helpers = opened[0]
+            if x.tried[(goal, action)]:
+                outcome = x.outcome((goal, action), context)
+                promise *= 1.0 - outcome.similarity if outcome else 1.0
+            if promise < _LEAST:
+                continue
+            names = bool(words) and not words.isdisjoint(action.split())
+            loss = x.loss_rate(action) / len(have) if names else 0.0
+            found.append(_Offer(promise, loss, (*helpers, action), action in x.moves))
+        return found
+
+    def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
+        """Return by place the actions that bring in hand what nobody ever had where one dies, and what that is."""
+        x, found = self._x, dict[str, list[tuple[str, str]]]()
+        deadly = x.deadly()
+        for token, sources in x.sources.items() if deadly else ():
+            if "@" in token:
+                continue  # how things are packed makes no new thing
+            if any(x.untested(name, frozenset((token,))) for name in deadly):
+                for place, action in list(sources)[:_SOURCES]:
+                    if not progress.tried[(place, action)] and (place, action) not in progress.failed:
+                        found.setdefault(place, []).append((action, token))
+        return found
+
+    def _last_danger(self, route: Route, deadly: set[str]) -> int:
+        """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""
+        near = self._ways.of(route.at.place)
+        if any(name in near and near[name].steps <= _NEAR for name in deadly):
+            return len(route.actions)
+        return max((steps for steps, place, _ in route.marks if place in deadly), default=-1)
+
+    def _hazard(self, place: str, have: Tokens, *, moving: bool) -> float:
+        return self._x.hazard(place, have, moving=moving)
+
+    def _bonus(self) -> float:
+        """Return what being at a deadly place with something new is worth."""
+        rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
+        return self._s.curiosity * rate
+
+    def _seen_at(self, route: Route, place: str) -> Tokens:
+        seen = route.at.world.get(place)
+        if seen is not None:
+            return seen
+        known = self._x.places.get(place)
+        return known.seen_first if known else _NONE
+
+
+def _anchors(route: Route) -> list[_Anchor]:
+    """Return where a route comes to each place first and last, and its end."""
+    marks = [*route.marks, (len(route.actions), route.at.place, route.at.have)]
+    first: dict[str, tuple[int, str, Tokens]] = {}
+    last: dict[str, tuple[int, str, Tokens]] = {}
+    for mark in marks:
+        first.setdefault(mark[1], mark)
+        last[mark[1]] = mark
+    chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
+    return [
+        _Anchor(steps, place, have, sum(points for when, points in route.earned if when > steps))
+        for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2])
+    ]
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(have: Tokens) -> frozenset[str]:
+    """Return the words that name what is carried."""
+    return frozenset(word for token in have for word in token.partition(":")[2].split())

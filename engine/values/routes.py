@@ -1,0 +1,377 @@
+"""Routes to what was gained before: remembered trails, and known gains joined by the shortest known ways."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.values.experience import Experience, Key, Situation, Tokens
+from engine.values.trails import Trail
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerSettings:
+    """How far and how wide plans are searched.
+
+    Attributes:
+        curiosity: Factor on what discoveries are worth; 0 only repeats known gains.
+        death_cost: Points that dying costs beyond what the rest of the plan is worth.
+        prior_yield: Points expected of trying a class of actions never tried before.
+        prior_tries: How many tries that expectation is worth.
+        again: Share of novelty that an action keeps which was tried here in another situation.
+        overhead: Steps added to the length of a leg when legs are compared by points per step.
+        beam: Routes kept after each further gain.
+        width: Gains considered from each.
+        depth: Gains added to a route at most.
+        several: Untried actions considered at one place.
+    """
+
+    curiosity: float = 1.0
+    death_cost: float = 8.0
+    prior_yield: float = 2.0
+    prior_tries: float = 2.0
+    again: float = 0.3
+    overhead: float = 2.0
+    beam: int = 5
+    width: int = 4
+    depth: int = 8
+    several: int = 5
+
+
+@dataclass(slots=True)
+class Progress:
+    """What this episode has done so far.
+
+    Attributes:
+        world: What was last seen at each place visited.
+        gained: Where points were gained already.
+        tried: How often each action was taken at each place.
+        failed: Goals that turned out to be impossible.
+        idle: How often each action did nothing.
+        planned: How often a plan for this goal was made in this situation.
+    """
+
+    world: dict[str, Tokens] = field(default_factory=dict)
+    gained: set[Key] = field(default_factory=set)
+    tried: Counter[Key] = field(default_factory=Counter)
+    failed: set[Key] = field(default_factory=set)
+    idle: Counter[Key] = field(default_factory=Counter)
+    planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Imagined:
+    """A situation the planner thinks itself into."""
+
+    place: str
+    have: Tokens
+    world: Mapping[str, Tokens]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Steps to known gains.
+
+    Attributes:
+        at: Where it ends.
+        left: Steps left there.
+        value: Points expected.
+        alive: Probability of coming to the end as expected.
+        gained: Where points were gained by then, before the route included.
+        marks: (number of steps taken, place, what is carried) along it.
+        earned: (number of steps taken, points expected) for each gain.
+    """
+
+    at: Imagined
+    left: float
+    value: float = 0.0
+    alive: float = 1.0
+    actions: tuple[str, ...] = ()
+    gained: frozenset[Key] = frozenset()
+    marks: tuple[tuple[int, str, Tokens], ...] = ()
+    earned: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def goal(self) -> Key:
+        """Where the last step of it is taken, and that step."""
+        before = [place for steps, place, _ in self.marks if steps < len(self.actions)]
+        return (before[-1], self.actions[-1]) if self.actions and before else ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    cost: float
+    before: str | None
+    actions: tuple[str, ...]
+    alive: float
+    at: Imagined
+
+
+_Enabled = tuple[tuple[str, ...], Tokens, Tokens]
+"""Actions, and what is carried and seen after them."""
+
+
+class Router:
+    """Searches routes in an experience."""
+
+    def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
+        self._x = experience
+        self._s = settings
+        self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
+        self._valid: frozenset[str] = frozenset()
+        self._enabled: dict[str, tuple[int, dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]] = {}
+
+    def stand(self, now: Imagined, valid: tuple[str, ...]) -> None:
+        """Take note of what is possible here and now: there memory need not be asked."""
+        self._here = (now.place, now.have, self._look(now.world, now.place))
+        self._valid = frozenset(valid)
+        self._enabled.pop(now.place, None)
+
+    def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
+        """Return whether that is the present situation."""
+        return (place, have, see) == self._here
+
+    @property
+    def death_cost(self) -> float:
+        """Points that dying costs: what the score loses by it, and the rest of the episode."""
+        return self._s.death_cost + self._x.death_loss
+
+    def routes(
+        self, now: Imagined, steps_left: int, progress: Progress, trails: Sequence[Trail]
+    ) -> list[Route]:
+        """Return routes from here, the one that goes nowhere first."""
+        start = Route(
+            now, float(steps_left), gained=frozenset(progress.gained), marks=((0, now.place, now.have),)
+        )
+        told = [self._follow(start, trail) for trail in trails]
+        retold = [route for trail in trails[:4] for route in self._retell(start, trail, progress)]
+        beam = [start, *told, *retold]
+        found = list(beam)
+        beam.sort(key=lambda route: -route.value)
+        beam = beam[: self._s.beam]
+        for _ in range(self._s.depth):
+            longer = [further for route in beam for further in self._further(route, progress)]
+            if not longer:
+                break
+            unique = {
+                (route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)
+            }
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._s.beam]
+            found += beam
+        # Of routes that come to the same place with the same gains, one is enough.
+        distinct: dict[tuple[frozenset[Key], str, Tokens], Route] = {}
+        for route in found:
+            key = (route.gained, route.at.place, route.at.have)
+            if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
+                distinct[key] = route
+        best = sorted(distinct.values(), key=lambda route: -route.value)
+        return [start, *best[: self._s.beam]]
+
+    def _follow(self, start: Route, trail: Trail) -> Route:
+        """Return the route that is a trail."""
+        fresh = {key: gain for key, gain in trail.gains if key not in start.gained}
+        extra = start.at.have - trail.begin.have
+        earned = tuple((steps, gain * sure) for steps, key, gain, sure in trail.earned if key in fresh)
+        return Route(
+            Imagined(trail.end.place, trail.end.have | extra, {**start.at.world, **trail.world}),
+            start.left - len(trail.actions),
+            sum(gain for _, gain in earned),
+            trail.sure,
+            trail.actions,
+            start.gained | set(fresh),
+            tuple((steps, place, have | extra) for steps, place, have in trail.marks),
+            earned,
+        )
+
+    def _retell(self, start: Route, trail: Trail, progress: Progress) -> Iterator[Route]:
+        """Yield routes to the gains of a trail, in its order, by the shortest known ways."""
+        route = start
+        for key, gain in trail.gains:
+            if key in route.gained:
+                continue
+            further = self._goal(route, self._reach(route.at, route.left), key, gain, progress)
+            if further is None:
+                continue
+            route = further[1]
+        if route is not start:
+            yield route
+
+    def _further(self, route: Route, progress: Progress) -> list[Route]:
+        """Return `route` with each of the best next known gains added."""
+        reached = self._reach(route.at, route.left)
+        rated = []
+        for key, gain in self._x.gains.items():
+            if key in route.gained:
+                continue
+            goal = self._goal(route, reached, key, gain, progress)
+            if goal is not None:
+                rated.append(goal)
+        rated.sort(key=lambda item: -item[0])
+        return [following for _, following in rated[: self._s.width]]
+
+    def _goal(
+        self, route: Route, reached: Mapping[str, _Reached], key: Key, gain: float, progress: Progress
+    ) -> tuple[float, Route] | None:
+        """Return the route with one known gain added, and its points per step."""
+        place, action = key
+        way = reached.get(place)
+        if way is None or key in progress.failed or way.cost + 1 > route.left:
+            return None
+        enabled = self.enable(way.at, action, 2)
+        done = self._do(enabled[1], action) if enabled else None
+        if enabled is None or done is None:
+            return None
+        cost = way.cost + len(enabled[0]) + done[1]
+        if cost > route.left:
+            return None
+        alive = route.alive * way.alive * (1.0 - done[2])
+        value = gain * alive - self.death_cost * (route.alive - alive)
+        moves, marks = _way(reached, place)
+        taken = len(route.actions)
+        actions = (*route.actions, *moves, *enabled[0], action)
+        have = done[0].have
+        new_marks = tuple((taken + n, where, way.at.have) for n, where in marks)
+        return value / (cost + self._s.overhead), Route(
+            done[0],
+            route.left - cost,
+            route.value + value,
+            alive,
+            actions,
+            route.gained | {key},
+            (*route.marks, *new_marks, (len(actions), done[0].place, have)),
+            (*route.earned, (len(actions), gain * alive)),
+        )
+
+    def imagine(self, at: Imagined, action: str) -> Imagined | None:
+        """Return the situation expected after `action`, None if it was never taken at this place."""
+        done = self._do(at, action)
+        return done[0] if done else None
+
+    # ----------------------------------------------------------------------------------------- ways
+
+    def _reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
+        """Return the places that known moves lead to, by the cheapest way (Dijkstra; risk costs steps)."""
+        x = self._x
+        reached = {at.place: _Reached(0.0, None, (), 1.0, at)}
+        queue, settled = [(0.0, at.place)], set()
+        while queue:
+            cost, name = heapq.heappop(queue)
+            if name in settled:
+                continue
+            settled.add(name)
+            place = x.places.get(name)
+            if place is None:
+                continue
+            here = reached[name]
+            for action in place.possible:
+                key = (name, action)
+                if action not in x.moves or not x.known(key) or x.destination(key) in settled:
+                    continue
+                opening = self.enable(here.at, action, 1)
+                if opening is None:
+                    continue
+                ready = opening[1]
+                outcome = x.outcome(key, ready.have | self._look(ready.world, name))
+                if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
+                    continue
+                there = outcome.occasion.place
+                total = cost + len(opening[0]) + 1.0 / outcome.success + 2.0 * self.death_cost * outcome.death
+                if there in settled or total > steps or (there in reached and reached[there].cost <= total):
+                    continue
+                reached[there] = _Reached(
+                    total,
+                    name,
+                    (*opening[0], action),
+                    here.alive * (1.0 - outcome.death),
+                    Imagined(there, ready.have, ready.world),
+                )
+                heapq.heappush(queue, (total, there))
+        return reached
+
+    def enable(self, at: Imagined, action: str, depth: int) -> tuple[tuple[str, ...], Imagined] | None:
+        """Return known actions at this place that make `action` possible, and the situation after them."""
+        see = self._look(at.world, at.place)
+        found = self._enabling(at.place, at.have, see, action, depth)
+        if found is None:
+            return None
+        actions, have, then = found
+        return actions, at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
+
+    def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
+        x = self._x
+        needs = x.needs((place, action))
+        needed = needs - have - see if needs else needs
+        if (place, have, see) == self._here:
+            if action in self._valid:
+                return (), have, see
+            if not needed:
+                return None  # something is missing that nobody knows
+        if not needed:
+            return (), have, see
+        if depth == 0:
+            return None
+        # The same is asked thousands of times between two changes at a place.
+        version = x.places[place].version
+        known = self._enabled.get(place)
+        if known is None or known[0] != version:
+            known = self._enabled[place] = (version, {})
+        key = (action, depth, have, see)
+        if key not in known[1]:
+            known[1][key] = self._search_helpers(place, have, see, action, depth, needed)
+        return known[1][key]
+
+    def _search_helpers(
+        self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
+    ) -> _Enabled | None:
+        x = self._x
+        for helper in x.helpers(place, needed):
+            if helper == action or helper in x.moves:
+                continue
+            before = self._enabling(place, have, see, helper, depth - 1)
+            if before is None:
+                continue
+            done = self._do(Imagined(place, before[1], {place: before[2]}), helper)
+            if done is None or done[0].place != place:
+                continue
+            after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
+            if after is not None:
+                return (*before[0], helper, *after[0]), after[1], after[2]
+        return None
+
+    def _do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
+        """Return the situation after `action`, its expected number of tries, and the risk of dying."""
+        see = self._look(at.world, at.place)
+        outcome = self._x.outcome((at.place, action), at.have | see)
+        if outcome is None or (outcome.occasion.ended and outcome.death > 0.9):
+            return None
+        did = outcome.occasion
+        have = (at.have - did.lost) | did.gained
+        tries = 1.0 / max(outcome.success, 0.15)
+        if did.moved:
+            return Imagined(did.place, have, at.world), tries, outcome.death
+        world = {**at.world, at.place: (see - did.vanished) | did.appeared}
+        return Imagined(at.place, have, world), tries, outcome.death
+
+    def _look(self, world: Mapping[str, Tokens], place: str) -> Tokens:
+        seen = world.get(place)
+        if seen is not None:
+            return seen
+        known = self._x.places.get(place)
+        return known.seen_first if known else frozenset()
+
+
+def _way(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+    """Return the actions that lead to a place, and after how many of them which place is reached."""
+    legs: list[tuple[tuple[str, ...], str]] = []
+    at: str | None = place
+    while at is not None and reached[at].before is not None:
+        legs.append((reached[at].actions, at))
+        at = reached[at].before
+    actions: list[str] = []
+    marks: list[tuple[int, str]] = []
+    for taken, name in reversed(legs):
+        actions.extend(taken)
+        marks.append((len(actions), name))
+    return tuple(actions), marks

@@ -1,0 +1,191 @@
+"""Trails: what remembered episodes did from a situation on, to be followed again as far as it paid.
+
+The planner joins single remembered steps, and what it believes about them is only as good as what tokens
+show. A trail needs no such belief: the same actions in the same situation led there before, with all that was
+carried or lit on the way, known or not to have mattered. How sure that is, is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.values.experience import Key, Situation, Tokens
+
+_KEPT = 24
+"""Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""
+_ALIKE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class TrailStep:
+    """One remembered step."""
+
+    now: Situation
+    action: str
+    reward: float
+    then: Situation
+    died: bool
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """A part of a remembered episode.
+
+    Attributes:
+        actions: What was done.
+        gains: What was gained where on it, in order.
+        sure: Probability that the same happens again.
+        begin: Where it began.
+        end: Where it led.
+        world: What was last seen at the places on it.
+        earned: For each gain the number of steps it takes, where it is, and how sure it is.
+        marks: (number of steps taken, place, what is carried) before each step.
+    """
+
+    actions: tuple[str, ...]
+    gains: tuple[tuple[Key, float], ...]
+    sure: float
+    begin: Situation
+    end: Situation
+    world: Mapping[str, Tokens]
+    earned: tuple[tuple[int, Key, float, float], ...]
+    marks: tuple[tuple[int, str, Tokens], ...]
+
+
+class Trails:
+    """All remembered episodes, found by the situations they went through."""
+
+    def __init__(self) -> None:
+        self._episodes: list[list[TrailStep]] = []
+        self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
+        self._outcomes: dict[tuple[Situation, str], Counter[tuple[str, Tokens, bool]]] = {}
+        self._current: list[TrailStep] = []
+
+    def add(self, step: TrailStep) -> None:
+        """Remember a step of the episode that is going on."""
+        outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
+        outcomes[(step.then.place, step.then.have, step.died)] += 1
+        self._current.append(step)
+
+    def close(self) -> None:
+        """End the episode: from now on its steps can be followed."""
+        walked, self._current = self._current, []
+        steps = without_loops(walked)
+        if not steps:
+            return
+        number = len(self._episodes)
+        self._episodes.append(steps)
+        best = 0.0
+        for index in range(len(steps) - 1, -1, -1):
+            best = max(0.0, best + steps[index].reward)
+            if best <= 0.0:
+                continue
+            situation = steps[index].now
+            known = self._at.setdefault(situation.place, {}).setdefault(situation.have, [])
+            known.append((best, number, index))
+            if len(known) > _KEPT:
+                known.sort(key=lambda t: (-t[0], t[2], -t[1]))
+                del known[_KEPT:]
+
+    def from_here(self, now: Situation, steps: int, most: int) -> list[Trail]:
+        """Return trails that begin in a situation like this one and can be walked in so many steps.
+
+        Each ends with something gained. At most `most`, those with the highest gain per trail first.
+        """
+        found: list[tuple[float, Trail]] = []
+        # Things carried beyond what was carried then do no harm, as far as anybody knows.
+        known = [t for have, ts in self._at.get(now.place, {}).items() if have <= now.have for t in ts]
+        known.sort(key=lambda t: (-t[0], t[2], -t[1]))
+        for _, number, index in known[: 2 * _KEPT]:
+            episode = self._episodes[number]
+            if _alike(episode[index].now.see, now.see) < _ALIKE:
+                continue
+            found += self._cuts(episode, index, steps)
+        found.sort(key=lambda item: -item[0])
+        chosen: dict[tuple[str, ...], Trail] = {}
+        for _, trail in found:
+            chosen.setdefault(trail.actions, trail)
+            if len(chosen) >= most:
+                break
+        return list(chosen.values())
+
+    def _cuts(self, episode: list[TrailStep], start: int, steps: int) -> list[tuple[float, Trail]]:
+        found: list[tuple[float, Trail]] = []
+        actions: list[str] = []
+        gains: list[tuple[Key, float]] = []
+        sure, total = 1.0, 0.0
+        earned: list[tuple[int, Key, float, float]] = []
+        marks: list[tuple[int, str, Tokens]] = []
+        world: dict[str, Tokens] = {}
+        for step in episode[start : start + steps]:
+            if step.ended:
+                break
+            marks.append((len(actions), step.now.place, step.now.have))
+            actions.append(step.action)
+            outcomes = self._outcomes[(step.now, step.action)]
+            same = outcomes[(step.then.place, step.then.have, step.died)]
+            sure *= (same + 1.0) / (outcomes.total() + 1.0)
+            if sure < 0.02:
+                break
+            world[step.now.place] = step.now.see
+            world[step.then.place] = step.then.see
+            total += step.reward
+            if step.reward > 0:
+                key = (step.now.place, step.action)
+                gains.append((key, step.reward))
+                earned.append((len(actions), key, step.reward, sure))
+                trail = Trail(
+                    tuple(actions),
+                    tuple(gains),
+                    sure,
+                    episode[start].now,
+                    step.then,
+                    dict(world),
+                    tuple(earned),
+                    tuple(marks),
+                )
+                found.append((total * sure, trail))
+        return found
+
+
+def without_loops(steps: list[TrailStep]) -> list[TrailStep]:
+    """Return the steps without parts that led back to where they began with nothing gained or changed.
+
+    Nothing changed means: the same is carried, and every place known before or seen on the way looks as it
+    did when it was last, or first, seen.
+    """
+    kept: list[TrailStep] = []
+    worlds: list[dict[str, Tokens]] = []
+    latest: dict[tuple[str, Tokens], list[int]] = {}
+    first: dict[str, Tokens] = {}
+    world: dict[str, Tokens] = {}
+    for step in steps:
+        now = step.now
+        world = {**world, now.place: now.see}
+        first.setdefault(now.place, now.see)
+        key = (now.place, now.have)
+        for index in latest.get(key, ()):
+            if index >= len(kept):
+                break
+            begun = worlds[index]
+            gained = any(other.reward != 0 for other in kept[index:])
+            same = all(begun.get(place, first[place]) == see for place, see in world.items())
+            if not gained and same:
+                for other in kept[index:]:
+                    indices = latest[(other.now.place, other.now.have)]
+                    while indices and indices[-1] >= index:
+                        indices.pop()
+                del kept[index:], worlds[index:]
+                break
+        latest.setdefault(key, []).append(len(kept))
+        worlds.append(world)
+        kept.append(step)
+    return kept
+
+
+def _alike(a: Tokens, b: Tokens) -> float:
+    union = len(a | b)
+    return len(a & b) / union if union else 1.0

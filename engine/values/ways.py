@@ -1,0 +1,55 @@
+"""How far apart places are by moves that are known, and how dangerous the way is."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from engine.values.experience import Experience
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A shortest way.
+
+    Attributes:
+        steps: Its length.
+        deadly: The places left on it that somebody died of leaving.
+        actions: The moves.
+    """
+
+    steps: int
+    deadly: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+class Ways:
+    """Shortest ways between all places, worked out from each place when asked for it."""
+
+    def __init__(self, experience: Experience) -> None:
+        self._x = experience
+        self._version = -1
+        self._from: dict[str, dict[str, Way]] = {}
+
+    def of(self, place: str) -> dict[str, Way]:
+        """Return the shortest ways from a place, itself included."""
+        if self._version != self._x.moves_version:
+            self._version = self._x.moves_version
+            self._from.clear()
+        known = self._from.get(place)
+        if known is None:
+            known = self._from[place] = self._search(place)
+        return known
+
+    def _search(self, place: str) -> dict[str, Way]:
+        found = {place: Way(0, (), ())}
+        queue = deque([place])
+        while queue:
+            name = queue.popleft()
+            here = found[name]
+            deadly = (*here.deadly, name) if self._x.hazard(name, moving=True) else here.deadly
+            for action, there in self._x.exits(name):
+                if there not in found:
+                    found[there] = Way(here.steps + 1, deadly, (*here.actions, action))
+                    queue.append(there)
+        return found
