@@ -27,7 +27,7 @@ TASKS = (
     "click-checkboxes-soft", "click-checkboxes-transfer", "click-collapsible", "click-collapsible-2",
     "click-dialog", "click-dialog-2", "click-link", "click-menu-2", "click-option", "click-scroll-list",
     "click-tab", "click-tab-2", "click-tab-2-hard", "click-test", "click-test-2", "click-widget",
-    "email-inbox", "email-inbox-all", "email-inbox-delete", "email-inbox-forward", "email-inbox-important",
+    "email-inbox", "email-inbox-delete", "email-inbox-forward", "email-inbox-important",
     "email-inbox-reply", "email-inbox-star-reply", "enter-date", "enter-password", "enter-text",
     "enter-text-2", "enter-text-dynamic", "enter-time", "focus-text", "focus-text-2", "form-sequence",
     "form-sequence-2", "form-sequence-3", "login-user", "login-user-popup", "multi-layouts",

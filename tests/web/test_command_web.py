@@ -88,3 +88,13 @@ def test_a_suite_is_played_task_by_task_with_one_memory(tmp_path, browser_path, 
     assert not (second / "memory").exists()
     with Memory(first / "memory") as memory:
         assert memory.scope("web/miniwob").episode_count == 4
+
+
+def test_every_listed_miniwob_task_has_its_page():
+    folder = pages_folder(None)
+    if folder is None:
+        pytest.skip("the miniwob package is not here")
+    from engine.web.miniwob import TASKS
+
+    assert [name for name in TASKS if not (folder / "miniwob" / f"{name}.html").is_file()] == []
+    assert len(TASKS) >= 60
