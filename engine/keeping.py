@@ -149,6 +149,8 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
         memory = source.folder / "memory"
         if memory.is_dir():
             shutil.copytree(memory, new.folder / "memory")
+        if (source.folder / "pages").is_dir():
+            shutil.copytree(source.folder / "pages", new.folder / "pages")
         lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new)]
         new.recording.write_text("".join(lines), encoding="utf-8")
     except OSError as error:

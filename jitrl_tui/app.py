@@ -193,7 +193,11 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
     delay = 1.0 / speed if speed > 0 else 0.0
     if plain.wants_plain():
         return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
-    return run_app(lambda: WatchScreen(ReplaySource(lambda: recording.read(path), delay=delay), delay=delay))
+    from engine.web.pages import PageStore
+
+    pages = PageStore(path if path.is_dir() else path.parent)
+    source = ReplaySource(lambda: recording.read(path), delay=delay)
+    return run_app(lambda: WatchScreen(source, delay=delay, pages=pages))
 
 
 def run_home(saves: Path, games: str | None) -> int:
@@ -232,6 +236,7 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
 
 def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
     from engine.keeping import Keeper
+    from engine.web.pages import PageStore
 
     play = saved.kind == "play"
     return WatchScreen(
@@ -240,6 +245,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
         delay=0.0 if play else 1.0,
         play=play,
         keeper=Keeper(saves, saved),
+        pages=PageStore(saved.folder),
     )
 
 

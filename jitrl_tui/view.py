@@ -19,6 +19,7 @@ from engine.records import (
     Event,
     Notice,
     Observation,
+    PageShown,
     Paused,
     Resumed,
     SessionEnded,
@@ -94,6 +95,7 @@ class RunView:
         written: Paragraphs written since the start, kept or not.
         flips: Decisions of this episode that memory changed.
         resuming: Events of an earlier sitting are being shown again.
+        pages: What was seen on the web, oldest first; empty in games.
     """
 
     previous: tuple[float, ...] = ()
@@ -113,6 +115,7 @@ class RunView:
     flips: int = 0
     scores: deque[float] = field(default_factory=lambda: deque(maxlen=SCORES))
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
+    pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
     written: int = 0
     last_episode: EpisodeEnded | None = None
@@ -124,9 +127,16 @@ class RunView:
     def copy(self) -> RunView:
         """Return a view that can go its own way."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
-        for name in ("scores", "choices", "paragraphs"):
+        for name in ("scores", "choices", "pages", "paragraphs"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
+
+    def page_at(self, choice: Choice | None) -> PageShown | None:
+        """Return the page that a decision was made on, the latest for None; None where there is none."""
+        if choice is None:
+            return self.pages[-1] if self.pages else None
+        where = (choice.episode, choice.decision.step)
+        return next((p for p in reversed(self.pages) if (p.episode, p.step) == where), None)
 
     @property
     def max_score(self) -> float | None:
@@ -216,6 +226,9 @@ class RunView:
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
+    def _page_shown(self, event: PageShown) -> None:
+        self.pages.append(event)
+
     def _taken_back(self, event: TakenBack) -> None:
         self.seen, self.step, self.pending = event.observation, event.step, False
         while (
@@ -285,6 +298,7 @@ _HANDLERS = {
     Thinking: RunView._thinking,
     Decided: RunView._decided,
     Stepped: RunView._stepped,
+    PageShown: RunView._page_shown,
     TakenBack: RunView._taken_back,
     EpisodeEnded: RunView._episode_ended,
     Notice: RunView._notice,

@@ -44,23 +44,25 @@ class PickDialog(Dialog[str]):
         Binding("tab", "complete", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, hint: str, placeholder: str) -> None:
+    def __init__(self, title: str, hint: str, placeholder: str, typed: str = "") -> None:
         super().__init__()
-        self._title, self._hint, self._placeholder = title, hint, placeholder
+        self._title, self._hint, self._placeholder, self._typed = title, hint, placeholder, typed
         self._answers: list[str] = []
 
     def compose(self) -> ComposeResult:
         """Lay out hint, input and list."""
         with self.box(self._title):
             yield Static(Content(self._hint), classes="hint")
-            yield Input(placeholder=self._placeholder, select_on_focus=False)
+            yield Input(self._typed, placeholder=self._placeholder, select_on_focus=False)
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
         """Show everything at first."""
         self.query_one(OptionList).can_focus = False
         self.query_one(Input).cursor_blink = False
-        self.fill("")
+        self.fill(self._typed)
+        if self._typed.endswith("'')"):  # What is to be typed goes between the quotes.
+            self.query_one(Input).cursor_position = len(self._typed) - 2
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return (answer, line) for what is typed, best first."""
@@ -108,12 +110,13 @@ class PickDialog(Dialog[str]):
 class OverruleDialog(PickDialog):
     """Pick a candidate or any valid action, or type any command."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, typed: str = "") -> None:
         super().__init__(
             "overrule",
             f"The agent wants to: {clean(decision.action)}. What shall it do instead? "
             "↑↓ choose, Enter does it; memory learns from it as yours.",
             "type to filter, or any command",
+            typed,
         )
         self._decision = decision
 
@@ -137,7 +140,7 @@ class OverruleDialog(PickDialog):
                 line = Content.assemble("  " + fit(clean(action), 40), ("  valid action", MUTED))
                 rows.append((score, action, line))
         if matcher:
-            rows.sort(key=lambda row: -row[0])
+            rows.sort(key=lambda row: (row[1] != typed, -row[0]))
         found = [(action, line) for _, action, line in rows]
         if typed and all(action != typed for action, _ in found):
             own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))

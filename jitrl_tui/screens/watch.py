@@ -22,6 +22,7 @@ from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.page import PagePane, meant
 from jitrl_tui.widgets.panes import Panes
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
@@ -30,6 +31,7 @@ from jitrl_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from engine.keeping import Keeper
+    from engine.web.pages import PageStore
 
 FRAME = 1 / 15
 """Seconds between two updates of the screen at least."""
@@ -48,6 +50,7 @@ class WatchScreen(KeepingScreen):
         delay: Seconds a step, at first.
         play: A person plays: the session waits at every decision, and there is a command line.
         keeper: Saves and branches; None for a recording.
+        pages: Where what pages looked like is kept; None where there are none.
         clock: Monotonic seconds.
     """
 
@@ -65,12 +68,14 @@ class WatchScreen(KeepingScreen):
         delay: float = 1.0,
         play: bool = False,
         keeper: Keeper | None = None,
+        pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.source = source
         self.keeper = keeper
         self.view = RunView(previous=previous)
+        self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
@@ -82,6 +87,7 @@ class WatchScreen(KeepingScreen):
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
         self._wants_overrule = False
+        self._typed = ""
         self._resume_after = False
         self._told_error = ""
 
@@ -131,6 +137,7 @@ class WatchScreen(KeepingScreen):
         for name in ("narrow", "side", "normal", "wide"):
             self.set_class(name == now, f"-{name}")
         self.set_class(self.panes.zoomed, "-zoom")
+        self.set_class(bool(self.view.pages), "-web")
         tiny = now == "tiny"
         for name in ("#status", "#body", "#keybar"):
             self.query_one(name).display = not tiny
@@ -219,6 +226,10 @@ class WatchScreen(KeepingScreen):
         view, choice = self.view, self.choice
         self._draw_status()
         self.panes.show(view, choice)
+        looked = choice if self._looking is not None else None
+        if view.pages and not self.has_class("-web"):
+            self._arrange()
+        self.panes.show_page(view, looked, self._pages, self.app.size)
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
@@ -289,8 +300,13 @@ class WatchScreen(KeepingScreen):
         self._hurry = 0
         self.source.step_once()
 
-    def action_overrule(self) -> None:
+    def on_page_pane_chosen(self, event: PagePane.Chosen) -> None:
+        """An element was clicked: overrule with it."""
+        self.action_overrule(event.action)
+
+    def action_overrule(self, typed: str = "") -> None:
         """Ask for another action, once a decision waits."""
+        self._typed = typed
         if not self.source.live:
             self.notify("This is a recording: what happened cannot be overruled.", severity="warning")
             return
@@ -310,11 +326,13 @@ class WatchScreen(KeepingScreen):
     def _open_overrule(self) -> None:
         self._wants_overrule = False
         if self.view.choice is not None:
-            self.app.push_screen(dialogs.OverruleDialog(self.view.choice.decision), self._overruled)
+            self.app.push_screen(
+                dialogs.OverruleDialog(self.view.choice.decision, self._typed), self._overruled
+            )
 
     def _overruled(self, action: str | None) -> None:
         if action:
-            self.source.override(action)
+            self.source.override(meant(action, self.view, self._pages))
         if self._resume_after:
             self.source.resume()
 
@@ -401,7 +419,7 @@ class WatchScreen(KeepingScreen):
         if self.panes.zoomed:
             self._zoom(False)
         if isinstance(self.focused, CommandLine):
-            self.panes.transcript.focus()
+            self.query_one(f"#{self.panes.stage}").focus()
         self._present()
         self._draw()
 
@@ -436,6 +454,7 @@ class WatchScreen(KeepingScreen):
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
+        self.action_pane("transcript")
         self.app.push_screen(
             dialogs.FindDialog(transcript.paragraphs), lambda at: at and transcript.go_to_paragraph(int(at))
         )
@@ -464,6 +483,6 @@ class WatchScreen(KeepingScreen):
         elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
         elif event.text:
-            self.source.override(event.text)
+            self.source.override(meant(event.text, self.view, self._pages))
         else:
             self.source.step_once()

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from jitrl_tui.view import RunView, clean, points
 from jitrl_tui.widgets.bars import thick
-from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, STRONG
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
 
 _GAP = " · "
 
@@ -58,6 +58,8 @@ class StatusBar(Widget):
 
     def _first(self) -> list[tuple[int, str, str]]:
         view = self._view
+        if view.pages:
+            return self._first_of_web()
         started, seen = view.started, view.seen
         title = started.environment.title or started.environment.name if started else "jitrl"
         parts = [(0, clean(title), STRONG)]
@@ -67,6 +69,18 @@ class StatusBar(Widget):
             top = f"/{points(view.max_score)}" if view.max_score else ""
             parts.append((0, f"score {points(seen.score)}{top}", GOOD if seen.score > 0 else STRONG))
         if started is not None and view.episode:
+            parts.append((0, f"step {view.step}/{started.steps}", ""))
+        return parts
+
+    def _first_of_web(self) -> list[tuple[int, str, str]]:
+        view, started, page = self._view, self._view.started, self._view.pages[-1]
+        name = started.environment.name if started else "web"
+        reward = view.seen.score if view.seen is not None else 0.0
+        top = f"/{points(view.max_score)}" if view.max_score else ""
+        url = clean(page.url).removeprefix("http://")
+        parts = [(0, clean(name), STRONG), (1, fit(url, max(12, self.size.width // 4)).rstrip(), NAME)]
+        parts.append((0, f"reward {points(reward)}{top}", GOOD if reward > 0 else STRONG))
+        if started is not None:
             parts.append((0, f"step {view.step}/{started.steps}", ""))
         return parts
 
@@ -83,6 +97,9 @@ class StatusBar(Widget):
              else f"${view.cost_usd:.4f}", MUTED),
             (0, f"{view.memory_entries:,} remembered", MUTED),
         ]  # fmt: skip
+        if view.pages and view.pages[-1].task:
+            task = fit(clean(view.pages[-1].task), max(20, self.size.width // 2)).rstrip()
+            parts.insert(0, (0, task, ""))
         if view.average is not None:
             parts.append(
                 (2, f"average {points(round(view.average, 1))}, best {points(view.best or 0)}", MUTED)

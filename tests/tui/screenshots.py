@@ -11,6 +11,7 @@ import asyncio
 from pathlib import Path
 
 from engine import recording
+from engine.web.pages import PageStore
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
@@ -27,7 +28,8 @@ def picture(
         return recording.read(file) if file else stream.recorded(stream.run(12, 20, planned=20))
 
     source = ReplaySource(read, delay=0.0, paused=True)
-    app = JitrlApp(lambda: WatchScreen(source, delay=1.0))
+    pages = PageStore(file if file.is_dir() else file.parent) if file else None
+    app = JitrlApp(lambda: WatchScreen(source, delay=1.0, pages=pages))
 
     async def take() -> str:
         async with app.run_test(size=(width, height)) as pilot:

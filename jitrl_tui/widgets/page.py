@@ -1,0 +1,169 @@
+"""The page of a web session: drawn in text, and as the tree of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.message import Message
+
+from engine.records import PageShown
+from jitrl_tui.view import RunView, clean
+from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
+
+if TYPE_CHECKING:
+    from engine.web.pages import PageStore
+    from engine.web.snapshot import Page
+    from engine.web.wireframe import Run, Wireframe
+
+_STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
+           "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
+_TABS = (("page", "6", "wireframe"), ("tree", "7", "tree"), ("transcript", "1", "transcript"))
+MOST_LINES = 3000
+
+
+def stage_title(front: str) -> Content:
+    """Return the title of the panes that share a place, the one in front marked."""
+    parts: list[tuple[str, str]] = []
+    for name, key, title in _TABS:
+        parts += [
+            (key, ACCENT),
+            (f" [{title}] " if name == front else f"  {title}  ", STRONG if name == front else MUTED),
+        ]
+    return Content.assemble(*parts).rstrip()
+
+
+def meant(typed: str, view: RunView, store: PageStore | None) -> str:
+    """Return the action meant by the number of an element of the latest page; everything else as it is."""
+    shown = view.page_at(None)
+    page = store.page(shown) if shown is not None and store is not None else None
+    if page is None:
+        return typed
+    from engine.web.items import spoken
+
+    return spoken(typed, page) or typed
+
+
+class _OfPage(LinePane):
+    """A pane about one page."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._shown: PageShown | None = None
+        self._page: Page | None = None
+        self._action = self._instead = ""
+        self._top: int | None = None
+
+    def look_at(
+        self, shown: PageShown | None, store: PageStore | None, action: str, instead: str = ""
+    ) -> None:
+        """Show a page and mark the element that an action is about."""
+        if (shown, action, instead) == (self._shown, self._action, self._instead):
+            return
+        if action and action != self._action:
+            self._top = 0
+        if shown != self._shown:
+            self._page = store.page(shown) if shown is not None and store is not None else None
+            self._top = 0
+        self._shown, self._action, self._instead = shown, action, instead
+        self._stale = True
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Build, and begin at the top of another page."""
+        super().rebuild()
+        if self._top is not None and not self._stale:
+            top, self._top = self._top, None
+            self.scroll_to(y=top, animate=False, force=True)
+
+    def _missing(self, width: int) -> list[Content]:
+        return [
+            Content.styled(line, MUTED) for line in wrap("What this page looked like was not kept.", width)
+        ]
+
+
+class PagePane(_OfPage):
+    """The page drawn in text."""
+
+    key, title = "6", "wireframe"
+
+    class Chosen(Message):
+        """An element was clicked."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self._drawn: Wireframe | None = None
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Draw the page for this width."""
+        from engine.web.wireframe import draw
+
+        shown = self._shown
+        if self._page is None or shown is None:
+            self._drawn = None
+            return self._missing(width)
+        self._drawn = drawn = draw(self._page, width, height, (shown.width, shown.height))
+        marked = {i for i, item in enumerate(drawn.items) if f"<{item.node.label}>" in self._action}
+        if self._top is not None:
+            self._top = drawn.window[0]
+            at = next(
+                (y for y, row in enumerate(drawn.rows) if any(r.item in marked for r in row)), self._top
+            )
+            if not self._top <= at < self._top + height:
+                self._top = max(0, at - height // 2)
+        return [self._line(row, marked) for row in drawn.rows]
+
+    def _line(self, row: Sequence[Run], marked: set[int]) -> Content:
+        parts = []
+        for run in row:
+            style = _STYLES[run.kind]
+            if run.item in marked:
+                style = f"{style} reverse".strip()
+            parts.append((clean(run.text).replace("\n", " "), style))
+        return Content.assemble(*parts)
+
+    def on_click(self, event: object) -> None:
+        """A click on an element chooses it."""
+        x = getattr(event, "x", -1) - self.gutter.left
+        y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
+        item = self._drawn.at(x, y) if self._drawn is not None and x >= 0 else None
+        if item is not None and item.action and self.text_selection is None:
+            self.post_message(self.Chosen(item.action))
+
+
+class TreePane(_OfPage):
+    """The elements of the page, numbered as in the drawing."""
+
+    key, title = "7", "tree"
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Write one line for each element."""
+        from engine.web.items import items_of
+        from engine.web.snapshot import Page
+        from engine.web.text import outline
+
+        if self._page is None:
+            rest = [Content(line) for line in wrap(clean(self._instead), width)]
+            return [*self._missing(width), Content(""), *rest[:MOST_LINES]]
+        numbers = {id(item.node): item.number for item in items_of(self._page)}
+        lines = []
+        for node in self._page.nodes[:MOST_LINES]:
+            text = outline(Page((node,)))
+            if text:
+                number = numbers.get(id(node), 0)
+                marked = bool(number) and f"<{node.label}>" in self._action
+                if marked and self._top is not None and len(lines) >= height:
+                    self._top = len(lines) - height // 2
+                style = "reverse" if marked else "" if number else MUTED
+                tag = f"{number or '':>3} "
+                lines.append(
+                    Content.assemble((tag, ACCENT), (fit(clean(text), max(1, width - 4)).rstrip(), style))
+                )
+        if len(self._page.nodes) > MOST_LINES:
+            lines.append(Content.styled(f"… {len(self._page.nodes) - MOST_LINES:,} more", MUTED))
+        return lines
