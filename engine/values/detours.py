@@ -83,6 +83,7 @@ class Explorer:
         self._router = router
         self._ways = Ways(experience)
         self._wanted: dict[str, list[tuple[str, str]]] = {}
+        self._helpful: dict[str, float] = {}
         self._known: dict[tuple[str, Tokens, Tokens, bool], list[_Offer]] = {}
 
     def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
@@ -130,9 +131,7 @@ class Explorer:
         @functools.cache
         def most(goal: str, travel: int) -> float:
             """Return the highest rate that a detour of this length can have."""
-            promises = [_FETCH * bonus] * len(self._wanted.get(goal, ())) + [
-                p for p, _ in novel.get(goal, ())
-            ]
+            promises = [bonus] * len(self._wanted.get(goal, ())) + [p for p, _ in novel.get(goal, ())]
             extra = bonus if goal in deadly else 0.0
             sums = itertools.accumulate(sorted(promises, reverse=True))
             return max((extra + total) / (travel + count) for count, total in enumerate(sums, 1))
@@ -229,9 +228,10 @@ class Explorer:
         here = self._router.is_here(goal, have, see)
         found = self._known[key] = []
         for action, token in self._wanted.get(goal, ()) if fetching else ():
-            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
-            if token not in have and opened is not None:
-                found.append(_Offer(_FETCH * self._bonus(), 0.0, (*opened[0], action), False))
+            use = self._use(token, have)
+            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
+            if opened is not None:
+                found.append(_Offer(use * self._bonus(), 0.0, (*opened[0], action), False))
         for promise, action in promising:
             helpers: tuple[str, ...] = ()
             if here or not x.needs((goal, action)) <= context:
@@ -250,17 +250,31 @@ class Explorer:
         return found
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
-        """Return by place the actions that bring in hand what nobody ever had where one dies, and what that is."""
+        """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
         x, found = self._x, dict[str, list[tuple[str, str]]]()
         deadly = x.deadly()
+        self._helpful = {}
         for token, sources in x.sources.items() if deadly else ():
             if "@" in token:
                 continue  # how things are packed makes no new thing
-            if any(x.untested(name, frozenset((token,))) for name in deadly):
-                for place, action in list(sources)[:_SOURCES]:
-                    if not progress.tried[(place, action)] and (place, action) not in progress.failed:
-                        found.setdefault(place, []).append((action, token))
+            if any(x.protects(name, token) for name in deadly):
+                self._helpful[token] = 1.0
+            elif any(x.untested(name, frozenset((token,))) for name in deadly):
+                self._helpful[token] = _FETCH
+            else:
+                continue
+            for place, action in list(sources)[:_SOURCES]:
+                if not progress.tried[(place, action)] and (place, action) not in progress.failed:
+                    found.setdefault(place, []).append((action, token))
         return found
+
+    def _use(self, token: str, have: Tokens) -> float:
+        """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
+        if token in have:
+            return 0.0
+        use, kind = self._helpful[token], token.partition("=")[0]
+        same = (self._helpful.get(held, 0.0) for held in have if held.partition("=")[0] == kind)
+        return use if use > max(same, default=0.0) else 0.0
 
     def _last_danger(self, route: Route, deadly: set[str]) -> int:
         """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""

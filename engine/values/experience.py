@@ -180,6 +180,8 @@ class Experience:
         self._deaths = 0
         self._words: set[str] = set()
         self._strict: set[Key] = set()
+        self._could: Counter[Key] = Counter()
+        self._could_not: Counter[Key] = Counter()
         self.fatal: Counter[Key] = Counter()
         """How often one died of an action."""
         self.missed: Counter[Key] = Counter()
@@ -211,8 +213,12 @@ class Experience:
         self._words |= words_of(context)
         for action in place.possible:
             key = (now.place, action)
-            if action not in possible and key not in self._strict and self.needs(key) <= context:
-                self._strict.add(key)  # more than its words tell is needed
+            if action in possible:
+                self._could[key] += 1
+            elif key not in self._strict and self.needs(key) <= context:
+                self._could_not[key] += 1
+                if self._could_not[key] > 2 * self._could[key] + 2:
+                    self._strict.add(key)  # more than its words tell is needed
         place.version += 1
         new = False
         for action in possible:
@@ -383,6 +389,15 @@ class Experience:
         if known is None:
             return 0
         return sum(not (known.moving.carried[token] or known.staying.carried[token]) for token in have)
+
+    def protects(self, place: str, token: str) -> bool:
+        """Return whether one died clearly less of leaving that place with this in hand."""
+        known = self.places.get(place)
+        risk = known.moving if known is not None else None
+        if risk is None or not risk.carried[token]:
+            return False
+        share = risk.deaths / (risk.steps + 2.0)
+        return (risk.died_with[token] + share) / (risk.carried[token] + 1.0) < 0.5 * share
 
     def deadly(self) -> list[str]:
         """Return the places that one dies of leaving often."""

@@ -143,7 +143,7 @@ class GraphEstimator:
         )
         if not (as_expected and plan.actions and plan.actions[0] in valid):
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8)
+                trails = self._trails.from_here(now, query.steps_left, 8, valid)
                 plan = self._planner.plan(here, query.steps_left, self._progress, self._liking, trails, valid)
                 if not plan.actions:
                     break

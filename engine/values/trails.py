@@ -8,7 +8,7 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.values.experience import Key, Situation, Tokens
@@ -90,18 +90,22 @@ class Trails:
                 known.sort(key=lambda t: (-t[0], t[2], -t[1]))
                 del known[_KEPT:]
 
-    def from_here(self, now: Situation, steps: int, most: int) -> list[Trail]:
+    def from_here(self, now: Situation, steps: int, most: int, valid: Sequence[str]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
+
+        Args:
+            valid: What is possible now; no trail begins with anything else.
 
         Each ends with something gained. At most `most`, those with the highest gain per trail first.
         """
         found: list[tuple[float, Trail]] = []
+        possible = frozenset(valid)
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
         known = [t for have, ts in self._at.get(now.place, {}).items() if have <= now.have for t in ts]
         known.sort(key=lambda t: (-t[0], t[2], -t[1]))
         for _, number, index in known[: 2 * _KEPT]:
             episode = self._episodes[number]
-            if _alike(episode[index].now.see, now.see) < _ALIKE:
+            if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
                 continue
             found += self._cuts(episode, index, steps)
         found.sort(key=lambda item: -item[0])
