@@ -26,19 +26,23 @@ from engine.records import (
     Thinking,
 )
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import RunView, clean, points, signed
+from jitrl_tui.view import RunView, clean, meant, points, signed
 
 if TYPE_CHECKING:
     from engine.keeping import Keeper
     from engine.sessions import SavedSession
     from engine.settings import SessionConfig
+    from engine.web.pages import PageStore
 
+PAGE_WIDTH = 100
+"""Cells across of a drawn page."""
 HELP = """\
 Type a command for the game, or nothing to let the agent do what it proposes. Commands of jitrl:
 /why        why the agent would choose what it proposes
 /options    the candidates with their probabilities before and after memory
 /memory     the remembered steps behind them
 /actions    the actions that are possible here
+/page       on the web: the page drawn in text; the number of an element is an action, too
 /score      score, step, episode
 /undo       take the last step of this episode back
 /save NAME  save the game as it stands; every session also saves itself, step by step
@@ -96,6 +100,7 @@ class PlainRun:
         read: Returns the next line typed, without its end; None when there are no more.
         play: A person plays: wait at every decision.
         keeper: Saves and branches; None where there is nothing to save.
+        pages: Where what pages looked like is kept; None where there are none.
 
     Attributes:
         then: The session to go on with after this one.
@@ -109,9 +114,11 @@ class PlainRun:
         *,
         play: bool,
         keeper: Keeper | None = None,
+        pages: PageStore | None = None,
     ) -> None:
         self.then: SavedSession | None = None
         self._keeper = keeper
+        self._pages = pages
         self.view = RunView()
         self._source, self._out, self._read, self._play = source, out, read, play
         self._arrived = threading.Event()
@@ -177,7 +184,7 @@ class PlainRun:
                     self._source.resume()
                     self._source.pause()
                 elif line:
-                    self._source.override(line)
+                    self._source.override(meant(line, self.view, self._pages))
                     self.view.activity = "running"
                 else:
                     self._step()
@@ -212,6 +219,8 @@ class PlainRun:
             return self._keep(name, rest.strip())
         if name == "help":
             self._say(HELP)
+        elif name == "page":
+            self._say(self._page())
         elif decision is None:
             self._say("There is no decision yet.")
         elif name == "why":
@@ -252,6 +261,16 @@ class PlainRun:
         except JitrlError as error:
             self._say(f"Error: {error}")
         return False if self.then is not None else None
+
+    def _page(self) -> str:
+        """Return the page as it is now, drawn in text."""
+        shown = self.view.page_at(None)
+        page = self._pages.page(shown) if shown is not None and self._pages is not None else None
+        if shown is None or page is None:
+            return "There is no page to show."
+        from engine.web.wireframe import draw
+
+        return clean(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)
 
     def _score(self) -> str:
         view = self.view
@@ -343,6 +362,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Take up a saved session as lines, and what it leads to by way of loading and branching."""
     from engine.keeping import Keeper
     from engine.session import Session
+    from engine.web.pages import PageStore
     from jitrl_tui.source import LiveSource
 
     following: SavedSession | None = saved
@@ -350,12 +370,18 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     while following is not None:
         now = following
         source = LiveSource(partial(Session, now, saves, interactive=play))
-        code, following = _run(source, saves, play=play, keeper=Keeper(saves, now))
+        keeper, pages = Keeper(saves, now), PageStore(now.folder)
+        code, following = _run(source, saves, play=play, keeper=keeper, pages=pages)
     return code
 
 
 def _run(
-    source: Source, saves: Path, *, play: bool, keeper: Keeper | None = None
+    source: Source,
+    saves: Path,
+    *,
+    play: bool,
+    keeper: Keeper | None = None,
+    pages: PageStore | None = None,
 ) -> tuple[int, SavedSession | None]:
     run: PlainRun
 
@@ -363,7 +389,7 @@ def _run(
         return list(run.view.choice.decision.valid_actions) if run.view.choice else []
 
     read = line_reader(sys.stdin, saves, valid) if play else None
-    run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper)
+    run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper, pages=pages)
     return run.run(), run.then
 
 

@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.records import (
     Decided,
@@ -28,6 +29,9 @@ from engine.records import (
     TakenBack,
     Thinking,
 )
+
+if TYPE_CHECKING:
+    from engine.web.pages import PageStore
 
 PARAGRAPHS = 2_000
 DECISIONS = 400
@@ -290,6 +294,17 @@ class RunView:
             return
         self.paragraphs.append(Paragraph(kind, text, self.episode, step, human))
         self.written += 1
+
+
+def meant(typed: str, view: RunView, store: PageStore | None) -> str:
+    """Return the action meant by the number of an element of the latest page; everything else as it is."""
+    shown = view.page_at(None)
+    page = store.page(shown) if shown is not None and store is not None else None
+    if page is None:
+        return typed
+    from engine.web.items import spoken
+
+    return spoken(typed, page) or typed
 
 
 _HANDLERS = {

@@ -19,10 +19,10 @@ from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.page import PagePane, meant
+from jitrl_tui.widgets.page import PagePane
 from jitrl_tui.widgets.panes import Panes
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from engine.records import PageShown
-from jitrl_tui.view import RunView, clean
+from jitrl_tui.view import clean
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 
 if TYPE_CHECKING:
@@ -32,17 +32,6 @@ def stage_title(front: str) -> Content:
             (f" [{title}] " if name == front else f"  {title}  ", STRONG if name == front else MUTED),
         ]
     return Content.assemble(*parts).rstrip()
-
-
-def meant(typed: str, view: RunView, store: PageStore | None) -> str:
-    """Return the action meant by the number of an element of the latest page; everything else as it is."""
-    shown = view.page_at(None)
-    page = store.page(shown) if shown is not None and store is not None else None
-    if page is None:
-        return typed
-    from engine.web.items import spoken
-
-    return spoken(typed, page) or typed
 
 
 class _OfPage(LinePane):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import io
 
 import pytest
 
@@ -12,6 +13,7 @@ from engine.records import Decided, EpisodeStarted, PageShown, SessionStarted, S
 from engine.web.pages import PageStore
 from engine.web.snapshot import parse
 from jitrl_tui.app import JitrlApp
+from jitrl_tui.plain import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
@@ -173,3 +175,20 @@ def test_games_have_no_page_and_its_keys_do_nothing():
 
 def test_the_pages_used_here_are_pages():
     assert [n.role for n in parse(PAGE).nodes] == ["link", "searchbox", "button", "heading", "link"]
+
+
+def test_plain_lines_draw_the_page_and_take_numbers(tmp_path):
+    store, made = PageStore(tmp_path), []
+
+    def open_session(emit):
+        made.append(stream.ScriptedSession(emit, web_events(store), None))
+        return made[0]
+
+    typed, out = iter(["/page", "3", "2 red", "/quit"]), io.StringIO()
+    source = LiveSource(open_session)
+    assert PlainRun(source, out, lambda: next(typed, None), play=True, pages=store).run() == 0
+    assert "1·Quayside 0" in out.getvalue()
+    assert [action for _, action in made[0].carried_out] == [
+        "click(<button[Go]>)",
+        "fill(<searchbox[Search]>, 'red')",
+    ]
