@@ -19,12 +19,12 @@ from engine.games.machine import Machine, Snapshot
 from engine.games.names import Namer, Thing
 from engine.games.order import ORDER, Order
 from engine.games.survey import IDLE, WAYS
-from engine.games.trial import Looked, Trial
+from engine.games.trial import Trial
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
-SCHEME = 7
+SCHEME = 8
 """Part of the cache's key; to be raised when the way actions are found changes."""
 
 
@@ -73,8 +73,8 @@ class ActionFinder:
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[Looked]]:
-        """Return the things at hand, and the world after each look."""
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
         namer = Namer(
             machine, world, self._story, self._bearings, self.handlers, self._vocabulary, self._player
         )
@@ -124,8 +124,8 @@ class Finder(Protocol):
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[Looked]]:
-        """Return the things at hand, and the world after each look."""
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
         ...
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:

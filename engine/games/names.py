@@ -9,7 +9,6 @@ from engine.games.bearings import Bearings, set_global
 from engine.games.handlers import Handlers
 from engine.games.machine import Machine, Snapshot
 from engine.games.survey import WAYS
-from engine.games.trial import Looked
 from engine.games.vocabulary import Vocabulary
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
@@ -64,8 +63,8 @@ class Namer:
         self._handlers = handlers
         self._player = player
         self._vocabulary = vocabulary
-        self.looked: list[Looked] = []
-        """The world after each look, for those who try commands."""
+        self.looked: list[bytes] = []
+        """Facts after each thing that was looked at."""
 
     def things(self, shown: str, saved: Snapshot) -> list[Thing]:
         """Return the things that `shown` and the object tree name; the machine is left anywhere.
@@ -142,7 +141,7 @@ class Namer:
             for number in self._bearings.noun_globals
         ]
         values = [value for value in values if 0 < value <= story.object_count]
-        self.looked.append((values[0] if values else 0, self._world.things(), self._world.facts()))
+        self.looked.append(self._world.facts())
         if not values or values[0] in self._bearings.absent:
             return None
         number = max(values, key=lambda value: (values.count(value), -values.index(value)))

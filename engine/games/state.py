@@ -159,8 +159,8 @@ def abstract(
         said: What the last action was answered with.
         room: Tells places of the same name apart, 0 if unknown.
 
-    Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over all
-    that is carried, which keeps states with different loads apart even among many other tokens.
+    Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over
+    all that is carried, which keeps states with different loads apart even among many other tokens.
     """
     seen, held = sentences(scene), sentences(inventory)
     ambience = set(seen) & set(held)

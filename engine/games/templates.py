@@ -15,7 +15,7 @@ from engine.games.bearings import NEVER
 from engine.games.machine import Machine, Snapshot
 from engine.games.names import Thing
 from engine.games.survey import IDLE, WAYS
-from engine.games.trial import Looked, Trial
+from engine.games.trial import Trial
 from engine.games.world import World
 from engine.games.zmachine import StoryFile
 
@@ -55,21 +55,21 @@ class TemplateFinder:
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[Looked]]:
-        """Return the things at hand, and the world after each look."""
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
         words = dict.fromkeys(_WORD.findall(f"{shown} {' '.join(names)}".lower()))
         answers: dict[str, str] = {}
-        looked: list[Looked] = []
+        looked: list[bytes] = []
         for word in words:
             if word in _NOT_THINGS or word[: story.word_length] not in story.dictionary:
                 continue
             machine.rewind(saved)
             answer = machine.step(f"examine {word}")
             if not machine.halted and _recognised(answer):
-                looked.append((len(looked), world.things(), world.facts()))
+                looked.append(world.facts())
                 answers.setdefault(answer, word)
         return [Thing(word, 0, False, frozenset()) for word in answers.values()], looked
 

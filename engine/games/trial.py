@@ -18,8 +18,6 @@ _CHANCE = (
 depends on the situation alone; the later values give a second chance to what luck decided."""
 
 _SEVERAL = 3
-Looked = tuple[int, str, bytes]
-"""After a command that only looks: what was looked at, and the world's things and facts then."""
 
 
 class Trial:
@@ -29,8 +27,8 @@ class Trial:
         saved: The situation.
         idle: Commands that do nothing but let time pass (not all of them equally much). What happens then
             happens by itself and is no command's doing; the first of them stands for it.
-        looked: The world after each look at something. Where several looks change facts, those facts are not
-            what they seem; a world that looks at several things lead to is the situation's own.
+        alike: Facts (`World.facts`) after commands that only look: where several differ from the situation's
+            own, those facts are not what they seem.
     """
 
     def __init__(
@@ -39,7 +37,7 @@ class Trial:
         world: World,
         saved: Snapshot,
         idle: Sequence[str],
-        looked: Iterable[Looked] = (),
+        alike: Iterable[bytes] = (),
     ) -> None:
         self._machine = machine
         self._world = world
@@ -50,14 +48,13 @@ class Trial:
         facts = world.facts()
         self._passed = [self._pass_time(attempt, idle) for attempt in range(len(_CHANCE))]
         idled = [seen[1] for passed in self._passed for seen in passed]
-        looked = list(looked)
-        self._usual = list(_usual(facts, idled, [seen for _, _, seen in looked]))
+        self._usual = list(_usual(facts, idled, list(alike)))
         machine.rewind(self._starts[0])
         self._here = self._now()
         self._score = machine.score
-        own = {self._here, *self._only_seen(looked)}
         self._same = [
-            own | {(things, self._masked(facts)) for things, facts, _ in passed} for passed in self._passed
+            {self._here} | {(things, self._masked(facts)) for things, facts, _ in passed}
+            for passed in self._passed
         ]
         self._drawn = [
             {_CHANCE[attempt]} | {drawn for _, _, drawn in passed}
@@ -98,13 +95,6 @@ class Trial:
             return False, False  # "(Taken)": what was done is picking up, which is a command of its own
         self._effects.setdefault((seen, score, ended), []).append((things, command))
         return True, False
-
-    def _only_seen(self, looked: list[Looked]) -> set[_Seen]:
-        """Return the worlds that looks at several things lead to: the first command may mark the player."""
-        by: dict[_Seen, set[int]] = {}
-        for number, things, facts in looked:
-            by.setdefault((things, self._masked(facts)), set()).add(number)
-        return {seen for seen, numbers in by.items() if len(numbers) >= _SEVERAL}
 
     def _now(self) -> _Seen:
         return self._things_now(), self._masked(self._world.facts())

@@ -94,7 +94,8 @@ class Explorer:
         rate /= (1.0 + self._x.missed[key]) ** 2
         if key[1] in self._x.moves:
             # A move that was deadly led nowhere: where it leads is as unknown as before.
-            led = tried - self._x.fatal[key]
+            fatal = self._x.fatal[key]
+            led, rate = tried - fatal, rate / (1 + fatal)
             return rate if led == 0 else rate * self._s.again / led**2
         # What was tried elsewhere is mostly known: things behave alike wherever they are.
         rate /= 1 + self._x.taken[key[1]]
@@ -234,13 +235,15 @@ class Explorer:
                 found.append(_Offer(use * self._bonus(), 0.0, (*opened[0], action), False))
         for promise, action in promising:
             helpers: tuple[str, ...] = ()
+            then = context
             if here or not x.needs((goal, action)) <= context:
                 opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
                 if opened is None:
                     continue
-                helpers = opened[0]
+                helpers, after = opened
+                then = after.have | after.world.get(goal, see)
             if x.tried[(goal, action)]:
-                outcome = x.outcome((goal, action), context)
+                outcome = x.outcome((goal, action), then)
                 promise *= 1.0 - outcome.similarity if outcome else 1.0
             if promise < _LEAST:
                 continue
