@@ -20,6 +20,10 @@ WORTHWHILE = 0.2
 """Detours that promise less per step than this share of the best one are not made."""
 _LOOK_AROUND = 3
 """Steps kept free for looking around where an untried move may lead."""
+_STEP = 0.08
+"""What a step is worth to discovery, per unit of curiosity, when it is lost."""
+_RETRIED = 2
+"""Times that an action is tried at a place in the hope that another situation makes a difference."""
 _FETCH = 0.5
 """Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
 _SOURCES = 4
@@ -112,7 +116,7 @@ class Explorer:
                 for action in place.possible
                 if not progress.tried[(name, action)]
                 and (name, action) not in progress.failed
-                and (not self._x.tried[(name, action)] or action in self._x.moves)
+                and (self._x.tried[(name, action)] <= _RETRIED or action in self._x.moves)
             ]
             promising.sort(key=lambda item: (-item[0], item[1]))
             if promising:
@@ -178,9 +182,10 @@ class Explorer:
         """Return the best detour from an anchor to a place, None if none is worth its danger."""
         x, have = self._x, anchor.have
         alive = 1.0
-        for place in (*way.deadly, *(back.deadly if back is not None else ())):
-            alive *= 1.0 - self._hazard(place, have, moving=True)
-        price = anchor.stake + self._router.death_cost
+        for key in (*way.deadly, *(back.deadly if back is not None else ())):
+            alive *= 1.0 - self._danger(route, key, have)
+        # Dying costs what was still to be gained, and what the steps left could have discovered.
+        price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
         leaving = self._hazard(goal, have, moving=True) * price
         staying = self._hazard(goal, have, moving=False) * price
         total = -(1.0 - alive) * price
@@ -191,7 +196,9 @@ class Explorer:
         first: tuple[str, ...] = ()
         returns = back is not None
         best: Detour | None = None
-        for offer in self._offers(goal, have, self._seen_at(route, goal), promising, fetching):
+        for offer in self._offers(
+            goal, have, self._router.look(route.at.world, goal, have), promising, fetching
+        ):
             promise = offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
             if promise < _LEAST:
                 continue
@@ -286,6 +293,11 @@ class Explorer:
             return len(route.actions)
         return max((steps for steps, place, _ in route.marks if place in deadly), default=-1)
 
+    def _danger(self, route: Route, key: Key, have: Tokens) -> float:
+        """Return the probability of dying of a known move with this in hand."""
+        outcome = self._x.outcome(key, have | self._router.look(route.at.world, key[0], have))
+        return outcome.death if outcome is not None else self._hazard(key[0], have, moving=True)
+
     def _hazard(self, place: str, have: Tokens, *, moving: bool) -> float:
         return self._x.hazard(place, have, moving=moving)
 
@@ -293,13 +305,6 @@ class Explorer:
         """Return what being at a deadly place with something new is worth."""
         rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
         return self._s.curiosity * rate
-
-    def _seen_at(self, route: Route, place: str) -> Tokens:
-        seen = route.at.world.get(place)
-        if seen is not None:
-            return seen
-        known = self._x.places.get(place)
-        return known.seen_first if known else _NONE
 
 
 def _anchors(route: Route) -> list[_Anchor]:

@@ -152,7 +152,7 @@ class _Place:
     situations: set[tuple[Tokens, Tokens]] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     possible: dict[str, Tokens] = field(default_factory=dict)
-    seen_first: Tokens = _NONE
+    views: dict[Tokens, Tokens] = field(default_factory=dict)
     staying: _Risk = field(default_factory=_Risk)
     moving: _Risk = field(default_factory=_Risk)
     makers: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -182,6 +182,8 @@ class Experience:
         self._strict: set[Key] = set()
         self._could: Counter[Key] = Counter()
         self._could_not: Counter[Key] = Counter()
+        self.tried_so: Counter[tuple[Situation, str]] = Counter()
+        """How often an action was taken in exactly this situation."""
         self.fatal: Counter[Key] = Counter()
         """How often one died of an action."""
         self.missed: Counter[Key] = Counter()
@@ -252,6 +254,7 @@ class Experience:
                 self._new_place if fresh else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
         self.tried[key] += 1
+        self.tried_so[(now, action)] += 1
         self.fatal[key] += died
         self._occasions.setdefault(key, []).append(
             Occasion(
@@ -280,8 +283,22 @@ class Experience:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
     def arrive(self, now: Situation) -> None:
-        """Learn what a place looks like when an episode first comes to it."""
-        self.place(now.place).seen_first = now.see
+        """Learn what a place looks like when an episode first comes to it with this in hand."""
+        views = self.place(now.place).views
+        views.pop(now.have, None)
+        views[now.have] = now.see
+        if len(views) > _OCCASIONS:
+            del views[next(iter(views))]
+
+    def view(self, place: str, have: Tokens) -> Tokens:
+        """Return what a place looked like to who came with the most similar things in hand: with a light, say."""
+        known = self.places.get(place)
+        if known is None or not known.views:
+            return _NONE
+        seen = known.views.get(have)
+        if seen is None:
+            seen = known.views[max(reversed(known.views), key=lambda held: _jaccard(held, have))]
+        return seen
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""

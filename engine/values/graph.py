@@ -20,12 +20,17 @@ from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.experience import Experience, Key, Situation, situation
+from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator, Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.trails import Trails, TrailStep
 
 _PLANS = 6
 """Plans made at one step before it is taken without one."""
+_TOO_DANGEROUS = 0.3
+"""Probability of dying above which nothing is tried for its own sake."""
+_RESORT = 0.1
+"""What doing something for the first time is worth where nothing better is known, per unit of curiosity."""
 _PATIENCE = 3
 """Times that an action may do nothing in an episode before plans do without it."""
 _LEAST_REGRET = 0.05
@@ -51,6 +56,7 @@ class GraphEstimator:
         self._planner = Planner(self._experience, self._limits)
         self._progress = Progress()
         self._trails = Trails()
+        self._frontier = Frontier()
         self._liking: dict[Key, float] = {}
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
@@ -75,6 +81,8 @@ class GraphEstimator:
         now, after = situation(step.state), situation(then)
         self._experience.see(now, step.valid_actions)
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+        self._frontier.see(now, step.valid_actions)
+        self._frontier.add(now, step.action, after, ended=ended)
         self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
         key, progress = (now.place, step.action), self._progress
         progress.tried[key] += 1
@@ -107,6 +115,7 @@ class GraphEstimator:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
         now = situation(query.state)
         candidates = query.candidates
+        self._frontier.see(now, query.valid_actions)
         if self._experience.see(now, query.valid_actions):
             self._expected = None  # there is something here that no plan has thought of
         if not self._experience.tried:
@@ -160,6 +169,8 @@ class GraphEstimator:
                 self._progress.tried[(now.place, plan.actions[0])] += 1
             else:
                 plan = Plan(0.0, 0.0, ())
+            if not plan.actions:
+                plan = self._last_resort(now, query)
         self._plan = plan
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
@@ -179,11 +190,27 @@ class GraphEstimator:
         loss = -(abs(plan.value) + 1.0) * risk
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
-            return 0.0, own, 0.0, -self._planner.death_cost * risk
+            # Nothing is worth a plan: what was done least in just this situation may show something yet.
+            rare = self._settings.curiosity / (1.0 + self._experience.tried_so[(now, action)])
+            return 0.0, max(own, rare), 0.0, -self._planner.death_cost * risk
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
         return plan.known, plan.value - plan.known, -delay, loss
+
+    def _last_resort(self, now: Situation, query: Query) -> Plan:
+        """Return a plan for the nearest thing never done in just the situation it was possible in."""
+
+        def promise(at: Situation, action: str) -> float:
+            moving = action in self._experience.moves
+            if self._experience.hazard(at.place, at.have, moving=moving) > _TOO_DANGEROUS:
+                return 0.0
+            return self._planner.novelty((at.place, action), self._liking)
+
+        if self._settings.curiosity <= 0.0:
+            return Plan(0.0, 0.0, ())
+        way = self._frontier.toward(now, query.steps_left, promise)
+        return Plan(_RESORT * self._settings.curiosity if way else 0.0, 0.0, way)
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
@@ -210,5 +237,7 @@ class GraphEstimator:
             self._experience.see(now, step.valid_actions)
             died = ended and episode.died
             self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+            self._frontier.see(now, step.valid_actions)
+            self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
         self._trails.close()

@@ -125,7 +125,7 @@ class Router:
 
     def stand(self, now: Imagined, valid: tuple[str, ...]) -> None:
         """Take note of what is possible here and now: there memory need not be asked."""
-        self._here = (now.place, now.have, self._look(now.world, now.place))
+        self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
         self._valid = frozenset(valid)
         self._enabled.pop(now.place, None)
 
@@ -273,7 +273,7 @@ class Router:
                 if opening is None:
                     continue
                 ready = opening[1]
-                outcome = x.outcome(key, ready.have | self._look(ready.world, name))
+                outcome = x.outcome(key, ready.have | self.look(ready.world, name, ready.have))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 there = outcome.occasion.place
@@ -292,7 +292,7 @@ class Router:
 
     def enable(self, at: Imagined, action: str, depth: int) -> tuple[tuple[str, ...], Imagined] | None:
         """Return known actions at this place that make `action` possible, and the situation after them."""
-        see = self._look(at.world, at.place)
+        see = self.look(at.world, at.place, at.have)
         found = self._enabling(at.place, at.have, see, action, depth)
         if found is None:
             return None
@@ -342,7 +342,7 @@ class Router:
 
     def _do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
-        see = self._look(at.world, at.place)
+        see = self.look(at.world, at.place, at.have)
         outcome = self._x.outcome((at.place, action), at.have | see)
         if outcome is None or (outcome.occasion.ended and outcome.death > 0.9):
             return None
@@ -354,12 +354,10 @@ class Router:
         world = {**at.world, at.place: (see - did.vanished) | did.appeared}
         return Imagined(at.place, have, world), tries, outcome.death
 
-    def _look(self, world: Mapping[str, Tokens], place: str) -> Tokens:
+    def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
+        """Return what is expected to be seen at a place."""
         seen = world.get(place)
-        if seen is not None:
-            return seen
-        known = self._x.places.get(place)
-        return known.seen_first if known else frozenset()
+        return seen if seen is not None else self._x.view(place, have)
 
 
 def _way(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from engine.values.experience import Experience
+from engine.values.experience import Experience, Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +14,12 @@ class Way:
 
     Attributes:
         steps: Its length.
-        deadly: The places left on it that somebody died of leaving.
+        deadly: The moves on it, each with its place, from places that somebody died of leaving.
         actions: The moves.
     """
 
     steps: int
-    deadly: tuple[str, ...]
+    deadly: tuple[Key, ...]
     actions: tuple[str, ...]
 
 
@@ -47,9 +47,10 @@ class Ways:
         while queue:
             name = queue.popleft()
             here = found[name]
-            deadly = (*here.deadly, name) if self._x.hazard(name, moving=True) else here.deadly
+            risky = self._x.hazard(name, moving=True) > 0.0
             for action, there in self._x.exits(name):
                 if there not in found:
+                    deadly = (*here.deadly, (name, action)) if risky else here.deadly
                     found[there] = Way(here.steps + 1, deadly, (*here.actions, action))
                     queue.append(there)
         return found
