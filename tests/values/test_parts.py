@@ -1,0 +1,140 @@
+"""Parts of the graph estimator, each against a small world in which the answer is known."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from engine import jitrl
+from engine.memory import Memory
+from engine.records import Candidate, Episode, State, Step
+from engine.settings import profile
+from engine.values.base import Query
+from engine.values.experience import Experience, Situation
+from engine.values.frontier import Frontier
+from engine.values.knn import KnnEstimator
+from engine.values.trails import Trails, TrailStep, without_loops
+
+
+def at(place, have=(), see=()):
+    return Situation(place, frozenset(f"have:{x}" for x in have), frozenset(f"see:{x}" for x in see))
+
+
+def test_the_frontier_leads_the_shortest_way_to_what_was_never_done():
+    frontier = Frontier()
+    rooms = [at(str(i)) for i in range(5)]
+    for a, b in itertools.pairwise(rooms):
+        frontier.see(a, ("on", "back"))
+        frontier.add(a, "on", b, ended=False)
+        frontier.add(a, "back", rooms[0], ended=False)
+    frontier.see(rooms[4], ("on", "dig"))
+    frontier.add(rooms[4], "on", rooms[4], ended=False)
+    assert frontier.toward(rooms[0], 9, lambda now, action: 1.0) == ("on", "on", "on", "on", "dig")
+    assert frontier.toward(rooms[0], 4, lambda now, action: 1.0) == ()
+    assert frontier.toward(rooms[0], 9, lambda now, action: 0.0) == ()
+
+
+def test_a_dead_end_is_no_way():
+    frontier = Frontier()
+    frontier.see(at("a"), ("jump", "walk"))
+    frontier.add(at("a"), "jump", at("a"), ended=True)
+    frontier.add(at("a"), "walk", at("a"), ended=False)
+    assert frontier.toward(at("a"), 9, lambda now, action: 1.0) == ()
+
+
+def trail_step(now, action, then, reward=0.0):
+    return TrailStep(now, action, reward, then, False, False)
+
+
+def test_loops_without_a_gain_are_left_out_and_others_are_not():
+    a, b, c = at("a"), at("b"), at("c")
+    holding = at("a", have=("key",))
+    idle = [trail_step(a, "go", b), trail_step(b, "back", a), trail_step(a, "on", c)]
+    assert [step.action for step in without_loops(idle)] == ["on"]
+    useful = [trail_step(a, "take key", holding), trail_step(holding, "on", at("c", have=("key",)))]
+    assert [step.action for step in without_loops(useful)] == ["take key", "on"]
+    paid = [trail_step(a, "go", b, 5.0), trail_step(b, "back", a), trail_step(a, "on", c)]
+    assert [step.action for step in without_loops(paid)] == ["go", "back", "on"]
+
+
+def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_in_hand():
+    trails = Trails()
+    trails.add(trail_step(at("a"), "east", at("b")))
+    trails.add(trail_step(at("b"), "take coin", at("b", have=("coin",)), 3.0))
+    trails.close()
+    laden = at("a", have=("lamp",))
+    (trail,) = trails.from_here(laden, 9, 8, ("east", "west"))
+    assert (trail.actions, trail.gains) == (("east", "take coin"), ((("b", "take coin"), 3.0),))
+    assert trails.from_here(laden, 9, 8, ("west",)) == []
+    assert trails.from_here(laden, 1, 8, ("east",)) == []
+
+
+def test_what_an_action_needs_is_read_from_what_it_names_first():
+    x = Experience()
+    x.see(at("hall", see=("lamp", "rug")), ("take lamp",))
+    x.see(at("hall", have=("lamp",), see=("rug", "bird")), ("light lamp", "north"))
+    # Carrying the lamp and the bird were both there; only one of them is named.
+    assert x.needs(("hall", "light lamp")) == {"have:lamp"}
+    for number in range(4):
+        x.see(at("hall", have=("lamp",), see=(f"fly {number}",)), ("north",))
+    # It was not possible with the lamp alone, again and again: something more is needed.
+    assert x.needs(("hall", "light lamp")) > {"have:lamp"}
+
+
+def test_what_is_in_hand_may_take_the_danger_away():
+    x = Experience()
+    dark, lit = at("cellar", see=("dark",)), at("cellar", have=("light",), see=("walls",))
+    x.moves.add("north")
+    for _ in range(4):
+        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+    for _ in range(4):
+        x.learn(lit, "north", 0.0, at("hall", have=("light",)), ended=False, died=False)
+    assert x.hazard("cellar", moving=True) > 0.3
+    assert x.hazard("cellar", lit.have, moving=True) < 0.1
+    assert x.protects("cellar", "have:light")
+    assert x.outcome(("cellar", "north"), dark.have | dark.see).death > 0.7
+    assert x.outcome(("cellar", "north"), lit.have | lit.see).death < 0.2
+    assert x.death_loss == pytest.approx(10.0)
+
+
+def one_step(number, action, reward):
+    state = State("here", ("place:here", "see:levers"))
+    end = State("end", ("place:end",))
+    step = Step(state, action, reward, reward, reward, valid_actions=("left", "right"))
+    return Episode(
+        f"u{number}", "test", (step,), end, number + 1, score=reward, done=True, started=float(number)
+    )
+
+
+def estimate(scope, settings):
+    estimator = KnnEstimator(scope, settings)
+    state = State("here", ("place:here", "see:levers"))
+    candidates = (Candidate("left", 0.0), Candidate("right", 0.0))
+    query = Query(state, estimator.neighbours(state), candidates, ("left", "right"), 1)
+    return estimator.value(query, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("drift", [False, True])
+def test_the_papers_estimates_approach_the_truth_also_when_it_moves(tmp_path, drift):
+    """Bernoulli levers of .8 and .3; under drift they are exchanged halfway, and the estimate must follow."""
+    rng, settings = np.random.default_rng(5), profile("paper", k=400)
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("test")
+        count = 4 * settings.k
+        lived = []
+        for number in range(count):
+            swapped = drift and number >= count // 2
+            action = ("left", "right")[number % 2]
+            chance = 0.8 if (action == "left") != swapped else 0.3
+            lived.append(one_step(number, action, float(rng.random() < chance)))
+        scope.append_all(lived)
+        value = estimate(scope, settings)
+    left, right = (0.3, 0.8) if drift else (0.8, 0.3)
+    # Means over the k newest of equal similarity, about half of them each action: 4 standard errors.
+    error = 4 * 0.5 / np.sqrt(settings.k / 2)
+    assert value.q[0] == pytest.approx(left, abs=error)
+    assert value.q[1] == pytest.approx(right, abs=error)
+    assert value.v == pytest.approx((left + right) / 2, abs=error)
+    assert set(value.how) == {jitrl.KNOWN}
