@@ -129,7 +129,7 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
         at: (episode, steps taken in it) to go on from; None for where the source stands.
 
     Raises:
-        UsageError: The source never was there.
+        UsageError: The source never was there; or it is in the middle of an episode on a site that is not put back.
         BadFile: Its recording is damaged.
         StorageError: The new session cannot be written.
     """
@@ -140,6 +140,7 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
         events = _until(events, *at, source)
     while events and isinstance(events[-1][1], Decided):
         del events[-1]  # decided, not done: the new session decides anew
+    _refuse_what_happens_once(events)
     kind = "watch" if source.kind == "run" else source.kind
     config = source.config
     if at is not None and at[0] > config.episodes:
@@ -186,6 +187,22 @@ def _until(
     if taken < 0:
         raise UsageError(f"the session {source.name} has no episode {episode}")
     raise UsageError(f"episode {episode} of the session {source.name} has steps 0 to {taken}, not {step}")
+
+
+def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
+    """Refuse to go on within an episode whose actions would act on somebody's site a second time."""
+    repeatable, episode, steps = True, 0, 0
+    for _, event in events:
+        if isinstance(event, SessionStarted):
+            repeatable = event.environment.repeatable
+        elif isinstance(event, EpisodeStarted):
+            episode, steps = event.episode, 0
+        elif isinstance(event, Stepped):
+            steps += 1
+        elif isinstance(event, EpisodeEnded):
+            steps = 0
+    if steps and not repeatable:
+        raise UsageError(recording.once_only(episode, steps))
 
 
 def _own(events: list[tuple[float, Event]], new: SavedSession) -> Iterator[tuple[float, Event]]:

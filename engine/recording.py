@@ -104,6 +104,14 @@ def without_last_step(events: Sequence[Event]) -> list[Event]:
     return kept
 
 
+def once_only(episode: int, steps: int) -> str:
+    """Return why an episode whose actions act on somebody's site cannot be gone on with."""
+    return (
+        f"episode {episode} was left after {steps} steps on a site that cannot be put back to its start, and taking "
+        "them again would send their forms a second time; begin a new session (what earlier episodes taught is kept)"
+    )
+
+
 def read(path: Path) -> Iterator[tuple[float, Event]]:
     """Yield (Unix time, event) of a recording: a file, or the folder of a session.
 

@@ -5,12 +5,10 @@ The only one that drives an environment. Screens, headless runs and recordings r
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +19,9 @@ from engine.agents.base import Turn
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
 from engine.environment import OpenActions, Visible
-from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
+from engine.live import Live, Parts, open_parts
 from engine.records import (
     Decided,
     Decision,
@@ -32,24 +31,17 @@ from engine.records import (
     Event,
     ModelCall,
     Notice,
-    Observation,
     Paused,
     Resumed,
     SessionEnded,
     SessionStarted,
-    State,
-    Step,
     Stepped,
     TakenBack,
     Thinking,
 )
 
 if TYPE_CHECKING:
-    from engine.agents.base import Agent
     from engine.environment import Abstractor, Environment
-    from engine.evaluator import Evaluator
-    from engine.llm.model import Model
-    from engine.memory.store import Memory, Scope
     from engine.web.pages import PageStore
 
 FALLBACK_ACTIONS = (
@@ -59,35 +51,10 @@ FALLBACK_ACTIONS = (
 """What any text game understands; offered when no valid action is known and the episode goes on."""
 
 RECENT_STEPS = 5
-
-
-@dataclass(slots=True)
-class _Live:
-    """The episode being played. Mutable, and seen by the session's thread alone."""
-
-    number: int
-    uid: str
-    observation: Observation
-    state: State
-    abstractor: Abstractor
-    started: float
-    steps: list[Step] = dataclasses.field(default_factory=list)
-    decisions: list[Decision] = dataclasses.field(default_factory=list)
-    tokens: int = 0
-    cost_usd: float = 0.0
-    flips: int = 0
-
-
-@dataclass(slots=True)
-class _Parts:
-    """What a session holds open."""
-
-    environment: Environment
-    memory: Memory
-    scope: Scope
-    model: Model
-    agent: Agent
-    evaluator: Evaluator
+ONCE_ONLY = (
+    "A step cannot be taken back here: the site cannot be put back to its start, and taking the other steps again "
+    "would send their forms a second time."
+)
 
 
 class Session:
@@ -138,7 +105,7 @@ class Session:
 
         Never raises for what goes wrong in play: that is told in a Notice and kept in `error`.
         """
-        parts: _Parts | None = None
+        parts: Parts | None = None
         finished = False
         try:
             past = self._past()
@@ -154,9 +121,7 @@ class Session:
             self._tell(Notice("error", str(error)))
         finally:
             if parts is not None:
-                parts.environment.close()
-                parts.model.close()
-                parts.memory.close()
+                parts.close()
             ended = self._summary(finished)
             if self._recorder is not None:
                 self._tell(ended)
@@ -168,42 +133,19 @@ class Session:
 
     # -------------------------------------------------------------------------------------- opening
 
-    def _open(self) -> _Parts:
+    def _open(self) -> Parts:
         """Open game, memory and model, telling what takes long."""
-        from engine.agents import make_agent
-        from engine.evaluator import make_evaluator
-        from engine.llm import open_model
-        from engine.memory import Memory
-
-        config, saves = self._config, self._saves
         self._emit(Thinking("starting the game"))
-        environment = self._environment()
-        memory: Memory | None = None
-        try:
-            owner = config.memory.removeprefix("own:") if ":" in config.memory else self._saved.name
-            own = saves / "sessions" / owner if owner != self._saved.name else self._saved.folder
-            memory = Memory(
-                (saves if config.memory == "shared" else own) / "memory",
-                notice=lambda text: self._tell(Notice("warning", text)),
-            )
-            scope = memory.scope(environment.info.scope)
-            self.control.check()
-            self._emit(Thinking(f"loading {config.model}"))
-            model = open_model(
-                config.model if config.agent != "random" else "prior/uniform",
-                settings=self._settings,
-                cache=saves / "cache",
-                on_progress=lambda text: self._emit(Thinking(text)),
-            )
-            self.control.on_stop(model.cancel)
-            agent = make_agent(config.agent, model, scope, self._settings)
-            evaluator = make_evaluator(self._settings, model)
-            return _Parts(environment, memory, scope, model, agent, evaluator)
-        except BaseException:
-            environment.close()
-            if memory is not None:
-                memory.close()
-            raise
+        parts = open_parts(
+            self._environment(),
+            self._saved,
+            self._saves,
+            check=self.control.check,
+            warn=lambda text: self._tell(Notice("warning", text)),
+            progress=lambda text: self._emit(Thinking(text)),
+        )
+        self.control.on_stop(parts.model.cancel)
+        return parts
 
     def _environment(self) -> Environment:
         if self._config.game.startswith("web:"):
@@ -219,7 +161,7 @@ class Session:
             return []
         return list(recording.read(self._saved.recording))
 
-    def _take_up(self, parts: _Parts, past: list[tuple[float, Event]]) -> _Live | None:
+    def _take_up(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
         """Show what the recording holds, and bring the environment to where it ends."""
         config = self._config
         started = SessionStarted(
@@ -254,9 +196,14 @@ class Session:
                 unfinished = [*recording.without_last_step(unfinished), event]
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
-        return self._replay(parts, unfinished) if unfinished else None
+        if not unfinished:
+            return None
+        taken = sum(isinstance(event, Stepped) for event in unfinished)
+        if taken and not parts.environment.info.repeatable:
+            raise UsageError(recording.once_only(self.episode + 1, taken))
+        return self._replay(parts, unfinished)
 
-    def _replay(self, parts: _Parts, events: list[Event]) -> _Live | None:
+    def _replay(self, parts: Parts, events: list[Event]) -> Live | None:
         """Take the actions of an unfinished episode again."""
         first = events[0]
         if not isinstance(first, EpisodeStarted):
@@ -271,7 +218,6 @@ class Session:
             if isinstance(event, Decided):
                 decision = event.decision
             elif isinstance(event, Stepped) and decision is not None:
-                self._account(live, decision)
                 self._advance(parts, live, decision)
                 if live.observation.text != event.observation.text:
                     self._emit(
@@ -281,7 +227,7 @@ class Session:
 
     # ------------------------------------------------------------------------------------- playing
 
-    def _play(self, parts: _Parts, live: _Live | None) -> None:
+    def _play(self, parts: Parts, live: Live | None) -> None:
         first = live.number if live else self.episode + 1
         for number in range(first, self._config.episodes + 1):
             self.control.check()
@@ -299,7 +245,6 @@ class Session:
                     self._show_page(parts, live)
                     continue
                 before = live.observation.score
-                self._account(live, decision)
                 self._advance(parts, live, decision)
                 self._tell(
                     Stepped(
@@ -317,15 +262,17 @@ class Session:
             self._end(parts, live)
             live = None
 
-    def _take_back(self, parts: _Parts, live: _Live) -> _Live:
+    def _take_back(self, parts: Parts, live: Live) -> Live:
         """Return the episode without its last step, by taking all others again."""
         if not live.steps:
             self._emit(Notice("info", "There is no step to take back: the episode has just begun."))
             return live
+        if not parts.environment.info.repeatable:
+            self._emit(Notice("warning", ONCE_ONLY))
+            return live
         before = live
         live = self._begin(parts, before.number, before.uid)
         for decision in before.decisions[:-1]:
-            self._account(live, decision)
             self._advance(parts, live, decision)
         live.started, live.tokens, live.cost_usd = before.started, before.tokens, before.cost_usd
         action = before.decisions[-1].action
@@ -334,7 +281,7 @@ class Session:
         )
         return live
 
-    def _show_page(self, parts: _Parts, live: _Live) -> None:
+    def _show_page(self, parts: Parts, live: Live) -> None:
         """Keep what can be seen now, where there is anything; what cannot be kept is said once."""
         if not isinstance(parts.environment, Visible):
             return
@@ -347,14 +294,14 @@ class Session:
             self._tell(Notice("warning", trouble))
         self._tell(shown)
 
-    def _begin(self, parts: _Parts, number: int, uid: str) -> _Live:
+    def _begin(self, parts: Parts, number: int, uid: str) -> Live:
         observation = parts.environment.reset(self._config.seed)
         abstractor = self._abstractor(parts)
         state = abstractor.begin(observation)
         parts.agent.begin_episode(state)
-        return _Live(number, uid, observation, state, abstractor, self._clock())
+        return Live(number, uid, observation, state, abstractor, self._clock())
 
-    def _abstractor(self, parts: _Parts) -> Abstractor:
+    def _abstractor(self, parts: Parts) -> Abstractor:
         rules = parts.environment.abstractor()
         if self._settings.history == "rules":
             return rules
@@ -369,7 +316,7 @@ class Session:
             rules, parts.model, every=every, notice=notice, spent=self._summaries.append
         )
 
-    def _decide(self, parts: _Parts, live: _Live) -> Decision:
+    def _decide(self, parts: Parts, live: Live) -> Decision:
         valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
         step = len(live.steps)
         turn = Turn(
@@ -399,37 +346,14 @@ class Session:
             self._tell(Decided(live.number, decision))
         return decision
 
-    def _account(self, live: _Live, decision: Decision) -> None:
-        for call in decision.calls:
-            self._add(live, call)
-        live.flips += bool(decision.without_memory) and decision.without_memory != decision.action
-
-    def _add(self, live: _Live, call: ModelCall) -> None:
-        live.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
-        live.cost_usd += call.cost_usd
-
-    def _advance(self, parts: _Parts, live: _Live, decision: Decision) -> None:
-        before = live.observation
-        live.observation = parts.environment.step(decision.action)
-        step = Step(
-            state=live.state,
-            action=decision.action,
-            reward=0.0,
-            env_reward=live.observation.score - before.score,
-            score=live.observation.score,
-            provenance=decision.provenance,
-            valid_actions=decision.valid_actions,
-            changed=live.observation.changed,
-            world_hash=before.world_hash,
-        )
-        live.steps.append(step)
-        live.decisions.append(decision)
-        live.state = live.abstractor.advance(decision.action, live.observation)
+    def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
+        live.account(decision)
+        step = live.take(decision, parts.environment.step(decision.action))
         while self._summaries:
-            self._add(live, self._summaries.pop())
+            live.add(self._summaries.pop())
         parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
 
-    def _end(self, parts: _Parts, live: _Live) -> None:
+    def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, tell about it (step 7)."""
         last = live.observation
         self._emit(Thinking("judging the episode"))
@@ -437,34 +361,15 @@ class Session:
         if judged.note:
             self._tell(Notice("warning", judged.note))
         for call in judged.calls:
-            self._add(live, call)
-        steps = tuple(
-            dataclasses.replace(s, reward=r) for s, r in zip(live.steps, judged.rewards, strict=True)
-        )
-        episode = Episode(
-            uid=live.uid,
-            scope=parts.environment.info.scope,
-            steps=steps,
-            final=live.state,
-            agent=self._config.agent,
-            model=self._config.model,
-            seed=self._config.seed,
-            session=self._saved.name,
-            score=last.score,
-            max_score=last.max_score,
-            done=last.done,
-            won=last.won,
-            died=last.died,
-            started=live.started,
-            wall_s=self._clock() - live.started,
-        )
+            live.add(call)
+        episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
         added = self._remember(parts, episode) if parts.agent.learns else 0
         parts.agent.end_episode(episode)
         ended = EpisodeEnded(
             episode=live.number,
             score=last.score,
             max_score=last.max_score,
-            steps=len(steps),
+            steps=len(episode.steps),
             done=last.done,
             won=last.won,
             died=last.died,
@@ -480,7 +385,7 @@ class Session:
         self.results.append(ended)
         self._tell(ended)
 
-    def _remember(self, parts: _Parts, episode: Episode) -> int:
+    def _remember(self, parts: Parts, episode: Episode) -> int:
         while True:
             try:
                 return parts.scope.append(episode)

@@ -41,6 +41,8 @@ class WebEnvironment:
         judge: Says at the end whether the task was done; None leaves every episode at 0.
         rules: How a page judges itself (MiniWoB++); None for all others.
         scope: Key of the memory that belongs to it.
+        repeatable: Whether each episode finds the sites as the one before did: the judge puts them back, or they keep
+            nothing.
 
     Raises:
         GameError: The browser does not start.
@@ -56,11 +58,13 @@ class WebEnvironment:
         rules: Rules | None = None,
         limits: Limits | None = None,
         on_close: Callable[[], None] | None = None,
+        repeatable: bool = False,
     ) -> None:
         self._assignment = assignment
         self._judge = judge
         self._rules = rules
         self._scope = scope
+        self._repeatable = repeatable
         self._on_close = on_close
         self._intent = assignment.intent
         self._secrets: set[str] = {
@@ -96,7 +100,9 @@ class WebEnvironment:
         """What stays the same while the environment is open."""
         a = self._assignment
         title = f"{a.id}: {a.intent}" if a.intent else a.id
-        return EnvironmentInfo(a.id, texts.clean(title)[:120], self._scope, 1.0, a.start_urls[0])
+        return EnvironmentInfo(
+            a.id, texts.clean(title)[:120], self._scope, 1.0, a.start_urls[0], repeatable=self._repeatable
+        )
 
     @property
     def page(self) -> Page:

@@ -101,14 +101,35 @@ def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ..
     wanted = [tasks.get(each.removeprefix(PREFIX), saves) for each in names]
     if any(not isinstance(task.raw["eval"], Mapping) for task in wanted):
         require_verified(saves)
-    urls = {**Sites(saves).urls(), **tasks.user_sites(variables)}
+    running = Sites(saves).urls()
     for task in wanted:
-        for url in task.start_urls:
-            tasks.render(url, urls)
-        missing = [site for site in task.sites if site not in urls and site in tasks.VARIABLES]
-        if missing:
-            raise MissingError(tasks.how_to_start(missing[0]))
+        _begins_at(task, _addresses(task, running, variables))
     return names
+
+
+def _addresses(task: WebTask, running: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the base URLs of a task's sites.
+
+    Tasks of ours are about our sites' data, so where these run, WA_* does not count; tasks of WebArena's are about
+    WebArena's, so only WA_* does.
+    """
+    from engine.web.tasks import user_sites
+
+    return {**user_sites(variables), **running} if task.suite == "local" else user_sites(variables)
+
+
+def _begins_at(task: WebTask, urls: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the URLs a task begins at.
+
+    Raises:
+        MissingError: A site of it has no URL.
+    """
+    from engine.web.tasks import VARIABLES, how_to_start, render
+
+    missing = [site for site in task.sites if site not in urls and site in VARIABLES]
+    if missing:
+        raise MissingError(how_to_start(missing[0], task.suite))
+    return tuple(render(url, urls) for url in task.start_urls)
 
 
 def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
@@ -141,7 +162,9 @@ def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
         (f"{server.url}/miniwob/{page}.html",),
         {"miniwob": f"{server.url}/miniwob"},
     )
-    return WebEnvironment(assignment, executable, scope="web/miniwob", rules=Rules(), on_close=server.close)
+    return WebEnvironment(
+        assignment, executable, scope="web/miniwob", rules=Rules(), on_close=server.close, repeatable=True
+    )
 
 
 def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
@@ -151,21 +174,24 @@ def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEn
 
     task = tasks.get(task_id, saves)
     sites = Sites(saves)
-    urls = {**sites.urls(), **tasks.user_sites(variables)}
-    starts = tuple(tasks.render(url, urls) for url in task.start_urls)
+    running = sites.urls()
+    urls = _addresses(task, running, variables)
+    starts = _begins_at(task, urls)
     mine = {site: urls[site] for site in task.sites if site in urls}
+    ours = task.suite == "local" and all(running.get(site) == url for site, url in mine.items())
     assignment = Assignment(
-        task.id, task.suite, task.intent, starts, mine, task.template, sign_in=_forms(task, mine, sites)
+        task.id, task.suite, task.intent, starts, mine, task.template, sign_in=_forms(task, mine, running)
     )
     return WebEnvironment(
         assignment,
         require_browser(),
         scope=f"web/{task.site}",
-        judge=TaskJudge(task, Scorer(saves, urls), sites if task.suite == "local" else None),
+        judge=TaskJudge(task, Scorer(saves, urls), sites if ours else None),
+        repeatable=ours,
     )
 
 
-def _forms(task: WebTask, urls: Mapping[str, str], sites: Any) -> tuple[SignIn, ...]:
+def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -> tuple[SignIn, ...]:
     """Return the forms to fill in: of our own sites where they run there, else WebArena's published ones."""
     from engine.web.sites.manager import SITES
     from engine.web.tasks import LOGINS
@@ -173,10 +199,9 @@ def _forms(task: WebTask, urls: Mapping[str, str], sites: Any) -> tuple[SignIn, 
     if not task.login:
         return ()
     local = {key: site for site in SITES.values() for key in site.keys}
-    running = sites.urls() if task.suite == "local" else {}
     forms = []
     for name, url in urls.items():
-        ours = running.get(name) == url
+        ours = task.suite == "local" and running.get(name) == url
         login = local[name].logins.get(name) if ours else LOGINS.get(name)
         if login is not None and login.labels:
             # Paths of our own sites count from the server's root, those of WebArena's from the base URL; a button of

@@ -156,13 +156,13 @@ def render(text: str, urls: Mapping[str, str]) -> str:
     return text
 
 
-def how_to_start(site: str) -> str:
-    """Return a sentence that says how a site is made to run."""
+def how_to_start(site: str, suite: str = "local") -> str:
+    """Return a sentence that says how a site of a suite is made to run."""
     from engine.web.sites.manager import SITES
 
     local = next((own.name for own in SITES.values() if site in own.keys), None)
     variable = VARIABLES[site]
-    if local is None:
+    if local is None or suite != "local":
         return f"no site {site} is known; set {variable} to the address of yours"
     return f"the site {site} is not running; start it with: jitrl web up {local} (or set {variable})"
 

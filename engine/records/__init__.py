@@ -1,0 +1,70 @@
+"""The plain, frozen records that walk between rooms, and the events made of them.
+
+Nothing here behaves: records are built at the edges, read everywhere, and turned to and from JSON
+by `engine.codec`. Symbols follow the paper (arXiv sources, Sec. 4): s state, a action, r step reward,
+G discounted return, z logit, V and Q values, A advantage.
+"""
+
+from __future__ import annotations
+
+from engine.records.deciding import (
+    ActionRequest,
+    Candidate,
+    Decision,
+    ModelCall,
+    Neighbour,
+    Proposal,
+    Valuation,
+)
+from engine.records.events import (
+    EVENTS,
+    Decided,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Notice,
+    PageShown,
+    Paused,
+    Resumed,
+    SessionEnded,
+    SessionStarted,
+    Stepped,
+    TakenBack,
+    Thinking,
+)
+from engine.records.lived import (
+    EnvironmentInfo,
+    Episode,
+    Observation,
+    State,
+    Step,
+)
+
+__all__ = [
+    "EVENTS",
+    "ActionRequest",
+    "Candidate",
+    "Decided",
+    "Decision",
+    "EnvironmentInfo",
+    "Episode",
+    "EpisodeEnded",
+    "EpisodeStarted",
+    "Event",
+    "ModelCall",
+    "Neighbour",
+    "Notice",
+    "Observation",
+    "PageShown",
+    "Paused",
+    "Proposal",
+    "Resumed",
+    "SessionEnded",
+    "SessionStarted",
+    "State",
+    "Step",
+    "Stepped",
+    "TakenBack",
+    "Thinking",
+    "Valuation",
+]

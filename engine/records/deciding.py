@@ -1,0 +1,177 @@
+"""What one choice is made of: what models offer, what memory knows, what came of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.records.lived import State
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call to a language model, as it is shown and recorded (secrets already redacted).
+
+    Attributes:
+        purpose: "actions", "rewards", "state" or "history".
+        prompt: The messages as sent, rendered as text.
+        reply: The raw reply, or a summary of the scores when actions were scored directly.
+        cost_usd: US dollars; 0.0 for local models.
+        latency_s: Seconds of wall time.
+        cached: The reply came from the cache on disk; it cost nothing now.
+    """
+
+    purpose: str
+    model: str
+    prompt: str
+    reply: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    latency_s: float = 0.0
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One action of the candidate set C with its prior logit.
+
+    Attributes:
+        action: Exactly as the environment takes it.
+        z: Logit z(s, a); 0.0 is neutral, the value of memory-only actions (Algorithm 1, step 3).
+        source: "llm", "memory", "both", "valid" (neither: an estimator wants it considered) or "random" (drawn
+            because neither had anything to offer).
+        confidence: Verbalized confidence, 0 to 100; None where the model did not give one.
+        logprob: Log-likelihood the logit was made of, nats per token; None where there is none.
+        reason: The model's reason, "" if none.
+    """
+
+    action: str
+    z: float
+    source: str = "llm"
+    confidence: float | None = None
+    logprob: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRequest:
+    """What a prior is asked: the blanks of the paper's action prompt (App. F).
+
+    Attributes:
+        summary: Hierarchical summary of the episode so far.
+        memory_text: Text from earlier episodes, for agents that put memory into the prompt.
+        candidates: How many actions to propose.
+    """
+
+    summary: str
+    memory_text: str
+    recent_history: str
+    current_state: str
+    valid_actions: tuple[str, ...]
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a prior offers for one state: C_LLM with logits, and how it came about.
+
+    Attributes:
+        candidates: Distinct actions, all of them valid now; may be empty.
+        calls: The model calls made for it.
+        note: A sentence for the screen when something was out of the ordinary, else "".
+    """
+
+    candidates: tuple[Candidate, ...]
+    calls: tuple[ModelCall, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """One remembered step of N(s), the retrieved neighbourhood.
+
+    Attributes:
+        similarity: Jaccard similarity to the query state, 0 to 1.
+        g: Discounted return G of the remembered step, for the discount asked.
+        episode: Number of the episode it was lived in, counted from 1 within its scope.
+        step: Step within that episode, from 0.
+        provenance: "agent", "human" or "imported:NAME".
+    """
+
+    entry: int
+    similarity: float
+    action: str
+    g: float
+    episode: int
+    step: int
+    state: str
+    provenance: str = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Valuation:
+    """Values of a candidate set; every tuple runs parallel to the candidates.
+
+    Attributes:
+        v: V(s), the baseline.
+        q: Q(s, a) for each candidate.
+        n: |N(s, a)|, how many neighbours took each candidate.
+        how: "known", "optimistic", "neutral" (drawn not to explore) or "prior" (nothing remembered).
+        terms: Named parts that Q is the sum of, for estimators that have any.
+    """
+
+    v: float
+    q: tuple[float, ...]
+    n: tuple[int, ...]
+    how: tuple[str, ...]
+    terms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Everything about one choice; each tuple runs parallel to `candidates`.
+
+    Attributes:
+        step: Step within the episode, from 0.
+        state: The abstracted state.
+        valid_actions: The actions that were possible.
+        neighbours: N(s), most similar first.
+        candidates: C, the model's first, then memory's.
+        valuation: V and Q.
+        advantage: A = Q - V.
+        advantage_normalised: A divided by the largest |A|, within [-1, 1].
+        z_prime: z + beta * normalised A.
+        prior: Softmax of z.
+        posterior: Softmax of z'.
+        chosen: Index into candidates; -1 when a person typed something else.
+        action: What is to be done.
+        provenance: "agent" or "human".
+        beta: The beta that was used.
+        without_memory: What the same draw would have chosen from the prior alone.
+        why: One sentence.
+        equation: The update of the chosen action with its numbers.
+        calls: Model calls made for it.
+        note: A rule that was applied because something was missing, "" if all was ordinary.
+    """
+
+    step: int
+    state: State
+    valid_actions: tuple[str, ...]
+    neighbours: tuple[Neighbour, ...]
+    candidates: tuple[Candidate, ...]
+    valuation: Valuation
+    advantage: tuple[float, ...]
+    advantage_normalised: tuple[float, ...]
+    z_prime: tuple[float, ...]
+    prior: tuple[float, ...]
+    posterior: tuple[float, ...]
+    chosen: int
+    action: str
+    provenance: str = "agent"
+    beta: float = 1.0
+    without_memory: str = ""
+    why: str = ""
+    equation: str = ""
+    calls: tuple[ModelCall, ...] = ()
+    note: str = ""

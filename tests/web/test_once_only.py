@@ -1,0 +1,139 @@
+"""On sites that are not put back nothing is sent a second time: not to take an episode up, back, or elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from engine import keeping, sessions
+from engine.control import Control
+from engine.environment import Environment
+from engine.errors import UsageError
+from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, SessionStarted, Stepped, TakenBack
+from engine.session import ONCE_ONLY, Session
+from engine.settings import SessionConfig, profile
+from engine.web.environment import WebEnvironment
+from engine.web.records import Assignment
+
+
+def send(site):
+    """Three actions, of which the last one sends a form."""
+    return [f"goto('{site.url}/find')", "fill(<textbox[Name]>, 'Ana')", "click(<button[Send]>)"]
+
+
+class PutBack(WebEnvironment):
+    """The same pages as sites that keep nothing."""
+
+    @property
+    def info(self):
+        return dataclasses.replace(super().info, repeatable=True)
+
+
+class OnPages(Session):
+    """A session on the pages of these tests; `made` makes its environment."""
+
+    made = None
+
+    def _environment(self) -> Environment:
+        return type(self).made()
+
+
+@pytest.fixture
+def play(tmp_path, browser_path, site, monkeypatch):
+    def run(script, saved=None, *, repeatable=None, episodes=2):
+        """Play by commands: actions to take, "undo", "stop". No `repeatable`: a listed task on a user's own site."""
+        kind = Session
+        if repeatable is None:
+            monkeypatch.setenv("WA_GITLAB", site.url)
+        else:
+            job = Assignment("t-1", "test", "Find 'Ana'", (f"{site.url}/",), {"shop": site.url})
+            kind = OnPages
+            made = PutBack if repeatable else WebEnvironment
+            monkeypatch.setattr(
+                OnPages, "made", staticmethod(lambda: made(job, browser_path, scope="web/shop"))
+            )
+        if saved is None:
+            config = SessionConfig("web:local-0", "static", "prior/uniform", episodes, 1, "web",
+                                   profile("web", step_limit=3))  # fmt: skip
+            saved = sessions.create(tmp_path, config, "watch")
+        commands, events = list(script), []
+
+        def emit(event):
+            events.append(event)
+            if isinstance(event, Paused):
+                if not commands or commands[0] == "stop":
+                    session.control.stop()
+                elif commands[0] == "undo":
+                    session.control.take_back()
+                else:
+                    session.control.override(commands[0])
+                del commands[:1]
+
+        session = kind(saved, tmp_path, emit, control=Control(paused=True))
+        session.run()
+        return session, saved, events
+
+    return run
+
+
+def only(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_an_episode_left_in_the_middle_is_not_taken_up_and_nothing_is_sent_again(play, site, tmp_path):
+    _, saved, events = play([*send(site), "noop()", "stop"], episodes=2)
+    assert not only(events, SessionStarted)[0].environment.repeatable
+    assert [e.episode for e in only(events, EpisodeEnded)] == [1]
+    assert len(site.posted) == 1
+    session, _, events = play(send(site), saved)
+    assert isinstance(session.error, UsageError)
+    sentence = str(session.error)
+    assert "episode 2 was left after 1 steps" in sentence
+    assert "a second time" in sentence
+    assert "begin a new session" in sentence
+    assert len(site.posted) == 1
+    # What was played before is shown, and still there to be read.
+    assert len(only(events, EpisodeEnded)) == 1
+    with pytest.raises(UsageError, match="a second time"):
+        keeping.branch(tmp_path, saved, (1, 2))
+    with pytest.raises(UsageError, match="a second time"):
+        keeping.branch(tmp_path, saved)
+    assert [path.name for path in (tmp_path / "sessions").iterdir()] == [saved.name]
+    # Where nothing was done yet there is nothing to be sent again.
+    between = keeping.branch(tmp_path, saved, (2, 0))
+    session, _, events = play(send(site), between)
+    assert session.error is None
+    assert [e.episode for e in only(events, EpisodeEnded)] == [1, 2]
+    assert len(site.posted) == 2
+
+
+def test_a_session_left_between_episodes_goes_on(play, site):
+    _, saved, _ = play([*send(site), "stop"])
+    session, _, events = play(send(site), saved)
+    assert session.error is None
+    assert [e.episode for e in only(events, EpisodeEnded)] == [1, 2]
+    assert len(site.posted) == 2
+    assert [e.episode for e in only(events, EpisodeStarted)] == [1, 2]
+
+
+@pytest.mark.parametrize(("repeatable", "sent"), [(False, 1), (True, 2)])
+def test_a_step_is_taken_back_only_where_the_site_is_put_back(play, site, repeatable, sent):
+    script = ["click(<link[Find]>)", "click(<button[Send]>)", "noop()", "stop"]
+    script.insert(2, "undo")
+    if repeatable:
+        script.insert(3, "click(<button[Send]>)")
+    session, _, events = play(script, repeatable=repeatable)
+    assert session.error is None
+    assert len(site.posted) == sent
+    assert len(only(events, TakenBack)) == repeatable
+    assert (ONCE_ONLY in [e.message for e in only(events, Notice)]) is not repeatable
+    assert len(only(events, Stepped)) >= 3
+
+
+def test_an_episode_on_a_site_that_is_put_back_is_taken_up(play, site):
+    _, saved, _ = play(["click(<link[Find]>)", "stop"], repeatable=True, episodes=1)
+    session, _, events = play(["click(<button[Send]>)", "noop()"], saved, repeatable=True)
+    assert session.error is None
+    assert [e.steps for e in only(events, EpisodeEnded)] == [3]
+    assert len(site.posted) == 1
