@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Dialog, Playwright
     from playwright.async_api import Page as Tab
 
+    from engine.web.records import Look
+
 T = TypeVar("T")
 
 
@@ -123,6 +125,10 @@ class Driver:
     def evaluate(self, script: str, argument: Any = None) -> Any:
         """Return what a script of ours (never an agent's) finds in the shown tab; None where it fails."""
         return self._do(self._evaluate(script, argument), self.limits.snapshot + 5)
+
+    def find(self, look: Look) -> str:
+        """Return what a judge wants to know of a site as text, "" where it cannot be found out."""
+        return self._do(self._find(look), self.limits.load + 2 * self.limits.action + self.limits.settle + 10)
 
     def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
         """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
@@ -424,6 +430,37 @@ class Driver:
         with contextlib.suppress(Error, TimeoutError):
             return await asyncio.wait_for(self._tab.evaluate(script, argument), self.limits.snapshot)
         return None
+
+    async def _find(self, look: Look) -> str:
+        from playwright.async_api import Error
+
+        shown, tab = self._tab, self._tab
+        if look.url and self._context is not None:
+            tab = await self._context.new_page()
+        if tab is None:
+            return ""
+        try:
+            if look.url:
+                if await self._goto(tab, look.url):
+                    return ""
+                with contextlib.suppress(
+                    Error, TimeoutError
+                ):  # Pages that go on asking are read as they are then.
+                    await tab.wait_for_load_state("networkidle", timeout=self.limits.settle * 1000)
+            for statement in look.prepare:
+                with contextlib.suppress(Error, TimeoutError):
+                    await asyncio.wait_for(tab.evaluate(f"() => {{ {statement} }}"), self.limits.action)
+            if not look.locator:
+                return await tab.content()
+            found = await asyncio.wait_for(tab.evaluate(f"() => {look.locator}"), self.limits.action)
+            return "" if found is None else str(found)
+        except (Error, TimeoutError):
+            return ""
+        finally:
+            if look.url:
+                with contextlib.suppress(Error, TimeoutError):
+                    await asyncio.wait_for(tab.close(), self.limits.action)
+            self._tab = shown
 
     async def _screenshot(self, quality: int, hidden: Sequence[str]) -> bytes:
         from playwright.async_api import Error

@@ -284,7 +284,10 @@ class WebEnvironment:
             self._answer = "N/A"
         if self._judge is None:
             return self._end(0.0, "the answer was given; nobody judges this task", judged=False)
-        score, why = self._judge.judge(self._answer, self._seen.page.url, self._driver.traffic.entries)
+        url, entries = self._seen.page.url, list(self._driver.traffic.entries)
+        found = [self._driver.find(look) for look in self._judge.looks(url)]
+        del self._driver.traffic.entries[len(entries) :]  # Judging is no work of the agent's.
+        score, why = self._judge.judge(self._answer, url, entries, found)
         if score is None:
             return self._end(0.0, f"the answer was given and could not be judged: {why}", judged=False)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from engine.errors import JitrlError, MissingError, UsageError
 from engine.web.chromium import require_browser
 from engine.web.environment import WebEnvironment
-from engine.web.records import Assignment, SignIn
+from engine.web.records import Assignment, Look, SignIn
 
 if TYPE_CHECKING:
     from engine.web.scoring import Scorer
@@ -227,12 +227,29 @@ class TaskJudge:
             wanted = [n for n, site in SITES.items() if set(site.keys) & set(self._task.sites)]
             self._sites.reset(wanted)
 
-    def judge(self, answer: str, url: str, entries: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
+    def looks(self, url: str) -> tuple[Look, ...]:
+        """Return what the classic program checks look at; nothing for other tasks, or where one of them cannot be."""
+        from engine.web.classic import targets
+        from engine.web.tasks import render
+
+        if not isinstance(self._task.raw["eval"], Mapping):
+            return ()
+        wanted = targets(self._task.raw, url)
+        if any(target.unsupported for target in wanted):
+            return ()
+        return tuple(
+            Look("" if t.url == "last" else render(t.url, self._scorer.urls), t.locator, t.prepare)
+            for t in wanted
+        )
+
+    def judge(
+        self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
+    ) -> tuple[float | None, str]:
         """Return the verdict; what cannot be judged has none."""
         from engine.web.scoring import Outcome
 
         try:
-            verdict = self._scorer.score(self._task, Outcome(answer, url, list(entries)))
+            verdict = self._scorer.score(self._task, Outcome(answer, url, list(entries), texts))
         except JitrlError as error:
             return None, str(error)
         return verdict.score, verdict.why

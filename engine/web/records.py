@@ -51,16 +51,38 @@ class Assignment:
     sign_in: tuple[SignIn, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Something on a site that a judge wants to know once the episode is over.
+
+    Attributes:
+        url: Page to open in a tab of its own; "" is the page the episode ended on, as it stands.
+        locator: JavaScript expression whose value counts; "" is the whole page.
+        prepare: JavaScript statements to run first; failing ones are passed over.
+    """
+
+    url: str
+    locator: str = ""
+    prepare: tuple[str, ...] = ()
+
+
 class Judge(Protocol):
     """Says whether an assignment was done."""
 
-    def judge(self, answer: str, url: str, entries: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
+    def looks(self, url: str) -> Sequence[Look]:
+        """Return what it must know of the sites to judge an episode that ended on `url`."""
+        ...
+
+    def judge(
+        self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
+    ) -> tuple[float | None, str]:
         """Return the score, 0 to 1, and one sentence why it is not 1; None where it cannot be told.
 
         Args:
             answer: What the agent told the user last, "" if nothing.
             url: Of the page the episode ended on.
             entries: HAR entries of the episode, in order, posted data included.
+            texts: What was found for each of `looks`; "" where nothing was.
         """
         ...
 

@@ -70,7 +70,7 @@ class Scorer:
 
     def __init__(self, saves: Path, urls: Mapping[str, str], judge: Judge | None = None) -> None:
         self._saves = saves
-        self._urls = dict(urls)
+        self.urls = dict(urls)
         self._judge = judge
         self._worker: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -84,11 +84,11 @@ class Scorer:
         """
         if isinstance(task.raw["eval"], Mapping):
             score, why, parts = score_classic(
-                task.raw, outcome.answer, outcome.url, outcome.texts, self._urls, self._judge
+                task.raw, outcome.answer, outcome.url, outcome.texts, self.urls, self._judge
             )
             return Verdict(score, why, parts)
         reply = self._ask({
-            "task": task.raw, "urls": {site: self._urls[site] for site in task.sites if site in self._urls},
+            "task": task.raw, "urls": {site: self.urls[site] for site in task.sites if site in self.urls},
             "answer": agent_response(outcome.answer, task.kind), "entries": list(outcome.entries),
         })  # fmt: skip
         if reply["score"] is None or reply["error"]:

@@ -3,7 +3,11 @@
     python -m tests.bench.web_experiment web:miniwob --model prior/uniform --json results.json
 
 Each arm has a memory of its own, empty at first and shared by its tasks. Intervals are 95 % bootstrap intervals over
-tasks; those of differences are paired by task. What was played is written down after every task.
+tasks; those of differences are paired by task. What was played is written down after every task, and the same command
+goes on where it was stopped. `--show` prints the tables of a file alone.
+
+Cross-task (Sec. 5): in the first episode at a task the memory knows other tasks alone, those of its site that came
+before it. The second table has these episodes, of the tasks that have any before them on their site.
 """
 
 from __future__ import annotations
@@ -30,20 +34,30 @@ RESAMPLES = 5000
 def main() -> int:
     """Play and print the table; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="+", help="tasks or suites, such as web:local-fossil")
+    parser.add_argument("names", nargs="*", help="tasks or suites, such as web:local-fossil")
     parser.add_argument("--model", default="prior/uniform")
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], dest="changes")
     parser.add_argument("--saves")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--show", type=Path, help="play nothing, print the tables of this file")
     args = parser.parse_args()
+    if args.show:
+        print(tables(json.loads(args.show.read_text())["results"]))
+        return 0
     saves = saves_folder(args.saves)
     names = [each for name in args.names for each in ready(name, saves, os.environ)]
     changes = {key: _value(value) for key, _, value in (text.partition("=") for text in args.changes)}
     settings = profile("web", **changes)
     results, owners = [], {}
+    if args.json and args.json.is_file():
+        before = json.loads(args.json.read_text())
+        results, owners = before["results"], before["owners"]
+    done = {result["task"] for result in results}
     for number, name in enumerate(names, 1):
+        if name in done:
+            continue
         for arm in ARMS:
             owner = owners.get(arm)
             config = SessionConfig(
@@ -63,10 +77,9 @@ def main() -> int:
         last = [r["scores"] for r in results[-2:]]
         print(f"{number}/{len(names)} {name} static {last[0]} jitrl {last[1]}", file=sys.stderr, flush=True)
         if args.json:
-            args.json.write_text(
-                json.dumps({"args": vars(args) | {"json": ""}, "results": results}, indent=1)
-            )
-    print(table(results))
+            shown = {"names": args.names, "model": args.model, "seed": args.seed, "set": args.changes}
+            args.json.write_text(json.dumps({"args": shown, "owners": owners, "results": results}, indent=1))
+    print(tables(results))
     return 0
 
 
@@ -81,6 +94,39 @@ def site(name: str, saves: Path) -> str:
     """Return the sites of a task in one word."""
     task = name.removeprefix(PREFIX)
     return "miniwob" if task.startswith("miniwob-") else get(task, saves).site
+
+
+def tables(results: list[dict]) -> str:
+    """Return what `table` and `cross_table` do."""
+    return f"{table(results)}\n\n{cross_table(results)}"
+
+
+def cross_table(results: list[dict]) -> str:
+    """Return first episodes alone, of tasks whose site had tasks before them, by site."""
+    rng = np.random.default_rng(0)
+    rows = ["| sites | tasks | static % | jitrl % | difference | steps, static | steps, jitrl | memory changed, % |",
+            "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    seen: set[str] = set()
+    later = []
+    for task in dict.fromkeys(r["task"] for r in results):
+        arms = {r["arm"]: r for r in results if r["task"] == task}
+        if arms["static"]["site"] in seen and all(len(r["scores"]) for r in arms.values()):
+            later.append(arms)
+        seen.add(arms["static"]["site"])
+    for name in ["all", *dict.fromkeys(arms["static"]["site"] for arms in later)]:
+        mine = [arms for arms in later if name in ("all", arms["static"]["site"])]
+        first = {arm: [arms[arm]["scores"][0] for arms in mine] for arm in ARMS}
+        steps = {arm: [arms[arm]["steps"][0] for arms in mine] for arm in ARMS}
+        flips = sum(arms["jitrl"]["flips"][0] for arms in mine)
+        both = [b - a for a, b in zip(first["static"], first["jitrl"], strict=True)]
+        rows.append(f"| {name} | {len(mine)} | {_shown(first['static'], rng)} | {_shown(first['jitrl'], rng)} "
+                    f"| {_shown(both, rng)} | {_mean(steps['static'])} | {_mean(steps['jitrl'])} "
+                    f"| {100 * flips / max(1, sum(steps['jitrl'])):.0f} |")  # fmt: skip
+    return "\n".join(rows)
+
+
+def _mean(values: list[float]) -> str:
+    return f"{np.mean(values):.1f}" if values else "-"
 
 
 def table(results: list[dict]) -> str:

@@ -22,7 +22,10 @@ class Judge:
     def begin(self):
         self.begun += 1
 
-    def judge(self, answer, url, entries):
+    def looks(self, url):
+        return ()
+
+    def judge(self, answer, url, entries, texts):
         self.entries = list(entries)
         posted = any(e["request"]["method"] == "POST" for e in entries)
         return (1.0, "") if posted and answer == "done" else (0.0, "nothing was posted")

@@ -1,0 +1,84 @@
+"""WebArena's program checks look at the real pages once the episode is over, in tabs of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.web.environment import WebEnvironment
+from engine.web.opening import TaskJudge
+from engine.web.records import Assignment
+from engine.web.scoring import Scorer
+from engine.web.tasks import WebTask
+
+
+@pytest.fixture
+def played(browser_path, site, tmp_path):
+    """Play a task with these program checks to its end; return the environment and its last observation."""
+    made = []
+
+    def play(*checks, actions=(), **evaluation):
+        items = [
+            {"url": url, "locator": locator, "required_contents": needs, **more}
+            for url, locator, needs, more in checks
+        ]
+        raw = {"eval": {"eval_types": ["program_html"], "reference_answers": None, "program_html": items, **evaluation},
+               "intent": "Go"}  # fmt: skip
+        task = WebTask("webarena-0", "webarena", 0, ("shopping",), "Go", ("__SHOPPING__/",), raw=raw)
+        urls = {"shopping": site.url}
+        job = Assignment("webarena-0", "webarena", "Go", (f"{site.url}/",), urls)
+        judge = TaskJudge(task, Scorer(tmp_path, urls))
+        env = WebEnvironment(job, browser_path, scope="web/shopping", judge=judge)
+        made.append(env)
+        env.reset(1)
+        for action in actions:
+            assert "Error" not in env.step(action).text
+        return env, env.step("send_msg_to_user('done')")
+
+    yield play
+    for env in made:
+        env.close()
+
+
+H1 = "document.querySelector('h1').textContent"
+
+
+def test_other_pages_are_opened_and_the_last_one_is_read_as_it_stands(played, site):
+    env, seen = played(
+        ("__SHOPPING__/", H1, {"exact_match": "home"}, {}),
+        ("last", "document.querySelector('input').value", {"exact_match": "Ana"}, {}),
+        ("last", "", {"must_include": ["Sort by |OR| Order by"]}, {}),
+        (
+            "__SHOPPING__/find",
+            "document.title",
+            {"must_include": ["ready"]},
+            {"prep_actions": ["nothing.here()", "document.title = 'Ready'"]},
+        ),
+        actions=("click(<link[Find]>)", "fill(<textbox[Name]>, 'Ana')"),
+    )
+    assert (seen.won, seen.score) == (True, 1.0), seen.text
+    assert seen.place == "shopping/find"
+    assert [e["request"]["url"] for e in env.entries].count(f"{site.url}/") == 1  # looking leaves no traffic
+    assert env.sight().title == "Find"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        ("__SHOPPING__/", H1, {"exact_match": "Away"}, {}),
+        ("__SHOPPING__/", "document.querySelector('h9').textContent", {"exact_match": "Home"}, {}),
+        ("http://example.invalid/", "", {"must_include": ["a"]}, {}),
+        ("http://127.0.0.1:9/", "", {"must_include": ["a"]}, {}),
+    ],
+)
+def test_what_is_not_there_or_may_not_be_reached_is_not_done(played, check):
+    _, seen = played(check)
+    assert seen.died
+    assert "program_html failed" in seen.text
+
+
+def test_a_check_by_the_sites_own_interface_leaves_the_episode_without_a_verdict(played):
+    _, seen = played(("__SHOPPING__/x", "func:shopping_get_x('B0')", {"must_include": ["5"]}, {}))
+    assert seen.done
+    assert not seen.won
+    assert not seen.died
+    assert "could not be judged" in seen.text
