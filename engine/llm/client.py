@@ -94,6 +94,7 @@ class Client:
         self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._usage = Usage(by_purpose={})
+        self._priced = not limits.usd
         # Jitter keeps parallel workers apart; it has no part in any result.
         self._jitter = random.Random()
 
@@ -188,6 +189,22 @@ class Client:
             raise
         except Exception as error:
             raise MissingError(f"litellm does not load ({error})") from None
+        if not self._priced:
+            self._check_price()
+
+    def _check_price(self) -> None:
+        """Refuse a budget in dollars that could not be kept."""
+        try:
+            info = self._gateway.library.get_model_info(self._target)
+            self._priced = isinstance(info.get("input_cost_per_token"), (int, float))
+        except Exception:  # litellm raises this and that for a model it has no price of
+            self._priced = self._target.startswith("local/")
+        if not self._priced:
+            raise ModelError(
+                f"no price is known for {self.name}, so a budget in dollars cannot be kept; limit it with "
+                "budget_tokens instead of budget_usd",
+                fatal=True,
+            )
 
     def _complete(self, arguments: Mapping[str, Any]) -> Any:
         deadline = self._limits.deadline_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import UsageError
@@ -22,7 +23,12 @@ SMALL = 700 * 2**20
 
 
 def open_local(
-    name: str, settings: Settings, cache: Path | None, on_progress: Callable[[str], None]
+    name: str,
+    settings: Settings,
+    cache: Path | None,
+    on_progress: Callable[[str], None],
+    *,
+    keep: bool = True,
 ) -> LanguageModel:
     """Return a model that runs in this process.
 
@@ -44,7 +50,7 @@ def open_local(
     engine = LocalEngine(path, threads=settings.threads or None, on_progress=progress)
     key = name.removeprefix("local/") if name.startswith("local/") else path.stem
     gateway = Gateway({key: engine})
-    replies = _cache(cache)
+    replies = _cache(cache if keep else None)
     client = Client(
         name, f"local/{key}", engine.identity, gateway, replies, Pace(None, 0.0), _limits(settings)
     )
@@ -60,7 +66,12 @@ def open_local(
 
 
 def open_remote(
-    name: str, settings: Settings, cache: Path | None, environment: Mapping[str, str] | None = None
+    name: str,
+    settings: Settings,
+    cache: Path | None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    keep: bool = True,
 ) -> LanguageModel:
     """Return a model behind an API; nothing is called yet.
 
@@ -71,22 +82,50 @@ def open_remote(
         raise UsageError(
             f"only local models can be read by string; {name} needs --logits token or verbalized"
         )
+    gateway = Gateway()
+    replies = _cache(cache if keep else None)
+    client = _remote_client(name, settings, cache, environment, gateway, replies, _limits(settings))
+    reading = settings.logits if settings.logits != "auto" else best_reading(cache, name) or "verbalized"
+    return LanguageModel(client, gateway, replies, settings, reading)
+
+
+def open_client(
+    name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
+) -> tuple[Client, Callable[[], None]]:
+    """Return a client of a model behind an API that keeps nothing, and what closes it."""
+    gateway = Gateway()
+    limits = replace(_limits(settings), attempts=attempts)
+    client = _remote_client(name, settings, None, environment, gateway, _cache(None), limits)
+    return client, gateway.close
+
+
+def _remote_client(
+    name: str,
+    settings: Settings,
+    cache: Path | None,
+    environment: Mapping[str, str] | None,
+    gateway: Gateway,
+    replies: Cache,
+    limits: Limits,
+) -> Client:
     env = os.environ if environment is None else environment
-    base = env.get("JITRL_API_BASE")
-    if not base and name.startswith("openai/"):
-        base = env.get("OPENAI_API_BASE") or env.get("OPENAI_BASE_URL")
+    base = address(name, env)
     options: dict[str, str] = {}
     if base:
         options["api_base"] = base
         if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
-    gateway = Gateway()
-    replies = _cache(cache)
     pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
     identity = f"{name} {base}" if base else name
-    client = Client(name, name, identity, gateway, replies, pace, _limits(settings), options)
-    reading = settings.logits if settings.logits != "auto" else best_reading(cache, name) or "verbalized"
-    return LanguageModel(client, gateway, replies, settings, reading)
+    return Client(name, name, identity, gateway, replies, pace, limits, options)
+
+
+def address(name: str, environment: Mapping[str, str]) -> str:
+    """Return the server of one's own that calls to `name` go to, "" for the provider's."""
+    base = environment.get("JITRL_API_BASE", "")
+    if not base and name.startswith("openai/"):
+        base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
+    return base
 
 
 def _cache(folder: Path | None) -> Cache:

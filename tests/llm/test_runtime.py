@@ -174,7 +174,10 @@ def test_writing_is_repeatable_and_bounded(engine: LocalEngine):
 
 
 def test_an_answer_is_kept_to_its_schema(engine: LocalEngine):
-    properties = {"action": {"type": "string", "enum": ["go north", "wait"]}, "confidence": {"type": "integer"}}
+    properties = {
+        "action": {"type": "string", "enum": ["go north", "wait"]},
+        "confidence": {"type": "integer"},
+    }
     schema = {"type": "object", "properties": properties, "required": list(properties),
               "additionalProperties": False}  # fmt: skip
     ask = [{"role": "user", "content": "Tell me a story about a dog."}]

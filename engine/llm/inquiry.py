@@ -1,0 +1,189 @@
+"""What can be known of a model behind an API: before a call, and from two small ones."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import JitrlError
+from engine.llm import failures
+from engine.llm.client import Answer, Client, Failed
+from engine.llm.failures import key_name
+from engine.llm.opening import address, open_client
+from engine.llm.prompts import Prompt
+from engine.llm.readers import TOP
+from engine.settings import Settings
+
+QUESTION = Prompt(
+    (("user", "Two doors: 1. the red one 2. the blue one. Answer with 1 or 2 and nothing else."),)
+)
+WORDED = Prompt((("user", 'Is water wet? Answer as JSON: {"answer": "yes"} or {"answer": "no"}.'),))
+SCHEMA = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "answer",
+        "schema": {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What litellm's tables say of a model, without a call.
+
+    Attributes:
+        provider: "" if litellm knows no such provider: the name is wrong.
+        address: A server of one's own that calls go to, "" for the provider's.
+        key: The environment variable with its key, "" if none is needed.
+        key_set: Whether that is set.
+        usd_in, usd_out: US dollars a million tokens, None where no price is known: then no budget in dollars holds.
+        context: Tokens of a prompt, None if not known.
+        logprobs: Whether the provider's interface has log-probabilities of several tokens.
+        schema: Whether it has JSON schemas.
+    """
+
+    name: str
+    provider: str
+    address: str
+    key: str
+    key_set: bool
+    usd_in: float | None
+    usd_out: float | None
+    context: int | None
+    logprobs: bool
+    schema: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What two small calls showed.
+
+    Attributes:
+        trouble: Why nothing came back, "" if something did.
+        seconds: Of the first answer.
+        logprobs: Alternatives told of a token; 0 if none are, so that only words can be read.
+        schema: Whether an answer kept to a JSON schema.
+        tokens: Of both calls.
+    """
+
+    trouble: str
+    seconds: float = 0.0
+    logprobs: int = 0
+    schema: bool = False
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
+    """Return what is known of a model behind an API without calling it. Imports litellm: seconds.
+
+    Raises:
+        MissingError: litellm does not load.
+    """
+    from engine.llm.gateway import import_litellm
+
+    env = os.environ if environment is None else environment
+    litellm = import_litellm()
+    info: Mapping[str, Any] = {}
+    provider, supported = "", ()
+    with contextlib.suppress(Exception):  # it raises this and that for what it has not in its tables
+        provider = str(litellm.get_llm_provider(name)[1])
+        supported = tuple(litellm.get_supported_openai_params(name) or ())
+    with contextlib.suppress(Exception):
+        info = litellm.get_model_info(name)
+    base = address(name, env)
+    needed: list[str] = []
+    if provider:
+        with contextlib.suppress(Exception):
+            needed = [
+                k for k in litellm.validate_environment(name)["missing_keys"] if not k.endswith("_BASE")
+            ]
+    # A server of one's own asks for no key, as a rule; what it wants is seen when it is called.
+    key = "" if not provider or base or provider in ("ollama", "llamafile", "hosted_vllm") else key_name(name)
+    if needed and key and key not in needed:
+        key = needed[-1]
+    return Known(
+        name=name,
+        provider=provider,
+        address=base,
+        key=key,
+        key_set=bool(key and (env.get(key) or not needed)),
+        usd_in=_millions(info.get("input_cost_per_token")),
+        usd_out=_millions(info.get("output_cost_per_token")),
+        context=info.get("max_input_tokens") or info.get("max_tokens"),
+        logprobs="top_logprobs" in supported,
+        schema=bool(info.get("supports_response_schema")) or "response_format" in supported,
+    )
+
+
+def reach(client: Client) -> Reached:
+    """Ask a model two questions of a few tokens each: does it answer, tell log-probabilities, keep to a schema?
+
+    Raises:
+        ModelError: Cancelled.
+    """
+    try:
+        try:
+            first = _ask(client, QUESTION, logprobs=True, top_logprobs=TOP)
+        except Failed as failed:
+            if failed.failure.kind != failures.LOGPROBS:
+                raise
+            first = _ask(client, QUESTION)
+    except Failed as failed:
+        return Reached(failed.failure.message)
+    except JitrlError as error:
+        return Reached(str(error))
+    schema = False
+    with contextlib.suppress(Failed):
+        text = _ask(client, WORDED, response_format=SCHEMA).text
+        schema = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
+    usage = client.usage
+    top = len(first.top) if first.top else 0
+    return Reached("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
+
+
+def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | None = None) -> Reached:
+    """Open a model behind an API, ask it as `reach` does, and close it."""
+    client, close = open_client(name, Settings(deadline_s=deadline_s), environment, attempts=1)
+    try:
+        return reach(client)
+    finally:
+        close()
+
+
+def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
+    """Return the names that an OpenAI-compatible server gives its models.
+
+    Raises:
+        OSError: It cannot be reached, or wants a key.
+        ValueError: It answers with something else.
+    """
+    import json
+    import urllib.request
+
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    if not base.startswith(("http://", "https://")):
+        raise ValueError(f"{base} is no address: it begins with http:// or https://")
+    request = urllib.request.Request(base.rstrip("/") + "/models", headers=headers)
+    with urllib.request.urlopen(request, timeout=seconds) as response:
+        found = json.loads(response.read(1 << 20))
+    try:
+        return [str(item["id"]) for item in found["data"]]
+    except (TypeError, KeyError) as error:
+        raise ValueError("its list of models is not the OpenAI protocol's") from error
+
+
+def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
+    return client.ask("doctor", prompt, temperature=0.0, max_tokens=16, **options)
+
+
+def _millions(usd: Any) -> float | None:
+    return float(usd) * 1e6 if isinstance(usd, (int, float)) else None

@@ -1,0 +1,174 @@
+"""`jitrl models` and `jitrl doctor --model`, as somebody uses them, against a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jitrl_tui.cli import main
+from tests.llm import server as fake
+from tests.llm.server import Server
+
+
+@pytest.fixture
+def jitrl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "JITRL_API_BASE", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments, "--saves", str(tmp_path)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def own(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setenv("JITRL_API_BASE", server.base)
+    return server
+
+
+def checks(out: str) -> dict[str, tuple[str, str, str]]:
+    return {c["name"]: (c["state"], c["found"], c["mend"]) for c in json.loads(out)["checks"]}
+
+
+def test_models_are_listed_tested_and_listed_again(jitrl):
+    code, out, _ = jitrl("models")
+    assert code == 0
+    assert "local/smollm2" in out
+    assert out.count("not measured yet") == 4
+    code, out, _ = jitrl("models", "test", "prior/verbs")
+    assert code == 0
+    assert "top1" in out
+    code, out, _ = jitrl("models", "ls", "--json")
+    found = {item["name"]: item for item in json.loads(out)}
+    assert found["prior/verbs"]["best"]["states"] == 24
+    assert found["prior/uniform"]["best"] is None
+    _, out, _ = jitrl("models", "ls", "--table")
+    assert "| prior/verbs | table |" in out
+
+
+def test_a_server_of_ones_own_is_tested_and_read_from_then_on_as_it_did_best(jitrl, own: Server):
+    code, out, _ = jitrl("models", "test", "openai/test")
+    assert code == 0
+    # The server always prefers the first number; in words, it names the alphabet's first three.
+    assert out.count("top1") == 2
+    items = {item["name"]: item for item in json.loads(jitrl("models", "ls", "--json")[1])}
+    best = items["openai/test"]["best"]["reading"]
+    assert f"openai/test is read by {best} from now on" in out
+    assert items["openai/test"]["installed"] is None
+    asked = len(own.requests)
+    assert asked == 24 + 2 * 24  # in words it is asked once more, for it names three of eight
+    jitrl("models", "test", "openai/test", "--reading", "token")
+    assert len(own.requests) == asked + 24  # kept replies would say nothing about its speed
+
+
+def test_a_reading_that_a_model_has_not_is_said_and_not_recorded(jitrl, own: Server):
+    def without(handler, body):
+        (fake.status(400, "logprobs is not supported") if "logprobs" in body else fake.good)(handler, body)
+
+    own.default = without
+    code, out, err = jitrl("models", "test", "openai/test", "--json")
+    assert code == 0
+    assert [r["reading"] for r in json.loads(out)] == ["verbalized"]
+    assert "cannot be read by token" in err
+
+
+@pytest.mark.parametrize("command", [("models", "info"), ("models", "test"), ("models", "add")])
+def test_names_that_cannot_be(jitrl, capsys, command):
+    for name, code, text in (
+        ("local/nothing", 2, "there is no model 'local/nothing'"),
+        ("prior/nothing", 2, "there is no model 'prior/nothing'"),
+        ("local:/nowhere/x.gguf", 3, "is not there"),
+    ):
+        found, _, err = jitrl(*command, name)
+        assert (found, text in err) == (code, True)
+
+
+def test_what_needs_no_adding_says_so(jitrl):
+    code, _, err = jitrl("models", "add", "openai/gpt-4o")
+    assert code == 2
+    assert "needs nothing added" in err
+    code, out, _ = jitrl("models", "add", "local/smollm2")
+    assert code == 0
+    assert out.strip().endswith(".gguf")
+
+
+def test_info_tells_price_key_and_abilities_without_a_call(jitrl, monkeypatch: pytest.MonkeyPatch):
+    code, out, _ = jitrl("models", "info", "openai/gpt-4o")
+    assert code == 0
+    assert "$2.5 in, $10 out a million tokens" in out
+    assert "OPENAI_API_KEY is not set" in out
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-is-none")
+    code, out, _ = jitrl("models", "info", "openai/gpt-4o", "--json")
+    found = json.loads(out)["known"]
+    assert (found["key_set"], found["context"], found["logprobs"]) == (True, 128_000, True)
+    assert "a-key-that-is-none" not in out
+    code, _, err = jitrl("models", "info", "nonsense")
+    assert code == 2
+    assert "provider/model" in err
+
+
+def test_doctor_asks_a_model_what_it_can_do(jitrl, own: Server):
+    def able(handler, body):
+        if "response_format" in body:
+            return fake.reply('{"answer": "yes"}')(handler, body)
+        return fake.index_tokens({"1": -0.2, "2": -1.9})(handler, body)
+
+    own.default = able
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    found = checks(out)
+    assert code == 0
+    assert {name: state for name, (state, _, _) in found.items()} == {
+        "name": "ok", "key": "ok", "price": "warn", "answer": "ok", "logprobs": "ok", "JSON schema": "ok",
+        "choosing": "warn"}  # fmt: skip
+    assert own.base in found["name"][1]
+    assert "240 tokens" in found["answer"][1]
+    assert len(own.requests) == 2
+
+
+def test_doctor_says_what_a_plain_server_lacks(jitrl, own: Server):
+    def plain(handler, body):
+        if "logprobs" in body:
+            return fake.status(400, "logprobs is not supported")(handler, body)
+        return fake.reply("1")(handler, body)
+
+    own.default = plain
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    found = checks(out)
+    assert code == 0
+    assert found["logprobs"][:2] == ("warn", "none")
+    assert found["JSON schema"][:2] == ("warn", "not kept")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "text"),
+    [(fake.status(401, "no"), "check OPENAI_API_KEY"), (fake.status(404, "no"), "has no model"),
+     (fake.drop, "cannot reach"), (fake.raw("<html>"), "check the address")],
+)  # fmt: skip
+def test_doctor_says_why_no_answer_came(jitrl, own: Server, behaviour, text):
+    own.default = behaviour
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    state, _, mend = checks(out)["answer"]
+    assert (code, state) == (3, "fail")
+    assert text in mend
+
+
+def test_doctor_asks_nothing_without_a_key(jitrl):
+    code, out, _ = jitrl("doctor", "--model", "gemini/gemini-2.5-flash", "--json")
+    found = checks(out)
+    assert code == 3
+    assert found["key"][0] == "fail"
+    assert "there is no key" in found["answer"][1]
+
+
+def test_doctor_finds_ones_own_server(jitrl, own: Server, monkeypatch: pytest.MonkeyPatch):
+    found = checks(jitrl("doctor", "--json")[1])
+    assert found["own server"][:2] == ("ok", f"{own.base} has test")
+    assert found["local/smollm2"][0] == "ok"
+    for address in ("http://127.0.0.1:9/v1", "nonsense", own.base + "/nowhere"):
+        monkeypatch.setenv("JITRL_API_BASE", address)
+        assert checks(jitrl("doctor", "--json")[1])["own server"][0] == "warn"
