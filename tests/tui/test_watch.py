@@ -99,7 +99,7 @@ def test_panes_are_tabs_when_small_and_digits_letters_and_tab_reach_them():
 
 def test_space_pauses_and_goes_on_and_n_makes_one_step():
     async def go():
-        app, session = live_app(delay=8.0)
+        app, session = live_app(delay=600.0)
         async with app.run_test(size=LARGE) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.pending)
@@ -121,7 +121,7 @@ def test_space_pauses_and_goes_on_and_n_makes_one_step():
 
 def test_o_overrules_with_a_picked_candidate_and_with_a_typed_command():
     async def go():
-        app, session = live_app(delay=8.0)
+        app, session = live_app(delay=600.0)
         async with app.run_test(size=LARGE) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.pending)
@@ -163,7 +163,7 @@ def test_o_while_running_waits_for_the_next_decision_and_esc_lets_it_go_on():
 
 def test_f_hurries_to_the_end_of_the_episode_and_through_n():
     async def go():
-        app, session = live_app(delay=8.0, events=stream.run(5, 6))
+        app, session = live_app(delay=600.0, events=stream.run(5, 6))
         async with app.run_test(size=SMALL) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.pending)
@@ -318,7 +318,7 @@ def test_a_window_that_is_too_small_says_so_and_recovers(size):
 
 def test_q_stops_the_session_and_leaves_at_any_moment():
     async def go(key):
-        app, session = live_app(delay=8.0)
+        app, session = live_app(delay=600.0)
         async with app.run_test(size=SMALL) as pilot:
             await until(pilot, lambda: watch(pilot).view.pending)
             await pilot.press(key)

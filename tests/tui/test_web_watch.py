@@ -75,7 +75,7 @@ def live_web_app(folder):
         return made[0]
 
     source = LiveSource(open_session)
-    return JitrlApp(lambda: WatchScreen(source, delay=8.0, pages=store)), made[0]
+    return JitrlApp(lambda: WatchScreen(source, delay=600.0, pages=store)), made[0]
 
 
 @pytest.mark.parametrize("size", [SMALL, (100, 26), (100, 30), LARGE])
