@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
@@ -21,6 +22,8 @@ from textual.screen import Screen
 from engine.errors import UsageError
 from jitrl_tui import history, plain
 from jitrl_tui.driver import sturdy
+from jitrl_tui.pictures.overlay import Overlay
+from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.screens.home import HomeScreen, Offer
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource, Source
@@ -38,6 +41,7 @@ class JitrlApp(App[int]):
         first: Makes the first screen.
         saves: The saves folder; without one there is no way home from a run.
         games: A folder with more stories.
+        graphics: How the terminal shows pictures.
     """
 
     TITLE = "jitrl"
@@ -46,10 +50,17 @@ class JitrlApp(App[int]):
     CSS = "Toast { max-width: 60; }"
 
     def __init__(
-        self, first: Callable[[], Screen[int]], *, saves: Path | None = None, games: str | None = None
+        self,
+        first: Callable[[], Screen[int]],
+        *,
+        saves: Path | None = None,
+        games: str | None = None,
+        graphics: Graphics | None = None,
     ) -> None:
         super().__init__()
         self._first, self._saves, self._games = first, saves, games
+        self.graphics = graphics or Graphics()
+        self._overlay: Overlay | None = None
         self.last_source: Source | None = None
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -75,6 +86,27 @@ class JitrlApp(App[int]):
     def get_driver_class(self) -> type[Driver]:
         """Choose the driver that outlives its terminal."""
         return sturdy(super().get_driver_class())
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Write a frame, and lay the real picture of a page over its place."""
+        super()._display(screen, renderable)
+        if self.graphics.protocol == "blocks" or renderable is None or self.is_headless or not self._running:
+            return
+        if self._overlay is None:
+            self._overlay = Overlay(self.graphics, self._to_terminal, self.run_worker, grey=self.no_color)
+        top = self.screen
+        pane = top.panes.picture if isinstance(top, WatchScreen) and top.is_mounted else None
+        self._overlay.after_frame(top, pane, renderable)
+
+    def _to_terminal(self, text: str) -> None:
+        if self._driver is not None and self._running:
+            self._driver.write(text)
+            self._driver.flush()
+
+    def on_unmount(self) -> None:
+        """Leave no picture behind."""
+        if self._overlay is not None:
+            self._overlay.forget()
 
     @property
     def watching(self) -> WatchScreen | None:
@@ -148,9 +180,16 @@ def crash_report(error: BaseException | None, saves: Path | None) -> str:
     return f"jitrl: the screen failed ({what}). What was stored is intact; `jitrl` goes on from there. {rest}"
 
 
-def run_app(first: Callable[[], Screen[int]], *, saves: Path | None = None, games: str | None = None) -> int:
-    """Run the app until it is left."""
-    app = JitrlApp(first, saves=saves, games=games)
+def run_app(
+    first: Callable[[], Screen[int]],
+    *,
+    saves: Path | None = None,
+    games: str | None = None,
+    pictures: bool = False,
+) -> int:
+    """Run the app until it is left; the terminal is asked for pictures where some may come."""
+    pictures = pictures or (saves is not None and any(saves.glob("sessions/*/pages")))
+    app = JitrlApp(first, saves=saves, games=games, graphics=detect(os.environ) if pictures else None)
     result = app.run()
     if app.return_code and app.last_source is not None:
         app.last_source.wait(10)  # the screen failed: let the session write down what it has
@@ -168,7 +207,8 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
     """Take up a saved session where it stands."""
     if plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
-    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games)
+    web = saved.config.game.startswith(("web:", "browsergym:"))
+    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=web)
 
 
 def run_watch(config: SessionConfig, saves: Path) -> int:
@@ -195,9 +235,12 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
         return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
     from engine.web.pages import PageStore
 
-    pages = PageStore(path if path.is_dir() else path.parent)
+    folder = path if path.is_dir() else path.parent
+    pages = PageStore(folder)
     source = ReplaySource(lambda: recording.read(path), delay=delay)
-    return run_app(lambda: WatchScreen(source, delay=delay, pages=pages))
+    return run_app(
+        lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
+    )
 
 
 def run_home(saves: Path, games: str | None) -> int:

@@ -69,6 +69,7 @@ WATCH = (
         "on the web: the page drawn in text; a click on an element overrules with it",
     ),
     Key("7,a", "7 a", "pane('tree')", "", "on the web: the page's elements as a tree"),
+    Key("8,i", "8 i", "pane('picture')", "", "on the web: the page as the browser drew it"),
     Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),

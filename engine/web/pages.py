@@ -40,6 +40,8 @@ class PageStore:
         self._most = most
         self._used = -1
         self._told = False
+        self._last: tuple[tuple[str, str, str, int, int], Page] | None = None
+        """The page read last, with what tells its file from others: several panes ask for the same one."""
 
     def keep(self, sight: Sight, episode: int, step: int) -> tuple[PageShown, str]:
         """Write what was seen; return its record, and what went wrong the first time it does, else "".
@@ -69,8 +71,21 @@ class PageStore:
 
     def page(self, shown: PageShown) -> Page | None:
         """Return a page, None where it was not kept or cannot be read. Never raises."""
+        try:
+            state = (self._folder / shown.snapshot).stat() if _NAME.fullmatch(shown.snapshot) else None
+        except OSError:
+            state = None
+        if state is None:
+            return None
+        key = (shown.snapshot, shown.url, shown.title, state.st_mtime_ns, state.st_size)
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
         text = self._read(shown.snapshot, LARGEST_SNAPSHOT)
-        return parse(text.decode("utf-8", "replace"), shown.url, shown.title) if text else None
+        page = parse(text.decode("utf-8", "replace"), shown.url, shown.title) if text else None
+        if page is not None:
+            self._last = key, page
+        return page
 
     def picture(self, shown: PageShown) -> bytes:
         """Return a JPEG, b"" where there is none. Never raises."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 PANES = ("transcript", "candidates", "why", "memory", "curve")
 TITLES = {"candidates": ("2", "candidates"), "why": ("3", "why"), "memory": ("4", "memory"),
           "curve": ("5", "learning curve")}  # fmt: skip
-STAGE = ("page", "tree", "transcript")
+STAGE = ("page", "tree", "picture", "transcript")
 """Panes that share the transcript's place on the web."""
 LEAST_WIDTH, LEAST_HEIGHT = 60, 18
 

@@ -125,7 +125,7 @@ class LinePane(ScrollView, can_focus=True):
         lines = self.build(width, height)
         self._text = [line.plain for line in lines]
         self._render_strips(lines, width)
-        self.virtual_size = Size(width, len(lines))
+        self.virtual_size = Size(width, len(self._strips))
         self.refresh()
 
     def _render_strips(self, lines: Sequence[Content], width: int) -> None:

@@ -19,22 +19,27 @@ if TYPE_CHECKING:
 
 _STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
            "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
-_TABS = (("page", "6", "wireframe"), ("tree", "7", "tree"), ("transcript", "1", "transcript"))
+_TABS = (("page", "6", "wireframe"), ("tree", "7", "tree"), ("picture", "8", "picture"),
+         ("transcript", "1", "transcript"))  # fmt: skip
 MOST_LINES = 3000
 
 
-def stage_title(front: str) -> Content:
+def stage_title(front: str, width: int = 80) -> Content:
     """Return the title of the panes that share a place, the one in front marked."""
+    gap = " " if width >= 54 else ""
     parts: list[tuple[str, str]] = []
     for name, key, title in _TABS:
         parts += [
             (key, ACCENT),
-            (f" [{title}] " if name == front else f"  {title}  ", STRONG if name == front else MUTED),
+            (
+                f"{gap}[{title}]{gap}" if name == front else f"{gap} {title} {gap}",
+                STRONG if name == front else MUTED,
+            ),
         ]
     return Content.assemble(*parts).rstrip()
 
 
-class _OfPage(LinePane):
+class OfPage(LinePane):
     """A pane about one page."""
 
     def __init__(self, id: str) -> None:
@@ -72,7 +77,7 @@ class _OfPage(LinePane):
         ]
 
 
-class PagePane(_OfPage):
+class PagePane(OfPage):
     """The page drawn in text."""
 
     key, title = "6", "wireframe"
@@ -125,7 +130,7 @@ class PagePane(_OfPage):
             self.post_message(self.Chosen(item.action))
 
 
-class TreePane(_OfPage):
+class TreePane(OfPage):
     """The elements of the page, numbered as in the drawing."""
 
     key, title = "7", "tree"

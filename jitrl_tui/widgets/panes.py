@@ -15,6 +15,7 @@ from jitrl_tui.widgets.curve import CurvePane
 from jitrl_tui.widgets.lines import LinePane
 from jitrl_tui.widgets.memory import MemoryPane
 from jitrl_tui.widgets.page import PagePane, TreePane, stage_title
+from jitrl_tui.widgets.picture import PicturePane
 from jitrl_tui.widgets.tabs import TabLine
 from jitrl_tui.widgets.transcript import Transcript
 from jitrl_tui.widgets.why import WhyPane
@@ -40,6 +41,7 @@ class Panes(Container):
         yield Transcript("transcript")
         yield PagePane("page")
         yield TreePane("tree")
+        yield PicturePane("picture")
         with Vertical(id="others"):
             yield CandidatesPane("candidates")
             yield WhyPane("why")
@@ -51,6 +53,11 @@ class Panes(Container):
     def transcript(self) -> Transcript:
         """The transcript."""
         return self.query_one(Transcript)
+
+    @property
+    def picture(self) -> PicturePane:
+        """The picture of the page."""
+        return self.query_one(PicturePane)
 
     @property
     def zoomed(self) -> bool:
@@ -85,6 +92,7 @@ class Panes(Container):
         action = choice.decision.action if choice is not None else ""
         shown = view.page_at(looked)
         self.query_one(PagePane).look_at(shown, store, action)
+        self.query_one(PicturePane).look_at(shown, store, action)
         text = view.seen.description if view.seen is not None and looked is None else ""
         self.query_one(TreePane).look_at(shown, store, action, text)
 
@@ -97,12 +105,13 @@ class Panes(Container):
         visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
         if "transcript" in visible:
             visible = visible - {"transcript"} | {self._stage}
-        for name in (*PANES, "page", "tree"):
+        for name in dict.fromkeys((*PANES, *STAGE)):
             self.query_one(f"#{name}").display = name in visible
         self.query_one("#others").display = self._zoomed not in STAGE
         if self._web:
+            across = window.width if self._zoomed or layout.name == "narrow" else window.width // 2
             for name in STAGE:
-                self.query_one(f"#{name}").border_title = stage_title(self._stage)
+                self.query_one(f"#{name}").border_title = stage_title(self._stage, across)
         self._tabs = [(name, *TITLES[name]) for name in layout.tabs]
         self._draw_tabs()
         focused = self.screen.focused

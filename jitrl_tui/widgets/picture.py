@@ -1,0 +1,156 @@
+"""The page of a web session as the browser drew it: a real picture where the terminal can, half-blocks elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.visual import Visual
+
+from engine.records import PageShown
+from jitrl_tui.pictures.image import area, blocks, decoded
+from jitrl_tui.pictures.terminal import Graphics
+from jitrl_tui.view import clean
+from jitrl_tui.widgets.lines import MUTED, fit, wrap
+from jitrl_tui.widgets.page import OfPage, PagePane
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from engine.web.items import Item
+    from engine.web.pages import PageStore
+
+_HINT = (
+    "Half-blocks: this terminal shows no pictures. One with kitty's graphics or sixel does; 6 has the text."
+)
+
+
+class PicturePane(OfPage):
+    """The screenshot, with a frame around the element that was chosen."""
+
+    key, title = "8", "picture"
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self._jpeg = b""
+        self._image: Image | None = None
+        self._cells = (0, 0)
+        self._number = 0
+
+    @property
+    def graphics(self) -> Graphics:
+        """What the terminal can show."""
+        return getattr(self.app, "graphics", Graphics())
+
+    def look_at(
+        self, shown: PageShown | None, store: PageStore | None, action: str, instead: str = ""
+    ) -> None:
+        """Show a page's picture and mark the element that an action is about."""
+        if shown != self._shown:
+            self._jpeg = store.picture(shown) if shown is not None and store is not None else b""
+        super().look_at(shown, store, action, instead)
+
+    def rebuild(self) -> None:
+        """Decode and cut the picture if there is another one, or another size."""
+        width, height = self.scrollable_content_region.size
+        if width > 0 and height > 0 and self.display and (self._stale or self._built != (width, height)):
+            self._decode()
+        super().rebuild()
+
+    def _decode(self) -> None:
+        shown = self._shown
+        view = (shown.width, shown.height) if shown is not None else (0, 0)
+        marks = tuple(
+            item.node.box
+            for item in self._items()
+            if f"<{item.node.label}>" in self._action and item.node.box
+        )
+        self._image = decoded(self._jpeg, marks, view) if self._jpeg else None
+        self._number += 1
+
+    def _items(self) -> tuple[Item, ...]:
+        from engine.web.items import items_of
+
+        return items_of(self._page) if self._page is not None else ()
+
+    def build(self, width: int, height: int) -> list[Content]:
+        """Return what stands below the picture, or in its place."""
+        image, shown = self._image, self._shown
+        self._cells = (0, 0)
+        if image is None or shown is None:
+            return self._missing(width)
+        title, url = clean(shown.title), clean(shown.url)
+        lines = [Content(fit(f"{title}  {url}".strip(), width).rstrip())]
+        room = height - len(lines) if height >= 16 else height
+        self._cells = area(image.size, width, max(1, room), self.graphics.cell)
+        hint = wrap(_HINT, width) if self.graphics.protocol == "blocks" else []
+        if self._cells[1] + len(lines) + len(hint) <= height:
+            lines += [Content.styled(line, MUTED) for line in hint]
+        return lines
+
+    def _render_strips(self, lines: Any, width: int) -> None:
+        content = Content("\n").join(lines)
+        below = Visual.to_strips(self, content, width, None, self.visual_style)
+        columns, rows = self._cells
+        above: list[Strip] = []
+        if self._image is not None and columns:
+            style = self.visual_style.rich_style
+            above = [
+                strip.crop_extend(0, width, style)
+                for strip in blocks(self._image, columns, rows, grey=self.app.no_color)
+            ]
+        self._strips = [*above, *below]
+        if self._top is not None:
+            self._top = self._first_row(rows)
+
+    def _first_row(self, rows: int) -> int:
+        """Return the row to begin at, so that what is marked is in sight."""
+        shown, height = self._shown, self.scrollable_content_region.height
+        marked = [i.node.box for i in self._items() if f"<{i.node.label}>" in self._action and i.node.box]
+        if shown is None or not marked or not shown.height or rows <= height:
+            return 0
+        at = round((marked[0][1] + marked[0][3] / 2) / shown.height * rows)
+        return max(0, min(rows, at) - height // 2) if at >= height else 0
+
+    # ------------------------------------------------------------------------------ the real picture
+
+    def placed(self) -> tuple[Any, Region, Image] | None:
+        """Return what tells this picture from others, the cells of the screen it takes, and it itself, cut to them."""
+        image, (columns, rows) = self._image, self._cells
+        if image is None or not columns or self._stale:
+            return None
+        inside = self.scrollable_content_region
+        top = min(max(0, round(self.scroll_y)), rows)
+        count = min(rows - top, inside.height)
+        if count <= 0 or columns > inside.width:
+            return None
+        if (top, count) != (0, rows):
+            down = image.height / rows
+            image = image.crop((0, round(top * down), image.width, round((top + count) * down)))
+        place = Region(inside.x, inside.y, columns, count)
+        return (self._number, top), place, image
+
+    # --------------------------------------------------------------------------------------- clicking
+
+    def on_click(self, event: object) -> None:
+        """A click on an element chooses it."""
+        shown, (columns, rows) = self._shown, self._cells
+        x = getattr(event, "x", -1) - self.gutter.left
+        y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
+        if shown is None or not (0 <= x < columns and 0 <= y < rows) or self.text_selection is not None:
+            return
+        at = (x + 0.5) * shown.width / columns, (y + 0.5) * shown.height / rows
+        item = self._at(*at)
+        if item is not None:
+            self.post_message(PagePane.Chosen(item.action))
+
+    def _at(self, x: float, y: float) -> Item | None:
+        """Return the smallest element with an action at a place, in CSS pixels."""
+        found: list[tuple[float, int, Item]] = []
+        for number, item in enumerate(self._items()):
+            box = item.node.box
+            if item.action and box and box[0] <= x <= box[0] + box[2] and box[1] <= y <= box[1] + box[3]:
+                found.append((box[2] * box[3], -number, item))
+        return min(found, key=lambda each: each[:2])[2] if found else None
