@@ -36,6 +36,7 @@ class Limits:
         load: Loading a page after `goto`, `go_back` and at the beginning.
         settle: Waiting for a page to have been read after an action.
         snapshot: Reading the page.
+        episode: All that the browser does in one episode; what a model or a person takes to think does not count.
     """
 
     start: float = 30.0
@@ -43,6 +44,7 @@ class Limits:
     load: float = 20.0
     settle: float = 3.0
     snapshot: float = 10.0
+    episode: float = 300.0
     width: int = 1280
     height: int = 720
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import re
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +60,16 @@ class WebEnvironment:
         limits: Limits | None = None,
         on_close: Callable[[], None] | None = None,
         repeatable: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._assignment = assignment
         self._judge = judge
         self._rules = rules
         self._scope = scope
         self._repeatable = repeatable
+        self._clock = clock
+        self._spent = 0.0
+        """Seconds that the browser took in this episode."""
         self._on_close = on_close
         self._intent = assignment.intent
         self._secrets: set[str] = {
@@ -121,7 +126,7 @@ class WebEnvironment:
             GameError: The browser does not start again.
         """
         self._answer, self._moves, self._last, self._looked = "", 0, None, 0
-        self._moved = False
+        self._moved, began = False, self._clock()
         self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
@@ -134,6 +139,7 @@ class WebEnvironment:
             self._seen = self._driver.look()
         self._begun = self._seen.page.url
         self._last = self._observe("\n".join(filter(None, [trouble, self._said()])), changed=True)
+        self._spent = self._clock() - began
         return self._last
 
     def step(self, action: str) -> Observation:
@@ -147,7 +153,7 @@ class WebEnvironment:
             raise GameError("the episode has not begun; reset comes first")
         if before.done:
             return before
-        self._moves += 1
+        self._moves, began = self._moves + 1, self._clock()
         try:
             call = self._revealed(parse(action))
         except UsageError as error:
@@ -164,6 +170,10 @@ class WebEnvironment:
                     return self._end(1.0 if reward > 0 else 0.0, f"the page gave the reward {reward:.2f}")
         except GameError as error:
             return self._end(0.0, f"{error}; the episode ends here", judged=False)
+        self._spent += self._clock() - began
+        limit = self._driver.limits.episode
+        if self._spent > limit:
+            return self._end(0.0, f"the pages took more than {limit:.0f} s of it", judged=False)
         self._moved = self._moved or self._seen.page.url != self._begun
         self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
         return self._last

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.web.driver import Limits
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.text import CLOSE, OPEN
@@ -140,6 +141,38 @@ def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
     assert len(env.page.nodes) >= 5000
     assert "more elements are not shown" in seen.description
     assert len(seen.description) < 14_000
+
+
+def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinking_does_not_count(
+    browser_path, site
+):
+    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    now = 0.0
+
+    def clock():
+        return now
+
+    env = WebEnvironment(job, browser_path, scope="web/shop", limits=Limits(episode=50.0), clock=clock)
+    act = env._driver.act
+
+    def slow(call):
+        nonlocal now
+        now += 20.0
+        return act(call)
+
+    env._driver.act = slow
+    try:
+        for _ in range(2):
+            env.reset(1)
+            for _ in range(2):
+                now += 1000.0  # somebody thinks
+                assert not env.step("click(<button[Go]#2>)").done
+            seen = env.step("click(<button[Go]#2>)")
+            assert seen.done
+            assert not seen.died
+            assert "took more than 50 s" in seen.text
+    finally:
+        env.close()
 
 
 def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, site):
