@@ -43,3 +43,7 @@ class ModelError(JitrlError):
     def __init__(self, message: str, *, fatal: bool = False) -> None:
         super().__init__(message)
         self.fatal = fatal
+
+
+class TooLong(ModelError):
+    """The prompt does not fit into the model's context. A shorter one may."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engine.errors import JitrlError
+from engine.errors import JitrlError, TooLong
 from engine.llm import parse, prompts
 from engine.llm.model import Model
 from engine.records import ModelCall, State, Step
@@ -17,6 +17,9 @@ BATCH = 15
 
 CONTEXT_STEPS = 60
 """Steps shown around the ones to be judged."""
+
+TRIES = 4
+"""Most calls for one batch, when each brings some of the scores."""
 
 WIDEST = 20.0
 """Scores up to this are accepted whatever the game's own rewards are."""
@@ -83,29 +86,63 @@ class LlmEvaluator:
         """Return r_t for every step."""
         by_score = self._score.rewards(steps, final, won=won, died=died, done=done).rewards
         widest = max([WIDEST, abs(self._death), *(2 * abs(s.env_reward) for s in steps)])
-        found: dict[int, float] = {}
-        calls: list[ModelCall] = []
-        problem = ""
         lines = [_line(t, step) for t, step in enumerate(steps)]
         lines.append(_ending(final, won=won, died=died, done=done))
+        asking = _Asking(self._model, steps, lines, widest)
         for first in range(0, len(steps), BATCH):
-            wanted = list(range(first, min(first + BATCH, len(steps))))
-            for _ in range(2):
-                missing = [t for t in wanted if t not in found]
-                if not missing or problem:
-                    break
-                try:
-                    reply = self._model.complete("rewards", _messages(lines, steps, missing), SCHEMA)
-                except JitrlError as error:
-                    problem = str(error)
-                    break
-                calls.append(reply.call)
-                found |= _accepted(reply.text, steps, missing, widest)
+            asking.ask(range(first, min(first + BATCH, len(steps))))
+        found = asking.found
         judged = [
             by_score[t] if t not in found or (self._hybrid and by_score[t] != 0) else found[t]
             for t in range(len(steps))
         ]
-        return Judgement(tuple(judged), tuple(calls), _note(len(steps), len(found), problem))
+        return Judgement(tuple(judged), tuple(asking.calls), _note(len(steps), len(found), asking.problem))
+
+
+class _Asking:
+    """The questions about one episode: how many steps a call shows and asks for is learned as they are asked."""
+
+    def __init__(self, model: Model, steps: Sequence[Step], lines: Sequence[str], widest: float) -> None:
+        self.found: dict[int, float] = {}
+        self.calls: list[ModelCall] = []
+        self.problem = ""
+        self._model, self._steps, self._lines, self._widest = model, steps, lines, widest
+        self._shown, self._batch = CONTEXT_STEPS, BATCH
+
+    def ask(self, wanted: Sequence[int]) -> None:
+        """Ask for the scores of `wanted`; what is missing once more, and on as long as an answer brings some."""
+        fruitless = tries = 0
+        while (missing := [t for t in wanted if t not in self.found]) and not self.problem:
+            if fruitless == 2 or tries == TRIES:
+                return
+            asked = missing[: self._batch]
+            try:
+                reply = self._model.complete(
+                    "rewards", _messages(self._lines, self._steps, asked, self._shown), SCHEMA
+                )
+            except TooLong as error:
+                if not self._shorten():
+                    self.problem = str(error)
+                continue
+            except JitrlError as error:
+                self.problem = str(error)
+                return
+            self.calls.append(reply.call)
+            new = _accepted(reply.text, self._steps, asked, self._widest)
+            self.found |= new
+            tries += 1
+            fruitless += not new
+
+    def _shorten(self) -> bool:
+        """Show fewer steps around those that are asked for, then ask for fewer; False at the end of it."""
+        if self._shown > self._batch:
+            self._shown = max(self._batch, self._shown // 2)
+        elif self._batch > 1:
+            self._batch //= 2
+            self._shown = self._batch
+        else:
+            return False
+        return True
 
 
 def _accepted(text: str, steps: Sequence[Step], missing: Sequence[int], widest: float) -> dict[int, float]:
@@ -129,9 +166,11 @@ def _note(steps: int, judged: int, problem: str) -> str:
     return f"judged {share} by the game's score: {why}"
 
 
-def _messages(lines: Sequence[str], steps: Sequence[Step], missing: Sequence[int]) -> list[dict[str, str]]:
-    start = max(0, missing[-1] + 1 - CONTEXT_STEPS)
-    stop = min(len(lines), missing[-1] + BATCH)
+def _messages(
+    lines: Sequence[str], steps: Sequence[Step], missing: Sequence[int], shown: int
+) -> list[dict[str, str]]:
+    start = min(missing[0], max(0, missing[-1] + 1 - shown))
+    stop = min(len(lines), missing[-1] + 1 + min(BATCH, shown // 4))
     prompt = prompts.render(
         "rewards",
         trajectory="\n".join(lines[start:stop]),

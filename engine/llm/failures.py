@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors import JitrlError, MissingError, ModelError
+from engine.errors import JitrlError, MissingError, ModelError, TooLong
 
 CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
 """Kinds the caller can do something about: shorten, read otherwise, ask without schema, ask again."""
@@ -46,6 +46,8 @@ class Failure:
         """Return it as an exception."""
         if self.kind in ("key", "network"):
             return MissingError(self.message)
+        if self.kind == CONTEXT:
+            return TooLong(self.message)
         return ModelError(self.message, fatal=self.fatal)
 
 
@@ -64,7 +66,7 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
     low = text.lower()
     status = getattr(error, "status_code", None)
     where = base or model.partition("/")[0]
-    if name == "TooLong":
+    if isinstance(error, TooLong):
         return Failure(CONTEXT, str(error))
     if isinstance(error, ModelError):
         return Failure("model", str(error), fatal=error.fatal)

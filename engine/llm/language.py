@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import ModelError
+from engine.errors import ModelError, TooLong
 from engine.llm import failures
 from engine.llm.cache import Cache
 from engine.llm.client import Client, Failed
@@ -19,11 +19,15 @@ from engine.llm.local import LocalEngine
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.prompts import Prompt
 from engine.llm.readers import REPLY_TOKENS, Reader
+from engine.llm.runtime import TOO_LONG
 from engine.records import ActionRequest, Candidate, Proposal
 from engine.settings import Settings
 
 PROMPT_TOKENS = 12_000
 """Tokens of a prompt to a model whose limit is not known; its own refusal shortens it further."""
+
+LEAST_ROOM = 512
+"""Tokens that an answer in words needs in the context of a local model."""
 
 SHORTENINGS = 3
 
@@ -131,6 +135,7 @@ class LanguageModel:
         """Return what the model writes to `messages`.
 
         Raises:
+            TooLong: The prompt leaves no room for an answer.
             ModelError: No usable answer.
             MissingError: The network or a key is missing.
         """
@@ -138,6 +143,8 @@ class LanguageModel:
         options: dict[str, Any] = {"temperature": 0.0, "max_tokens": REPLY_TOKENS}
         if self._engine is not None:
             options["max_tokens"] = REPLY_TOKENS // 4
+            if (tokens := self._engine.count(messages)) > self._engine.context - LEAST_ROOM:
+                raise TooLong(TOO_LONG.format(tokens, self.name, self._engine.context - LEAST_ROOM))
         for _ in range(2):
             if schema is not None and self._reader.schema:
                 options["response_format"] = {

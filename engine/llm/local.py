@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import MissingError, ModelError
+from engine.errors import MissingError, ModelError, TooLong
 from engine.llm.cache import digest
 from engine.llm.llamacpp import INSTALL, Unsupported
 from engine.llm.prompts import TRANSCRIPT
-from engine.llm.runtime import TOO_LONG, UBATCH, Runtime, TooLong
+from engine.llm.runtime import TOO_LONG, UBATCH, Runtime
 from engine.llm.weights import fingerprint
 
 CONTEXT = 4096

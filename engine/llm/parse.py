@@ -174,30 +174,37 @@ def _forms(valid: Sequence[str]) -> dict[str, str]:
 
 
 _TOKEN = re.compile(r"""
-    (?P<string>"(?:[^"\\]|\\.)*" | "(?:[^"\\]|\\.)*$)
+    (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<cut>"(?:[^"\\]|\\.)*\\?$)
   | (?P<single>'(?:[^'\\\n]|\\.)*'(?=\s*[,:}\]]))
   | (?P<comment>//[^\n]*|/\*.*?\*/)
   | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<other>.)
 """, re.VERBOSE | re.DOTALL)  # fmt: skip
 
+_LITERALS = ("true", "false", "null")
 _WORDS = {"None": "null", "True": "true", "False": "false", "NaN": "null", "Infinity": "null"}
 
 
 def _mend(text: str) -> str:
-    """Return `text` with the usual slips of models put right, and what was left open closed."""
+    """Return `text` with the usual slips of models put right, and what was left open closed.
+
+    Where it was cut off, the last value goes unless its end was reached: half a number is another number, and half
+    an action may be another action.
+    """
     out: list[str] = []
     closing: list[str] = []
+    whole: tuple[int, tuple[str, ...]] = (0, ())
     for found in _TOKEN.finditer(text):
         kind, part = found.lastgroup, found.group()
         if kind == "comment":
             continue
-        if kind == "string" and (len(part) < 2 or not part.endswith('"') or part.endswith('\\"')):
-            part = part.rstrip("\\") + '"'
+        if kind == "cut":
+            part = '"'
         elif kind == "single":
             part = json.dumps(part[1:-1].replace("\\'", "'"))
         elif kind == "word":
-            part = part if part in ("true", "false", "null") else _WORDS.get(part, json.dumps(part))
+            part = part if part in _LITERALS else _WORDS.get(part, json.dumps(part))
         elif part in "{[":
             closing.append("}" if part == "{" else "]")
         elif part in "}]":
@@ -205,15 +212,29 @@ def _mend(text: str) -> str:
                 break
             _drop_comma(out)
             closing.pop()
+        elif part == ",":
+            whole = len(out), tuple(closing)
         out.append(part)
+        if part in ("{", "["):
+            whole = len(out), tuple(closing)
         if not closing and part in "}]":
             break
     if closing:
+        if not _ended(out, in_list=closing[-1] == "]"):
+            kept, open_then = whole
+            del out[kept:]
+            closing = list(open_then)
         _drop_comma(out)
-        if out and out[-1] == ":":
-            out.append("null")
-    joined = "".join(out) + "".join(reversed(closing))
-    return joined
+    return "".join(out) + "".join(reversed(closing))
+
+
+def _ended(out: list[str], *, in_list: bool) -> bool:
+    """Return whether what was written last is a value that reached its end."""
+    last = [part for part in out if not part.isspace()][-2:]
+    if len(last) < 2:
+        return False
+    value = last[1] in _LITERALS or (len(last[1]) > 1 and last[1].startswith('"'))
+    return last[1] in ("}", "]") or (value and (last[0] == ":" or (in_list and last[0] in (",", "["))))
 
 
 def _drop_comma(out: list[str]) -> None:

@@ -11,9 +11,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from engine.errors import ModelError
+from engine.errors import ModelError, TooLong
 from engine.llm.local import LocalEngine
-from engine.llm.runtime import TooLong
 
 
 def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:

@@ -161,7 +161,8 @@ class Reader:
             again = self._ask(_reproach(prompt, answer.text, read, allowed), count)
             calls.append(again.call)
             second = parse.options(again.text, request.valid_actions, self._accept())
-            read = second if len(second.options) >= len(read.options) else read
+            if len(second.options) >= len(read.options):
+                answer, read = again, second
         self.client.dropped(read.dropped)
         options = read.options[:count]
         z = logits.from_confidences([o.confidence for o in options], self.settings.transform)
@@ -169,7 +170,7 @@ class Reader:
             Candidate(o.action, float(v), confidence=o.confidence, reason=failures.redact(o.reason))
             for o, v in zip(options, z, strict=True)
         )
-        return Proposal(candidates, tuple(calls), _note(read, len(options)))
+        return Proposal(candidates, tuple(calls), _note(read, len(options), answer.finish))
 
     def _ask(self, prompt: Prompt, count: int) -> Answer:
         options: dict[str, Any] = {"temperature": self.settings.temperature, "max_tokens": REPLY_TOKENS}
@@ -224,7 +225,9 @@ def _drawn(
     )
 
 
-def _note(read: parse.Options, kept: int) -> str:
+def _note(read: parse.Options, kept: int, finish: str) -> str:
+    if not kept and finish == "length":
+        return f"{UNUSABLE} (its answer was cut off)"
     if not read.readable:
         return f"{UNUSABLE} (its answer was no JSON)"
     if not kept:

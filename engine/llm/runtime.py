@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import MissingError, ModelError
+from engine.errors import MissingError, ModelError, TooLong
 from engine.llm.llamacpp import (
     CONTEXT_LAYOUT,
     MODEL_LAYOUT,
@@ -47,10 +47,6 @@ Check = Callable[[], None]
 
 def _free() -> None:
     """Let every call run to its end."""
-
-
-class TooLong(ModelError):
-    """The prompt does not fit into the model's context."""
 
 
 class Grammar:

@@ -155,7 +155,7 @@ def test_the_dollar_budget_uses_the_price_list(server: Server, monkeypatch: pyte
 
 def test_a_dollar_budget_that_could_not_be_kept_is_refused_before_the_first_call(server: Server):
     model = opened(server, budget_usd=1.0)
-    with pytest.raises(ModelError, match="no price is known for openai/test.*budget_tokens") as caught:
+    with pytest.raises(ModelError, match=r"no price is known for openai/test.*budget_tokens") as caught:
         model.propose(REQUEST, np.random.default_rng(1))
     assert caught.value.fatal
     assert server.requests == []

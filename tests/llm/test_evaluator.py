@@ -110,6 +110,40 @@ def test_missing_scores_are_asked_for_once_more(server: Server, model):
     assert wanted(server.requests[1]) == [2, 3]
 
 
+def test_an_answer_that_was_cut_off_counts_as_far_as_it_goes_and_the_rest_is_asked_for(server: Server, model):
+    def cut(handler, body):
+        rows = [{"step": t, "action": action_of(body, t), "score": 10 + t} for t in wanted(body)]
+        text = json.dumps({"step_analysis": rows})
+        fake.reply(text[: text.index('"score": 12') + len('"score": 1')], finish="length")(handler, body)
+
+    server.script = [cut]
+    server.default = judge_well(lambda t: 2.0)
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == (10, 11, 2, 2)  # the third score read "1" where 12 was meant
+
+
+def test_what_does_not_fit_into_the_context_is_asked_for_in_smaller_pieces(server: Server, model):
+    def narrow(handler, body):
+        if len(body["messages"][1]["content"]) > 1500:
+            return fake.status(400, "maximum context length is 500 tokens", "context_length_exceeded")(
+                handler, body
+            )
+        return judge_well(lambda t: t / 10)(handler, body)
+
+    server.default = narrow
+    episode = steps(*[(f"push {i}", 0, True) for i in range(40)])
+    judged = judge(episode, Settings(rewards="llm"), model)
+    assert judged.rewards == tuple(t / 10 for t in range(40))
+    assert judged.note == ""
+
+
+def test_what_never_fits_is_judged_by_the_score(server: Server, model):
+    server.default = fake.status(400, "maximum context length is 5 tokens", "context_length_exceeded")
+    judged = judge(EPISODE, Settings(rewards="llm"), model)
+    assert judged.rewards == judge(EPISODE, Settings(), None).rewards
+    assert "too long" in judged.note
+
+
 @pytest.mark.parametrize(
     "row",
     [

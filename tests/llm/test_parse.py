@@ -31,7 +31,18 @@ def names(text):
         ('{"option_1": "wait", "confidence_1": 5.5}', [("wait", 5.5)]),
         ('{"option1": "\\"wait\\"", "confidence1": 9}', [("wait", 9)]),
         ('{"option1": "wait", "option2": "wait", "confidence2": 9}', [("wait", None)]),
-        ('{"option1": "a \nline", "option2": "wait", "confidence2": 1', [("wait", 1)]),
+        ('{"option1": "a \nline", "option2": "wait", "confidence2": 1', [("wait", None)]),
+        ('{"option1": "wait", "confidence1": 40, "option2": "go north', [("wait", 40)]),
+        ('{"option1": "wait", "confidence1": 40, "option2": "go north"', [("wait", 40), ("go north", None)]),
+        ('{"option1": "wait", "confidence1": 40, "opti', [("wait", 40)]),
+        ('{"option1": "wait", "confidence1": 40, "option2"', [("wait", 40)]),
+        ('{"option1": "wait", "confidence1": 4', [("wait", None)]),
+        ('{"option1": "wait", "confidence1": 4\\', [("wait", None)]),
+        ('{"options": ["wait", "go north", "take la', [("wait", None), ("go north", None)]),
+        (
+            '{"options": [{"action": "wait", "confidence": 30}, {"action": "go north", "confidence": 3',
+            [("wait", 30), ("go north", None)],
+        ),
         ('{"option1": "wait", "confidence1": 40, "option2": "go nor', [("wait", 40)]),
         (
             '{"options": [{"action": "wait", "confidence": 3}, "take lamp"]}',
@@ -86,6 +97,22 @@ def test_whole_json_is_read_as_it_is_and_cut_json_does_no_harm(value, cut):
     assert json.dumps(whole) == text
     parse.options(text[:cut], VALID)
     parse.scores(text[:cut])
+
+
+@given(st.lists(st.tuples(st.integers(-99, 99), st.sampled_from(VALID)), max_size=5), st.integers(0, 500))
+def test_what_is_read_of_a_cut_answer_is_what_the_whole_one_says(rows, cut):
+    steps = [{"step": t, "action": action, "score": score, "detailed_reasoning": "so, \"yes\""}
+             for t, (score, action) in enumerate(rows)]  # fmt: skip
+    text = json.dumps({"step_analysis": steps}, indent=1)
+    whole = [row[:3] for row in parse.scores(text)]
+    assert len(whole) == len(rows)
+    read = [row[:3] for row in parse.scores(text[:cut])]
+    assert read == whole[: len(read)]
+    listed = json.dumps({f"{name}{i}": value for i, (score, action) in enumerate(rows)
+                         for name, value in (("option", action), ("confidence", abs(score)))})  # fmt: skip
+    told = {o.action: o.confidence for o in parse.options(listed, VALID).options}
+    for option in parse.options(listed[:cut], VALID).options:
+        assert option.confidence in (None, told[option.action])
 
 
 def test_scores_need_numbers():

@@ -16,6 +16,7 @@ from importlib.resources import files
 NAMES = (
     "actions", "actions_index", "actions_listed", "actions_transcript", "rewards", "state", "history",
     "web_actions", "web_actions_index", "web_actions_transcript", "web_rewards",
+    "web_history", "web_same",
 )  # fmt: skip
 
 TRANSCRIPT = "transcript"
