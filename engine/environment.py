@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from engine.records import EnvironmentInfo, Observation, State
+from engine.records import EnvironmentInfo, ModelCall, Observation, State
+
+if TYPE_CHECKING:
+    from engine.llm.model import Model
 
 
 class Abstractor(Protocol):
@@ -63,6 +66,31 @@ class Environment(Protocol):
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """An abstractor that knows itself how a model is to write its history."""
+
+    def written_by(
+        self, model: Model, notice: Callable[[str], None], spent: Callable[[ModelCall], None]
+    ) -> Abstractor:
+        """Return an abstractor whose history `model` writes.
+
+        Args:
+            notice: Takes a sentence when the model failed.
+            spent: Takes every call.
+        """
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """An environment that may have to compare what was said with what is right."""
+
+    def judge_with(self, model: Model) -> None:
+        """Let `model` compare by meaning what cannot be compared by letters."""
         ...
 
 

@@ -133,6 +133,7 @@ def open_parts(
         JitrlError: Something is missing or damaged.
     """
     from engine.agents import make_agent
+    from engine.environment import Judged
     from engine.evaluator import make_evaluator
     from engine.llm import open_model
     from engine.memory import Memory
@@ -153,6 +154,8 @@ def open_parts(
             cache=saves / "cache",
             on_progress=progress,
         )
+        if config.settings.fuzzy == "model" and isinstance(environment, Judged):
+            environment.judge_with(model)
         agent = make_agent(config.agent, model, scope, config.settings)
         evaluator = make_evaluator(config.settings, model)
         return Parts(environment, memory, scope, model, agent, evaluator)

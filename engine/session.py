@@ -18,7 +18,7 @@ from engine import jitrl, recording, sessions
 from engine.agents.base import Turn
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
-from engine.environment import OpenActions, Visible
+from engine.environment import OpenActions, Visible, Writable
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
 from engine.live import Live, Parts, open_parts
@@ -305,11 +305,14 @@ class Session:
         rules = parts.environment.abstractor()
         if self._settings.history == "rules":
             return rules
-        from engine.games.summaries import SummarisingAbstractor
 
         def notice(text: str) -> None:
             self.control.check()  # a model that was cancelled because the person leaves is no failure
             self._tell(Notice("warning", text))
+
+        if isinstance(rules, Writable):
+            return rules.written_by(parts.model, notice, self._summaries.append)
+        from engine.games.summaries import SummarisingAbstractor
 
         every = self._settings.history_every
         return SummarisingAbstractor(

@@ -93,9 +93,14 @@ class Settings:
         1.0, "what discoveries are worth to the graph estimator; 0 repeats what is known", 0.0, 100.0
     )
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
+    fuzzy: str = setting(
+        "off",
+        "who compares answers on the web that only meaning can tell (fuzzy_match): nobody, or the model",
+        choices=("off", "model"),
+    )
     history: str = setting(
         "rules",
-        "who writes the episode's history: rules, or the model with the paper's prompt",
+        "who writes the episode's history (on the web, that of the page): rules, or the model with the paper's prompt",
         choices=("rules", "llm"),
     )
     history_every: int = setting(10, "steps between two histories that the model writes", 1, 1000)

@@ -25,6 +25,7 @@ from engine.web.state import WebAbstractor
 from engine.web.url import pattern, query_values
 
 if TYPE_CHECKING:
+    from engine.llm.model import Model
     from engine.web.miniwob import Rules
 
 ANSWER = 2000
@@ -277,6 +278,11 @@ class WebEnvironment:
             picture,
             redacted_entries(new, secrets),
         )
+
+    def judge_with(self, model: Model) -> None:
+        """Let `model` compare by meaning what cannot be compared by letters."""
+        if self._judge is not None:
+            self._judge.judge_with(model)
 
     def close(self) -> None:
         """End the browser; safe to call twice."""

@@ -28,15 +28,20 @@ class Taken:
     changed: bool
 
 
-def effective(taken: tuple[Taken, ...], place: str) -> tuple[str, ...]:
-    """Return the actions, oldest first, that define the page at `place` now."""
+def visit_of(taken: tuple[Taken, ...], place: str) -> tuple[Taken, ...]:
+    """Return what was done since the page at `place` was come to, oldest first."""
     visit: list[Taken] = []
     for step in reversed(taken):
         if step.place != place:
             break
         visit.append(step)
+    return tuple(reversed(visit))
+
+
+def effective(taken: tuple[Taken, ...], place: str) -> tuple[str, ...]:
+    """Return the actions, oldest first, that define the page at `place` now."""
     kept: dict[str, str] = {}
-    for step in reversed(visit):
+    for step in visit_of(taken, place):
         try:
             call = parse(step.action)
         except UsageError:

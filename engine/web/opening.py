@@ -18,6 +18,7 @@ from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, Look, SignIn
 
 if TYPE_CHECKING:
+    from engine.llm.model import Model
     from engine.web.scoring import Scorer
     from engine.web.tasks import WebTask
 
@@ -226,6 +227,12 @@ class TaskJudge:
 
             wanted = [n for n, site in SITES.items() if set(site.keys) & set(self._task.sites)]
             self._sites.reset(wanted)
+
+    def judge_with(self, model: Model) -> None:
+        """Let `model` compare by meaning what cannot be compared by letters."""
+        from engine.web.meaning import by_model
+
+        self._scorer.compare_by(by_model(model))
 
     def looks(self, url: str) -> tuple[Look, ...]:
         """Return what the classic program checks look at; nothing for other tasks, or where one of them cannot be."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from engine.llm.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,10 @@ class Judge(Protocol):
 
     def looks(self, url: str) -> Sequence[Look]:
         """Return what it must know of the sites to judge an episode that ended on `url`."""
+        ...
+
+    def judge_with(self, model: Model) -> None:
+        """Let `model` compare by meaning what cannot be compared by letters."""
         ...
 
     def judge(

@@ -75,6 +75,10 @@ class Scorer:
         self._worker: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
+    def compare_by(self, judge: Judge) -> None:
+        """Let `judge` compare answers by meaning from now on."""
+        self._judge = judge
+
     def score(self, task: WebTask, outcome: Outcome) -> Verdict:
         """Judge one episode of `task`.
 

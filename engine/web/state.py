@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
-from engine.records import Observation, State
+from engine.records import ModelCall, Observation, State
 from engine.web.actions import parse
 from engine.web.history import Taken, effective
+
+if TYPE_CHECKING:
+    from engine.llm.model import Model
+    from engine.web.extraction import Extraction
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 RECENT_TEXT = 300
@@ -43,6 +48,16 @@ class WebAbstractor:
         self._taken: list[Taken] = []
         self._lines: list[str] = []
         self._place = ""
+        self._extraction: Extraction | None = None
+
+    def written_by(
+        self, model: Model, notice: Callable[[str], None], spent: Callable[[ModelCall], None]
+    ) -> WebAbstractor:
+        """Let a model extract the effective history, with the paper's prompt; return this abstractor."""
+        from engine.web.extraction import Extraction
+
+        self._extraction = Extraction(model, notice, spent)
+        return self
 
     def begin(self, observation: Observation) -> State:
         """Forget the last episode and return the state of the first observation."""
@@ -63,7 +78,11 @@ class WebAbstractor:
 
     def _state(self, observation: Observation) -> State:
         intent, place = self._intent(), observation.place
-        local = (*self._query(), *effective(tuple(self._taken), place))
+        taken = tuple(self._taken)
+        kept = effective(taken, place)
+        if self._extraction is not None:
+            kept = self._extraction.effective(taken, observation, kept)
+        local = (*self._query(), *kept)
         done = "; ".join(local) or "nothing yet"
         steps = [step.action for step in self._taken]
         summary = f"[SUMMARY] {intent} [PROGRESS] {'; '.join(steps[-8:]) or 'just begun'} [LOCATION] {place}"
