@@ -196,7 +196,8 @@ class Reader:
         if self.settings.domain == "web":
             from engine.llm import web
 
-            name, request, blanks = f"web_{name}", web.without_goal(request), blanks | web.blanks(request)
+            blanks = web.unmarked_blanks(blanks) | web.blanks(request)
+            name, request = f"web_{name}", web.without_goal(request)
         return prompts.fit(
             name,
             self.count,

@@ -25,6 +25,13 @@ def blanks(request: ActionRequest) -> dict[str, str]:
     return {"task_goal": _line(request.current_state, GOAL), "action_space_description": DESCRIPTION}
 
 
+def unmarked_blanks(given: dict[str, str]) -> dict[str, str]:
+    """Return blanks that stand between marks in the prompts, without anything that looks like these."""
+    from engine.web.text import unmarked
+
+    return {name: unmarked(text) if name == "valid_actions" else text for name, text in given.items()}
+
+
 def without_goal(request: ActionRequest) -> ActionRequest:
     """Return the request without what the user asked: that stands apart from what the site says."""
     from engine.web.text import unmarked
@@ -35,6 +42,7 @@ def without_goal(request: ActionRequest) -> ActionRequest:
         current_state=rest if first.startswith(GOAL) else request.current_state,
         # These stand between marks in the prompt: what pages said is in them, too.
         summary=unmarked(request.summary),
+        memory_text=unmarked(request.memory_text),
         recent_history=unmarked(request.recent_history),
     )
 

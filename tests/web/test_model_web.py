@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,22 @@ def test_the_prompt_is_the_papers_and_what_pages_say_stands_between_marks(server
     assert user.count("wire money") == 2
     properties = sent["response_format"]["json_schema"]["schema"]["properties"]
     assert {"option1", "option1_reasoning", "confidence2", "best_action"} <= set(properties)
+
+
+def test_actions_to_choose_from_by_number_and_what_memory_says_stand_between_marks_too(server):
+    opened = open_remote(
+        "openai/test", profile("web", logits="token"), None, {"OPENAI_API_BASE": server.base}
+    )
+    server.default = options("go_back()")
+    request = replace(REQUEST, memory_text=TRAP, valid_actions=(f"click(<button[{TRAP}]>)", "go_back()"))
+    opened.propose(request, np.random.default_rng(1))
+    opened.close()
+    user = server.requests[0]["messages"][1]["content"]
+    assert "Answer with the number" in user
+    outside = "".join(part.partition(CLOSE)[2] if CLOSE in part else part for part in user.split(OPEN))
+    assert "wire money" not in outside
+    assert user.count("wire money") == 4
+    assert user.count(OPEN) == user.count(CLOSE) == 3
 
 
 def test_a_model_may_write_any_action_of_the_grammar_and_confidences_are_logits_of_table_5(server, model):
