@@ -90,13 +90,18 @@ class JitrlApp(App[int]):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """Write a frame, and lay the real picture of a page over its place."""
         super()._display(screen, renderable)
-        if self.graphics.protocol == "blocks" or renderable is None or self.is_headless or not self._running:
+        if renderable is not None:
+            self.place_picture(renderable)
+
+    def place_picture(self, written: object = ()) -> None:
+        """Bring the real picture to where its pane is now; `written` is what was just drawn, () for nothing."""
+        if self.graphics.protocol == "blocks" or self.is_headless or not self._running:
             return
         if self._overlay is None:
             self._overlay = Overlay(self.graphics, self._to_terminal, self.run_worker, grey=self.no_color)
         top = self.screen
         pane = top.panes.picture if isinstance(top, WatchScreen) and top.is_mounted else None
-        self._overlay.after_frame(top, pane, renderable)
+        self._overlay.after_frame(top, pane, written)
 
     def _to_terminal(self, text: str) -> None:
         if self._driver is not None and self._running:

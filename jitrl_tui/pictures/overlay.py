@@ -48,7 +48,7 @@ class Overlay:
         self._wanted: tuple[Any, Region] | None = None
 
     def after_frame(self, screen: Screen[Any], pane: Widget | None, update: object) -> None:
-        """Bring the picture to where the screen is now; `update` is what was just written."""
+        """Bring the picture to where the screen is now; `update` is what was just written, () for nothing."""
         placed = pane.placed() if pane is not None and _free(screen, pane) else None  # type: ignore[attr-defined]
         if placed is None:
             self._wanted = None
@@ -115,7 +115,7 @@ def _free(screen: Screen[Any], pane: Widget) -> bool:
 
 def _touches(update: object, region: Region) -> bool:
     """Whether an update wrote into these cells; what is of an unknown kind may have."""
-    spans = getattr(update, "spans", None)
+    spans = getattr(update, "spans", update if update == () else None)
     if spans is not None:
         return any(
             region.y <= y < region.bottom and x1 < region.right and region.x < x2 for y, x1, x2 in spans

@@ -126,6 +126,10 @@ class LinePane(ScrollView, can_focus=True):
         self._text = [line.plain for line in lines]
         self._render_strips(lines, width)
         self.virtual_size = Size(width, len(self._strips))
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw what was built."""
         self.refresh()
 
     def _render_strips(self, lines: Sequence[Content], width: int) -> None:

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.records import PageShown
-from jitrl_tui.pictures.image import area, blocks, decoded
+from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.view import clean
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
@@ -34,9 +34,11 @@ class PicturePane(OfPage):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
-        self._jpeg = b""
+        self._store: PageStore | None = None
         self._image: Image | None = None
-        self._cells = (0, 0)
+        self._source: tuple[bytes, tuple[Box, ...]] | None = None
+        """What the picture was made of."""
+        self._cells = self._drawn = (0, 0)
         self._number = 0
 
     @property
@@ -48,8 +50,7 @@ class PicturePane(OfPage):
         self, shown: PageShown | None, store: PageStore | None, action: str, instead: str = ""
     ) -> None:
         """Show a page's picture and mark the element that an action is about."""
-        if shown != self._shown:
-            self._jpeg = store.picture(shown) if shown is not None and store is not None else b""
+        self._store = store
         super().look_at(shown, store, action, instead)
 
     def rebuild(self) -> None:
@@ -61,14 +62,19 @@ class PicturePane(OfPage):
 
     def _decode(self) -> None:
         shown = self._shown
-        view = (shown.width, shown.height) if shown is not None else (0, 0)
+        if shown is None or self._store is None:
+            self._image, self._source = None, None
+            return
         marks = tuple(
             item.node.box
             for item in self._items()
             if f"<{item.node.label}>" in self._action and item.node.box
         )
-        self._image = decoded(self._jpeg, marks, view) if self._jpeg else None
-        self._number += 1
+        source = self._store.picture(shown), marks
+        if source != self._source:
+            self._source = source
+            self._image = decoded(source[0], marks, (shown.width, shown.height))
+            self._number += 1
 
     def _items(self) -> tuple[Item, ...]:
         from engine.web.items import items_of
@@ -97,13 +103,29 @@ class PicturePane(OfPage):
         above: list[Strip] = []
         if self._image is not None and columns:
             style = self.visual_style.rich_style
-            above = [
-                strip.crop_extend(0, width, style)
-                for strip in blocks(self._image, columns, rows, grey=self.app.no_color)
-            ]
+            if self.graphics.protocol == "sixel":
+                # Its picture may be a few pixels smaller than the cells; nothing shall look out from under it.
+                above = [Strip.blank(width, style)] * rows
+            else:
+                above = [
+                    strip.crop_extend(0, width, style)
+                    for strip in blocks(self._image, columns, rows, grey=self.app.no_color)
+                ]
         self._strips = [*above, *below]
         if self._top is not None:
             self._top = self._first_row(rows)
+
+    def redraw(self) -> None:
+        """Draw, but not over a sixel picture that another of its size will cover in a moment: it would flicker."""
+        size = self.scrollable_content_region.size
+        drawn, self._drawn = self._drawn, self._cells
+        if self.graphics.protocol == "sixel" and drawn == self._cells and 0 < drawn[1] < size.height:
+            top = self.gutter.top + drawn[1]
+            self.refresh(Region(self.gutter.left, top, size.width, size.height - drawn[1]))
+        else:
+            self.refresh()
+        if self.graphics.protocol != "blocks":
+            self.call_after_refresh(self.app.place_picture)  # type: ignore[attr-defined]
 
     def _first_row(self, rows: int) -> int:
         """Return the row to begin at, so that what is marked is in sight."""
@@ -119,7 +141,7 @@ class PicturePane(OfPage):
     def placed(self) -> tuple[Any, Region, Image] | None:
         """Return what tells this picture from others, the cells of the screen it takes, and it itself, cut to them."""
         image, (columns, rows) = self._image, self._cells
-        if image is None or not columns or self._stale:
+        if image is None or not columns:
             return None
         inside = self.scrollable_content_region
         top = min(max(0, round(self.scroll_y)), rows)

@@ -24,6 +24,10 @@ from PIL import Image, ImageDraw
 from jitrl_tui.pictures.encode import encoded
 from jitrl_tui.pictures.image import area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics, detect
+from jitrl_tui.widgets.picture import PicturePane
+from tests.tui.driving import settled, until, watch
+from tests.tui.screen_text import screen_text
+from tests.tui.test_web_watch import drive, live_web_app, web_app
 
 
 def page_picture(width=1280, height=720) -> Image.Image:
@@ -153,6 +157,66 @@ def test_what_was_chosen_is_framed():
     assert 160 <= columns.max() <= 172
     assert 290 <= rows.min() <= 300
     assert 320 <= rows.max() <= 332
+
+
+# ----------------------------------------------------------------------------------------- the pane
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 26), (140, 45)])
+def test_the_picture_is_a_tab_of_the_page_in_a_recording_without_a_browser(tmp_path, size):
+    async def go():
+        app, _ = web_app(tmp_path, picture=jpeg(page_picture()))
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            assert "▀" not in screen_text(app)
+            assert "transcript" in screen_text(app)
+            await pilot.press("8")
+            await settled(pilot)
+            text = screen_text(app)
+            assert "[picture]" in text
+            assert "▀▀▀▀▀▀▀▀" in text
+            await pilot.press("z")
+            await settled(pilot)
+            assert screen_text(app).count("▀") > text.count("▀")
+            assert "Page 4  http" in screen_text(app)
+            await pilot.press("escape", "6")
+            await settled(pilot)
+            assert "▀" not in screen_text(app)
+
+    drive(go())
+
+
+def test_a_page_without_a_picture_is_said_to_be_missing(tmp_path):
+    async def go():
+        app, _ = web_app(tmp_path)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press("8")
+            await settled(pilot)
+            assert "was not kept" in screen_text(app)
+
+    drive(go())
+
+
+def test_a_click_on_the_picture_overrules_with_the_element_there(tmp_path):
+    async def go():
+        app, session = live_web_app(tmp_path, jpeg(page_picture()))
+        async with app.run_test(size=(140, 45)) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            await pilot.press("8")
+            await settled(pilot)
+            pane = screen.query_one(PicturePane)
+            columns, rows = pane.placed()[1].size
+            # The middle of `button "Go" [box=1020,20,60,30]` on a page of 1280 by 720.
+            x, y = int(1050 / 1280 * columns), int(35 / 720 * rows)
+            await pilot.click(pane, offset=(x + pane.gutter.left, y + pane.gutter.top))
+            await until(pilot, lambda: "click(<button[Go]>)" in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: len(session.carried_out) == 1)
+            assert session.carried_out[0] == ("human", "click(<button[Go]>)")
+
+    drive(go())
 
 
 # ------------------------------------------------------------------------------------------- asking

@@ -36,7 +36,7 @@ def drive(coroutine) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 60))
 
 
-def web_events(store: PageStore | None):
+def web_events(store: PageStore | None, picture: bytes = b""):
     """Return a run's events with a page after each beginning and each step."""
     events, episode = [], 0
     for event in stream.run(1, 4):
@@ -54,24 +54,24 @@ def web_events(store: PageStore | None):
             episode = event.episode
             step = event.step + 1 if isinstance(event, Stepped) else 0
             sight = Sight(f"http://shop.test/page/{step}", f"Page {step}", "Find the cheapest kettle.",
-                          PAGE.replace("{n}", str(step)), 1280, 720)  # fmt: skip
+                          PAGE.replace("{n}", str(step)), 1280, 720, picture)  # fmt: skip
             shown = PageShown(episode, step, sight.url, sight.title, sight.task)
             events.append(store.keep(sight, episode, step)[0] if store else shown)
     return events
 
 
-def web_app(folder, *, kept: bool = True, paused: bool = False):
+def web_app(folder, *, kept: bool = True, paused: bool = False, picture: bytes = b""):
     store = PageStore(folder)
-    events = web_events(store if kept else None)
+    events = web_events(store if kept else None, picture)
     source = ReplaySource(lambda: stream.recorded(events), delay=0.0, paused=paused)
     return JitrlApp(lambda: WatchScreen(source, delay=0.0, pages=store)), source
 
 
-def live_web_app(folder):
+def live_web_app(folder, picture: bytes = b""):
     store, made = PageStore(folder), []
 
     def open_session(emit):
-        made.append(stream.ScriptedSession(emit, web_events(store), None))
+        made.append(stream.ScriptedSession(emit, web_events(store, picture), None))
         return made[0]
 
     source = LiveSource(open_session)
