@@ -1,12 +1,27 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from engine.paths import saves_folder
 from engine.web import chromium
+
+if os.environ.get("JITRL_TEST_SITES") == "install":
+    # Asked for, as a machine that is there for testing would: what the sites need, and their data, once.
+    from engine.web.sites.install import install
+    from engine.web.sites.manager import Sites
+    from tests.web.solving import borrowable
+
+    if not borrowable(saves_folder()):
+        install(saves_folder(), lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+        with Sites(saves_folder()) as _sites:
+            for _status in _sites.up(stay=False):
+                if _status.note:
+                    print(f"{_status.name}: {_status.note}", file=sys.stderr)
 
 
 def _pages_module():

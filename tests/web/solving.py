@@ -14,12 +14,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.web.scoring import Outcome, Scorer, Verdict
+from engine.web.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.sites.client import Client
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION
 from engine.web.tasks import WebTask, render
 
+HOW = (
+    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (280 MB from the package "
+    "index), or once with: jitrl web up --install, then jitrl web down"
+)
+"""Why tests of the sites are left out, for `pytest -rs`."""
 SOLUTIONS = Path(__file__).with_name("solutions.json")
 LOGINS = {key: login for site in SITES.values() for key, login in site.logins.items()}
 
@@ -88,6 +93,11 @@ def borrow(saves: Path, folder: Path) -> Path:
             (web / "sites" / site).mkdir(parents=True)
             shutil.copytree(pristine, web / "sites" / site / pristine.name)
     return folder
+
+
+def borrowable(saves: Path) -> bool:
+    """Return whether everything that tests of the sites need is there."""
+    return verified_python(saves) is not None and built("shop", saves)
 
 
 def built(site: str, saves: Path) -> bool:

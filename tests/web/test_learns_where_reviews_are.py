@@ -20,7 +20,7 @@ from engine.web.sites.manager import Sites
 from engine.web.sites.shop import Shop
 from tests.llm import server as fake
 from tests.llm.server import Server
-from tests.web.solving import borrow, built
+from tests.web.solving import HOW, borrow, built
 
 SAVES = saves_folder()
 CATALOGUE, MARKETING = "click(<button[Catalogue]>)", "click(<button[Marketing]>)"
@@ -28,7 +28,7 @@ DONE = "send_msg_to_user('done')"
 
 pytestmark = pytest.mark.skipif(
     bool(Shop().missing(SAVES)) or not built("shop", SAVES) or verified_python(SAVES) is None,
-    reason="jitrl web up --install shop",
+    reason=HOW,
 )
 
 

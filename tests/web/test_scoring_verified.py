@@ -12,12 +12,12 @@ from engine.paths import saves_folder
 from engine.web.scoring import Outcome, Scorer, agent_response, verified_python
 from engine.web.sites.manager import Sites
 from engine.web.tasks import get, load
-from tests.web.solving import borrow, built, solutions, trial
+from tests.web.solving import HOW, borrow, built, solutions, trial
 
 SAVES = saves_folder()
 pytestmark = [
     pytest.mark.skipif(shutil.which("fossil") is None, reason="apt install fossil"),
-    pytest.mark.skipif(verified_python(SAVES) is None, reason="jitrl web up --install"),
+    pytest.mark.skipif(verified_python(SAVES) is None, reason=HOW),
 ]
 
 

@@ -16,12 +16,10 @@ from engine.web.sites.encyclopedia import Encyclopedia
 from engine.web.sites.manager import Sites
 from engine.web.sites.miniwob import MiniWob, page_names
 from engine.web.sites.shop import Shop
-from tests.web.solving import borrow, built
+from tests.web.solving import HOW, borrow, built
 
 SAVES = saves_folder()
-needs_shop = pytest.mark.skipif(
-    bool(Shop().missing(SAVES)) or not built("shop", SAVES), reason="jitrl web up --install shop"
-)
+needs_shop = pytest.mark.skipif(bool(Shop().missing(SAVES)) or not built("shop", SAVES), reason=HOW)
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ from engine.errors import MissingError, UsageError
 from engine.paths import saves_folder
 from engine.web import tasks
 from engine.web.sites import install
-from tests.web.solving import solutions
+from tests.web.solving import HOW, solutions
 
 
 @pytest.mark.parametrize("suite", list(tasks.FILES))
 def test_published_suites_load_whole(suite: str) -> None:
     saves = saves_folder()
     if tasks.find(suite, saves) is None:
-        pytest.skip(f"{tasks.FILES[suite][1]} is not here: jitrl web up --install")
+        pytest.skip(f"{tasks.FILES[suite][1]} is not here; {HOW}")
     loaded = tasks.load(suite, saves)
     assert len(loaded) == {"webarena": 812, "webarena-lite": 165, "webarena-verified": 812}[suite]
     assert len({task.id for task in loaded}) == len(loaded)
