@@ -6,6 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
+LONG = 0.2
+"""Seconds from which a delay is worth being used."""
+
 
 class Stopped(Exception):
     """The person asked the session to stop. Not an error."""
@@ -96,6 +99,12 @@ class Control:
         """Whether the next gate will wait."""
         with self._changed:
             return self._paused
+
+    def waits(self, episode: int) -> bool:
+        """Return whether the gate would hold a decision of this episode for a while."""
+        with self._changed:
+            fast = self._fast_until is not None and episode <= self._fast_until
+            return not fast and self._override is None and (self._paused or self._delay >= LONG)
 
     def on_stop(self, callback: Callable[[], None]) -> None:
         """Call `callback` when `stop` is called, from that thread."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine import jitrl, recording, sessions
 from engine.agents.base import Turn
+from engine.ahead import Lookahead, open_ahead
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
 from engine.environment import OpenActions, Visible, Writable
@@ -93,6 +94,7 @@ class Session:
         """Calls for histories that no episode's account has yet."""
         self._recorder: recording.Recorder | None = None
         self._pages: PageStore | None = None
+        self._ahead: Lookahead | None = None
         self._begun = False
         """Whether the recording has its beginning; nothing is recorded before it."""
 
@@ -121,6 +123,8 @@ class Session:
             self._tell(Notice("error", str(error)))
         finally:
             if parts is not None:
+                if self._ahead is not None:
+                    self._ahead.close()
                 parts.close()
             ended = self._summary(finished)
             if self._recorder is not None:
@@ -145,6 +149,8 @@ class Session:
             progress=lambda text: self._emit(Thinking(text)),
         )
         self.control.on_stop(parts.model.cancel)
+        if not self._config.game.startswith("web:"):
+            self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
 
     def _environment(self) -> Environment:
@@ -342,12 +348,22 @@ class Session:
                 self.control.check()
                 self._pause_for(error)
         self._tell(Decided(live.number, decision))
-        action = self.control.gate(live.number, self._waiting)
+        action = self._gate(live, decision)
         if action is not None:
             resolve = turn.resolve
             decision = overrule(decision, (resolve(action) if resolve else None) or action)
             self._tell(Decided(live.number, decision))
         return decision
+
+    def _gate(self, live: Live, decision: Decision) -> str | None:
+        """Let the person see the decision; return their own action if they gave one."""
+        if self._ahead is None or not self.control.waits(live.number):
+            return self.control.gate(live.number, self._waiting)
+        shown = [*(past.action for past in live.decisions), decision.action]
+        with self._ahead.beyond(shown) as decided:
+            action = self.control.gate(live.number, self._waiting)
+            decided(action is None or action == decision.action)
+        return action
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         live.account(decision)

@@ -16,6 +16,7 @@ from engine.records import (
     Decision,
     Episode,
     Neighbour,
+    Observation,
     Proposal,
     State,
     Step,
@@ -70,7 +71,7 @@ class JitrlAgent:
             summary=turn.state.history,
             memory_text="",
             recent_history=turn.recent,
-            current_state=_situation(turn),
+            current_state=situation(turn.observation),
             valid_actions=turn.valid_actions,
             candidates=self._settings.candidates,
         )
@@ -186,9 +187,8 @@ class JitrlAgent:
         return jitrl.sample(policy, draw)
 
 
-def _situation(turn: Turn) -> str:
+def situation(seen: Observation) -> str:
     """Return what the prompt calls the current state: where one is, what one carries."""
-    seen = turn.observation
     parts = [seen.description or seen.text, seen.inventory]
     return "\n".join(part.strip() for part in parts if part.strip())
 

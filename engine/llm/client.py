@@ -142,7 +142,7 @@ class Client:
             Failed: It cannot be had.
             ModelError: Cancelled, or the budget is spent.
         """
-        key = digest("scores/2", self._identity, prompt.messages, prompt.answer, list(candidates))
+        key = self._scores_key(prompt, candidates)
         started = time.perf_counter()
         value = self._cache.get(key)
         cached = value is not None
@@ -164,6 +164,13 @@ class Client:
         reply = "\n".join(f"{scores.mean[i]:8.3f}  {candidates[i]}" for i in best)
         account = {"tokens": [scores.prompt_tokens, scores.answer_tokens], "usd": 0.0}
         return scores, self._record(purpose, prompt, reply, account, started, cached)
+
+    def has_scores(self, prompt: Prompt, candidates: Sequence[str]) -> bool:
+        """Return whether `score` would answer from the cache."""
+        return self._cache.get(self._scores_key(prompt, candidates)) is not None
+
+    def _scores_key(self, prompt: Prompt, candidates: Sequence[str]) -> str:
+        return digest("scores/2", self._identity, prompt.messages, prompt.answer, list(candidates))
 
     def cancel(self) -> None:
         """Make the running call, and all further ones until `resume`, raise ModelError soon."""

@@ -85,6 +85,26 @@ class LanguageModel:
             made = [self._reader.string_prompt(request) for request in states]
             self._engine.warm([(prompt.chat(), prompt.answer) for prompt in made], folder)
 
+    @property
+    def prepares(self) -> bool:
+        """Whether prompts can be taken in ahead: of local models read by string."""
+        return self._engine is not None and self.reading == "string"
+
+    def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
+        """Take in the prompt for `request` before it is asked; does nothing where it cannot.
+
+        Args:
+            stopped: Asked now and then; the rest is left when it returns True.
+
+        Raises:
+            ModelError: Too long, or the model is closed.
+        """
+        if self._engine is None or not self.prepares or len(request.valid_actions) <= 1:
+            return
+        prompt = self._reader.string_prompt(request)
+        if not self._client.has_scores(prompt, request.valid_actions):
+            self._engine.prepare(prompt.chat(), prompt.answer, stopped)
+
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return candidates with logits.
 

@@ -61,6 +61,10 @@ class Text:
     cut: bool
 
 
+class _LeftOff(Exception):
+    """Nobody wants any more what is being prepared."""
+
+
 class LocalEngine:
     """One GGUF model, loaded once. Calls from several threads wait for one another.
 
@@ -114,6 +118,27 @@ class LocalEngine:
             self._runtime.feed(common, self._check(None))
             if path:
                 _write_state(path, self._runtime.state())
+
+    def prepare(
+        self, messages: Sequence[Mapping[str, str]], answer: str, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Take in a prompt, so that a call with it, or with much of it, finds that done.
+
+        Args:
+            stopped: Asked between passes; the rest is left when it returns True.
+
+        Raises:
+            ModelError: Too long, or the model is closed.
+        """
+        check = self._check(None)
+
+        def go_on() -> None:
+            check()
+            if stopped():
+                raise _LeftOff
+
+        with self._lock, contextlib.suppress(_LeftOff):
+            self._runtime.feed(self._prompt(messages, answer), go_on)
 
     def score(
         self,

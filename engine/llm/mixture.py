@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from engine.llm.model import Messages, Model, Reply, Usage
+from engine.llm.model import Messages, Model, Preparing, Reply, Usage
 from engine.llm.priors import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 
@@ -76,6 +76,17 @@ class Mixture:
             dataclasses.replace(offered.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
         )
         return Proposal(candidates, tuple(calls), "; ".join(notes))
+
+    @property
+    def prepares(self) -> bool:
+        """Whether one of the two does."""
+        return any(isinstance(part, Preparing) and part.prepares for part in self._parts)
+
+    def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
+        """Let those of the two that can take in the prompt for `request` before it is asked."""
+        for part in self._parts:
+            if isinstance(part, Preparing):
+                part.prepare(request, stopped)
 
     def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
         """Return what the first of the two that can write writes.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -83,4 +83,18 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A model that may be able to take in a prompt before it is asked."""
+
+    @property
+    def prepares(self) -> bool:
+        """Whether it is able to, as it is read now."""
+        ...
+
+    def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
+        """Compute what `propose` will need for `request`; soon after `stopped()` return, whatever is left to do."""
         ...

@@ -1,0 +1,183 @@
+"""Looking ahead while a person reads, on a real shipped game with the embedded model."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import sessions
+from engine.agents.jitrl import situation
+from engine.ahead import Lookahead, open_ahead
+from engine.games.catalogue import open_game
+from engine.llm import open_model
+from engine.records import ActionRequest, Decided, Paused, Stepped
+from engine.session import Session
+from engine.settings import SessionConfig, Settings, profile
+
+pytestmark = pytest.mark.model
+
+
+class Noting:
+    """Notes what it is to take in; waits there until it is let go or told to stop."""
+
+    prepares = True
+
+    def __init__(self) -> None:
+        self.asked: list[ActionRequest] = []
+        self.arrived = threading.Semaphore(0)
+        self.go = threading.Event()
+        self.left = threading.Event()
+
+    def prepare(self, request, stopped) -> None:
+        self.asked.append(request)
+        self.arrived.release()
+        while not self.go.wait(0.01):
+            if stopped():
+                self.left.set()
+                return
+
+
+@pytest.fixture
+def game():
+    environment = open_game("pantry")
+    yield environment
+    environment.close()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keeps what all prompts begin with, so that a model opens at once."""
+    return tmp_path_factory.mktemp("saves") / "cache"
+
+
+def played(game, actions):
+    seen = game.reset(1)
+    for action in actions:
+        seen = game.step(action)
+    return seen
+
+
+def looking(model) -> Lookahead:
+    ahead = open_ahead(lambda: open_game("pantry"), model, 1)
+    assert ahead is not None
+    return ahead
+
+
+def test_what_is_taken_in_is_what_will_be_asked(game):
+    model = Noting()
+    model.go.set()
+    ahead = looking(model)
+    first = played(game, [])
+    valid = game.valid_actions()
+    trails = [(valid[0],), (valid[0], valid[1]), (valid[1],), (valid[1], valid[0])]
+    for trail in trails:
+        with ahead.beyond(trail) as decided:
+            assert model.arrived.acquire(timeout=30)
+            decided(True)
+    ahead.close()
+    assert first.text
+    for trail, request in zip(trails, model.asked, strict=True):
+        assert request.current_state == situation(played(game, trail))
+        assert request.valid_actions == game.valid_actions()
+
+
+def test_who_decides_otherwise_is_not_kept_waiting(game):
+    model = Noting()
+    ahead = looking(model)
+    game.reset(1)
+    valid = game.valid_actions()
+    with ahead.beyond([valid[0]]) as decided:
+        assert model.arrived.acquire(timeout=30)
+        decided(False)
+    assert model.left.wait(10)
+    model.go.set()
+    with ahead.beyond([valid[1]]):
+        assert model.arrived.acquire(timeout=30)
+    ahead.close()
+    ahead.close()
+    assert model.asked[1].current_state == situation(played(game, [valid[1]]))
+    with ahead.beyond([valid[0]]):
+        pass  # nothing happens any more
+
+
+def test_a_copy_that_breaks_costs_nothing_but_speed():
+    def broken():
+        raise RuntimeError("no")
+
+    ahead = open_ahead(broken, Noting(), 1)
+    with ahead.beyond(["north"]):
+        ahead._thread.join(10)
+    assert not ahead._thread.is_alive()
+    with ahead.beyond(["south"]):
+        pass
+    ahead.close()
+
+
+def test_models_that_take_in_nothing_have_no_copy(cache: Path):
+    for name in ("prior/uniform", "openai/test"):
+        model = open_model(name, settings=Settings(), cache=None)
+        assert open_ahead(lambda: pytest.fail("opened"), model, 1) is None
+        model.close()
+    mixed = open_model("local/smollm2+prior/verbs", settings=Settings(threads=1), cache=cache)
+    assert mixed.prepares
+    mixed.close()
+
+
+def test_a_prepared_decision_computes_little_and_is_the_same(game, cache: Path):
+    model = open_model("local/smollm2", settings=Settings(threads=1), cache=cache, keep=False)
+    valid = played(game, []) and game.valid_actions()
+    here, there = (
+        ActionRequest("", "", "", situation(played(game, trail)), valid, 3) for trail in ([], [valid[0]])
+    )
+    runtime = model._engine._runtime
+    fed: list[int] = []
+    decode = runtime._decode
+    runtime._decode = lambda rows, check: fed.append(len(rows)) or decode(rows, check)
+
+    def propose(request: ActionRequest):
+        fed.clear()
+        return model.propose(request, np.random.default_rng(1)).candidates, sum(fed)
+
+    plain, many = propose(here)
+    propose(there)
+    model.prepare(here, lambda: False)
+    ahead, few = propose(here)
+    assert ahead == plain
+    assert few < many / 2
+    propose(there)
+    before = len(runtime._cached)
+    model.prepare(here, lambda: True)
+    assert len(runtime._cached) < before
+    assert propose(here)[0] == plain
+    model.close()
+
+
+def test_a_session_watched_step_by_step_is_the_session_played_at_once(cache: Path):
+    settings = profile("paper", step_limit=4, threads=1)
+    config = SessionConfig(game="pantry", episodes=1, settings=settings, memory="own")
+    stories, prepared = [], []
+    for slow in (True, False):
+        events = []
+        running: list[Session] = []
+
+        def emit(event, events=events, slow=slow, running=running) -> None:
+            events.append(event)
+            if slow and isinstance(event, Paused):
+                running[0].control.step_once()
+
+        session = Session(sessions.create(cache.parent, config, "run"), cache.parent, emit)
+        running.append(session)
+        if slow:
+            session.control.pause()
+        session.run()
+        assert session.error is None
+        prepared.append(session._ahead._thread is not None)
+        stories.append([
+            (e.decision.action, e.decision.z_prime) if isinstance(e, Decided) else e.observation.text
+            for e in events if isinstance(e, (Decided, Stepped))
+        ])  # fmt: skip
+    assert stories[0] == stories[1]
+    assert prepared == [True, False]
