@@ -152,6 +152,9 @@ class _Place:
     situations: set[tuple[Tokens, Tokens]] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     possible: dict[str, Tokens] = field(default_factory=dict)
+    """What was there whenever an action was possible."""
+    impossible: dict[str, Tokens] = field(default_factory=dict)
+    """What was there at one time or another when it was not."""
     views: dict[Tokens, Tokens] = field(default_factory=dict)
     staying: _Risk = field(default_factory=_Risk)
     moving: _Risk = field(default_factory=_Risk)
@@ -179,9 +182,6 @@ class Experience:
         """Points of the game's score that dying cost, on average."""
         self._deaths = 0
         self._words: set[str] = set()
-        self._strict: set[Key] = set()
-        self._could: Counter[Key] = Counter()
-        self._could_not: Counter[Key] = Counter()
         self.tried_so: Counter[tuple[Situation, str]] = Counter()
         """How often an action was taken in exactly this situation."""
         self.fatal: Counter[Key] = Counter()
@@ -214,13 +214,8 @@ class Experience:
         self._tokens.add(now.place)
         self._words |= words_of(context)
         for action in place.possible:
-            key = (now.place, action)
-            if action in possible:
-                self._could[key] += 1
-            elif key not in self._strict and self.needs(key) <= context:
-                self._could_not[key] += 1
-                if self._could_not[key] > 2 * self._could[key] + 2:
-                    self._strict.add(key)  # more than its words tell is needed
+            if action not in possible:
+                place.impossible[action] = place.impossible.get(action, _NONE) | context
         place.version += 1
         new = False
         for action in possible:
@@ -322,12 +317,15 @@ class Experience:
         seen = len(place.situations)
         always = place.possible.get(key[1], _NONE)
         needs = frozenset(token for token in always if place.tokens[token] < seen)
-        if needs and key not in self._strict:
-            # Few occasions leave many tokens that happened to be there. Those that name what the action names
-            # are what it needs, until it turns out that they are not enough.
-            named = _objects(key[1])
-            about = frozenset(token for token in always if not named.isdisjoint(words_of_token(token)))
-            needs = needs & about if about else needs
+        # Few occasions leave many tokens that happened to be there. Those that name what the action names are
+        # needed; of the others those that were never there when it was not possible.
+        named = _objects(key[1])
+        about = frozenset(token for token in always if not named.isdisjoint(words_of_token(token)))
+        without = place.impossible.get(key[1])
+        if without is not None:
+            needs = (needs & about) | (needs - without)
+        elif about:
+            needs &= about
         self._needs[key] = (place.version, needs)
         return needs
 
