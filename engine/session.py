@@ -239,7 +239,7 @@ class Session:
             self.control.check()
             if live is None:
                 live = self._begin(parts, number, uuid.uuid4().hex)
-                self._tell(EpisodeStarted(number, self._config.seed, live.observation, live.uid))
+                self._tell(EpisodeStarted(number, self._seed(number), live.observation, live.uid))
                 self._show_page(parts, live)
             self.episode = number
             while not live.observation.done and len(live.steps) < self._settings.step_limit:
@@ -300,8 +300,12 @@ class Session:
             self._tell(Notice("warning", trouble))
         self._tell(shown)
 
+    def _seed(self, number: int) -> int:
+        """Return what an episode of the environment is seeded with: each begins as the first one did."""
+        return self._config.seed
+
     def _begin(self, parts: Parts, number: int, uid: str) -> Live:
-        observation = parts.environment.reset(self._config.seed)
+        observation = parts.environment.reset(self._seed(number))
         abstractor = self._abstractor(parts)
         state = abstractor.begin(observation)
         parts.agent.begin_episode(state)

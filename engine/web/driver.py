@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.errors import GameError, UsageError
+from engine.web import tabs
 from engine.web.actions import Call, resolve
 from engine.web.network import Gate, Traffic, resolver_rules
 from engine.web.snapshot import Page, parse
@@ -159,7 +160,7 @@ class Driver:
         except TimeoutError:
             raise GameError(f"the browser did not answer within {timeout:.0f} s") from None
         except Error as error:
-            raise GameError(f"the browser is gone: {first_line(error)}") from None
+            raise GameError(f"the browser is gone: {tabs.first_line(error)}") from None
 
     def _run(self, work: Coroutine[Any, Any, T], timeout: float) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -246,7 +247,7 @@ class Driver:
 
     def _requested(self, request: Any) -> None:
         self._loading.discard(request.redirected_from)
-        if request.is_navigation_request() and _is_for_a_tab(request):
+        if request.is_navigation_request() and tabs.is_for_a_tab(request):
             self._loading.add(request)
         # Routes do not see redirects; the resolver lets them reach no other host, but other ports of one.
         if request.redirected_from is not None and not self.gate.allows(request.url):
@@ -296,7 +297,7 @@ class Driver:
         except (Error, TimeoutError) as wrong:
             if self._browser is None or not self._browser.is_connected():
                 raise
-            error = first_line(wrong)
+            error = tabs.first_line(wrong)
         if self.gate.blocked > blocked:
             count = self.gate.blocked - blocked
             self._notes.append(f"{count} request(s) to hosts outside of the task were refused")
@@ -312,7 +313,7 @@ class Driver:
         assert tab is not None
         if call.target is not None:
             node = resolve(call.target, self._page)
-            await self._on_element(tab, call, node.ref)
+            await tabs.on_element(tab, call, node.ref)
         elif name == "scroll":
             await tab.mouse.wheel(float(str(given[0])), float(str(given[1])))
         elif name == "keyboard_press":
@@ -336,28 +337,6 @@ class Driver:
             self._tab = self._tabs[index]
             await self._tab.bring_to_front()
 
-    async def _on_element(self, tab: Tab, call: Call, ref: str) -> None:
-        element = tab.locator(f"aria-ref={ref}")
-        given = [str(each) for each in call.arguments]
-        if call.name == "click":
-            await element.click()
-        elif call.name == "dblclick":
-            await element.dblclick()
-        elif call.name == "hover":
-            await element.hover()
-        elif call.name == "focus":
-            await element.focus()
-        elif call.name == "clear":
-            await element.clear()
-        elif call.name == "fill":
-            await element.fill(given[0])
-        elif call.name == "press":
-            await element.press(given[0])
-        elif call.name == "select_option":
-            options = call.arguments[0]
-            labels = [str(each) for each in options] if isinstance(options, list | tuple) else given
-            await element.select_option(labels)
-
     async def _goto(self, tab: Tab, url: str) -> str:
         """Load a page; return what went wrong, "" if nothing."""
         from playwright.async_api import Error
@@ -368,7 +347,7 @@ class Driver:
         try:
             await tab.goto(url, wait_until="domcontentloaded")
         except (Error, TimeoutError) as error:
-            return f"{url[:120]} did not load: {first_line(error)}"
+            return f"{url[:120]} did not load: {tabs.first_line(error)}"
         return ""
 
     async def _look(self, error: str) -> Seen:
@@ -381,30 +360,20 @@ class Driver:
         text, title = "", ""
         try:
             tab = await self._loaded(tab)
-            text = await self._snapshot(tab)
+            text = await tabs.snapshot(tab, self.limits.snapshot, self.limits.settle)
             title = await tab.title()
         except (Error, TimeoutError) as wrong:
             if self._browser is None or not self._browser.is_connected():
                 raise
-            error = error or f"the page cannot be read now: {first_line(wrong)}"
+            error = error or f"the page cannot be read now: {tabs.first_line(wrong)}"
         self._page = parse(text, tab.url, title)
         urls = tuple(each.url for each in self._tabs)
         active = self._tabs.index(tab) if tab in self._tabs else 0
         return Seen(self._page, error, tuple(self._notes), urls, active)
 
-    async def _snapshot(self, tab: Tab) -> str:
-        from playwright.async_api import Error
-
-        for _ in range(2):
-            # A page that loads another one just now has no snapshot: the next one has.
-            with contextlib.suppress(Error):
-                return await tab.aria_snapshot(mode="ai", boxes=True, timeout=self.limits.snapshot * 500)
-            await tab.wait_for_load_state("domcontentloaded", timeout=self.limits.settle * 1000)
-        return await tab.aria_snapshot(mode="ai", boxes=True, timeout=self.limits.snapshot * 500)
-
     async def _loaded(self, tab: Tab) -> Tab:
         """Wait until what was begun is there to be read; return the tab that is shown then."""
-        await self._settled(tab)
+        await tabs.settled(tab, self.limits.settle)
         for _ in range(int(self.limits.load / 0.02)):
             if not self._loading:
                 break
@@ -414,15 +383,8 @@ class Driver:
             self._loading.clear()
         tab = self._tab or tab
         await tab.wait_for_load_state("domcontentloaded", timeout=self.limits.settle * 1000)
-        await self._settled(tab)
+        await tabs.settled(tab, self.limits.settle)
         return tab
-
-    async def _settled(self, tab: Tab) -> None:
-        """Wait for two frames: what an event handler changes is drawn by then."""
-        from playwright.async_api import Error
-
-        with contextlib.suppress(Error, TimeoutError):
-            await asyncio.wait_for(tab.evaluate(_TWO_FRAMES), self.limits.settle)
 
     async def _evaluate(self, script: str, argument: Any) -> Any:
         from playwright.async_api import Error
@@ -449,13 +411,7 @@ class Driver:
                     Error, TimeoutError
                 ):  # Pages that go on asking are read as they are then.
                     await tab.wait_for_load_state("networkidle", timeout=self.limits.settle * 1000)
-            for statement in look.prepare:
-                with contextlib.suppress(Error, TimeoutError):
-                    await asyncio.wait_for(tab.evaluate(f"() => {{ {statement} }}"), self.limits.action)
-            if not look.locator:
-                return await tab.content()
-            found = await asyncio.wait_for(tab.evaluate(f"() => {look.locator}"), self.limits.action)
-            return "" if found is None else str(found)
+            return await tabs.found(tab, look, self.limits.action)
         except (Error, TimeoutError):
             return ""
         finally:
@@ -472,25 +428,3 @@ class Driver:
                 mask = [self._tab.locator(f"aria-ref={ref}") for ref in hidden]
                 return await self._tab.screenshot(type="jpeg", quality=quality, mask=mask)
         return b""
-
-
-_TWO_FRAMES = """() => new Promise(done => {
-  setTimeout(done, 200);
-  requestAnimationFrame(() => requestAnimationFrame(done));
-})"""
-
-
-def _is_for_a_tab(request: Any) -> bool:
-    from playwright.async_api import Error
-
-    try:
-        return request.frame.parent_frame is None
-    except Error:  # A popup asks for its page before it has a frame.
-        return True
-
-
-def first_line(error: BaseException) -> str:
-    """Return the sentence of an error of Playwright's, without its call log."""
-    text = str(error).strip() or type(error).__name__
-    line = text.splitlines()[0]
-    return line.partition(": ")[2] if line.startswith(("Page.", "Locator.", "Browser")) else line

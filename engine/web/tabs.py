@@ -1,0 +1,96 @@
+"""What is done with one tab: an action on an element, reading the page, waiting until it can be read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page as Tab
+
+    from engine.web.actions import Call
+    from engine.web.records import Look
+
+_TWO_FRAMES = """() => new Promise(done => {
+  setTimeout(done, 200);
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})"""
+
+
+async def on_element(tab: Tab, call: Call, ref: str) -> None:
+    """Take an action on the element with this handle.
+
+    Raises:
+        playwright.async_api.Error: It cannot be taken.
+    """
+    element = tab.locator(f"aria-ref={ref}")
+    given = [str(each) for each in call.arguments]
+    if call.name == "click":
+        await element.click()
+    elif call.name == "dblclick":
+        await element.dblclick()
+    elif call.name == "hover":
+        await element.hover()
+    elif call.name == "focus":
+        await element.focus()
+    elif call.name == "clear":
+        await element.clear()
+    elif call.name == "fill":
+        await element.fill(given[0])
+    elif call.name == "press":
+        await element.press(given[0])
+    elif call.name == "select_option":
+        options = call.arguments[0]
+        labels = [str(each) for each in options] if isinstance(options, list | tuple) else given
+        await element.select_option(labels)
+
+
+async def snapshot(tab: Tab, limit: float, settle: float) -> str:
+    """Return the page's elements with handles and boxes; `limit` and `settle` in seconds."""
+    from playwright.async_api import Error
+
+    for _ in range(2):
+        # A page that loads another one just now has no snapshot: the next one has.
+        with contextlib.suppress(Error):
+            return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 500)
+        await tab.wait_for_load_state("domcontentloaded", timeout=settle * 1000)
+    return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 500)
+
+
+async def settled(tab: Tab, limit: float) -> None:
+    """Wait for two frames: what an event handler changes is drawn by then."""
+    from playwright.async_api import Error
+
+    with contextlib.suppress(Error, TimeoutError):
+        await asyncio.wait_for(tab.evaluate(_TWO_FRAMES), limit)
+
+
+async def found(tab: Tab, look: Look, limit: float) -> str:
+    """Return what a judge wants to know of the page shown; each script may take `limit` seconds."""
+    from playwright.async_api import Error
+
+    for statement in look.prepare:
+        with contextlib.suppress(Error, TimeoutError):
+            await asyncio.wait_for(tab.evaluate(f"() => {{ {statement} }}"), limit)
+    if not look.locator:
+        return await tab.content()
+    value = await asyncio.wait_for(tab.evaluate(f"() => {look.locator}"), limit)
+    return "" if value is None else str(value)
+
+
+def is_for_a_tab(request: Any) -> bool:
+    """Whether a request is for the page of a tab, as against one of a frame in it."""
+    from playwright.async_api import Error
+
+    try:
+        return request.frame.parent_frame is None
+    except Error:  # A popup asks for its page before it has a frame.
+        return True
+
+
+def first_line(error: BaseException) -> str:
+    """Return the sentence of an error of Playwright's, without its call log."""
+    text = str(error).strip() or type(error).__name__
+    line = text.splitlines()[0]
+    return line.partition(": ")[2] if line.startswith(("Page.", "Locator.", "Browser")) else line

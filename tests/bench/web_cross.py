@@ -1,0 +1,100 @@
+"""Cross-task on the web: each episode is another task of the same page, so memory never knows the one at hand.
+
+    python -m tests.bench.web_cross --every 2 --json cross.json
+
+MiniWoB++ makes a new task from every seed (other names, other things asked for) on a page of one URL: what memory has
+was lived with other tasks, as in the paper's cold start (Sec. 5, Cross Task Generalization). `static` and `jitrl` see
+the same tasks in the same order. Intervals are 95 % bootstrap intervals over pages; differences are paired by page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from engine import sessions
+from engine.paths import saves_folder
+from engine.session import Session
+from engine.settings import SessionConfig, profile
+from engine.web.opening import ready
+from tests.bench.web_experiment import ARMS, _shown
+
+
+class EachAnother(Session):
+    """A session whose episodes have a seed each."""
+
+    def _seed(self, number: int) -> int:
+        return self._config.seed * 1000 + number
+
+
+def main() -> int:
+    """Play and print the table; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--every", type=int, default=1, help="take only every so many pages of the suite")
+    parser.add_argument("--model", default="prior/uniform")
+    parser.add_argument("--tasks", type=int, default=10, help="tasks of each page, one episode each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--saves")
+    parser.add_argument(
+        "--json", type=Path, help="written after every page; the same command goes on with it"
+    )
+    args = parser.parse_args()
+    saves = saves_folder(args.saves)
+    names = ready("web:miniwob", saves, os.environ)[:: args.every]
+    results = json.loads(args.json.read_text()) if args.json and args.json.is_file() else []
+    done = {result["page"] for result in results}
+    for number, name in enumerate(names, 1):
+        if name in done:
+            continue
+        for arm in ARMS:
+            config = SessionConfig(
+                name, arm, args.model, args.tasks, args.seed, "web", profile("web"), memory="own"
+            )
+            session = EachAnother(sessions.create(saves, config, "run"), saves, lambda event: None)
+            session.run()
+            results.append({
+                "page": name, "arm": arm, "error": str(session.error or ""),
+                "scores": [e.score for e in session.results], "steps": [e.steps for e in session.results],
+                "flips": [e.flips for e in session.results],
+            })  # fmt: skip
+        print(
+            f"{number}/{len(names)} {name} {[sum(r['scores']) for r in results[-2:]]}",
+            file=sys.stderr,
+            flush=True,
+        )
+        if args.json:
+            args.json.write_text(json.dumps(results, indent=1))
+    print(table(results))
+    return 0
+
+
+def table(results: list[dict]) -> str:
+    """Return the success of both arms, in all tasks and in the first and second half of them."""
+    rng = np.random.default_rng(0)
+    whole = [r for r in results if r["scores"] and not r["error"]]
+    pages = [
+        p for p in dict.fromkeys(r["page"] for r in whole) if sum(r["page"] == p for r in whole) == len(ARMS)
+    ]
+    arms = {arm: {r["page"]: r for r in whole if r["arm"] == arm} for arm in ARMS}
+    half = len(whole[0]["scores"]) // 2 if whole else 0
+    parts = (("all", slice(None)), ("first half", slice(half)), ("second half", slice(half, None)))
+    rows = ["| tasks | static % | jitrl % | difference | steps, static | steps, jitrl | changed by memory % |",
+            "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for name, part in parts:
+        means = {arm: [float(np.mean(arms[arm][p]["scores"][part])) for p in pages] for arm in ARMS}
+        steps = {arm: np.concatenate([arms[arm][p]["steps"][part] for p in pages]) for arm in ARMS}
+        flips = np.concatenate([arms["jitrl"][p]["flips"][part] for p in pages])
+        both = [b - a for a, b in zip(means["static"], means["jitrl"], strict=True)]
+        rows.append(f"| {name} | {_shown(means['static'], rng)} | {_shown(means['jitrl'], rng)} | {_shown(both, rng)} "
+                    f"| {steps['static'].mean():.1f} | {steps['jitrl'].mean():.1f} "
+                    f"| {100 * flips.sum() / steps['jitrl'].sum():.0f} |")  # fmt: skip
+    return f"{len(pages)} pages\n\n" + "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
