@@ -212,7 +212,7 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
     """Take up a saved session where it stands."""
     if plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
-    web = saved.config.game.startswith(("web:", "browsergym:"))
+    web = saved.config.game.startswith("web:")
     return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=web)
 
 

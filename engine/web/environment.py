@@ -42,6 +42,7 @@ class WebEnvironment:
         executable: Path of a Chromium.
         judge: Says at the end whether the task was done; None leaves every episode at 0.
         rules: How a page judges itself (MiniWoB++); None for all others.
+        driver: Drives a browser of its own; None starts `executable`.
         scope: Key of the memory that belongs to it.
         repeatable: Whether each episode finds the sites as the one before did: the judge puts them back, or they keep
             nothing.
@@ -58,6 +59,7 @@ class WebEnvironment:
         scope: str,
         judge: Judge | None = None,
         rules: Rules | None = None,
+        driver: Driver | None = None,
         limits: Limits | None = None,
         on_close: Callable[[], None] | None = None,
         repeatable: bool = False,
@@ -82,6 +84,10 @@ class WebEnvironment:
         self._typed: dict[str, str] = {}
         self._moved = False
         """Whether this episode has left the page it began on."""
+        self._answers = rules is None
+        """Whether telling the user something can be what was asked for."""
+        self._passes_on = False
+        """Whether messages to the user go to the driver, and its world says when the episode ends."""
         self._seen = Seen(Page())
         self._begun = ""
         self._last: Observation | None = None
@@ -95,7 +101,7 @@ class WebEnvironment:
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver = Driver(executable, gate_for(urls, assignment.hosts), limits)
+            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts), limits)
         except BaseException:
             if on_close is not None:
                 on_close()
@@ -161,14 +167,14 @@ class WebEnvironment:
             self._last = self._observe(f"Error: {error}.", changed=False)
             return self._last
         try:
-            if call.name in ENDING:
+            if call.name in ENDING and not self._passes_on:
                 self._answer = str(call.arguments[0])[:ANSWER]
                 return self._finish(call)
             self._seen = self._driver.look() if call.name == "noop" else self._driver.act(call)
             if self._rules is not None:
                 reward = self._rules.reward(self._driver)
                 if reward is not None:
-                    return self._end(1.0 if reward > 0 else 0.0, f"the page gave the reward {reward:.2f}")
+                    return self._end(self._worth(reward), f"the page gave the reward {reward:.2f}")
         except GameError as error:
             return self._end(0.0, f"{error}; the episode ends here", judged=False)
         self._spent += self._clock() - began
@@ -183,8 +189,8 @@ class WebEnvironment:
         """Return the page's possible actions as far as they can be counted; () when done."""
         if self._last is None or self._last.done:
             return ()
-        mine = self._rules is None
-        found = offered(self._seen.page, self._intent, answers=mine, back=mine and self._moved)
+        back = self._answers and self._moved
+        found = offered(self._seen.page, self._intent, answers=self._answers, back=back)
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]
@@ -307,6 +313,10 @@ class WebEnvironment:
         if score is None:
             return self._end(0.0, f"the answer was given and could not be judged: {why}", judged=False)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
+
+    def _worth(self, reward: float) -> float:
+        """Return the score of a reward that a page gave: MiniWoB++'s shrink with time, which is not the agent's."""
+        return 1.0 if reward > 0 else 0.0
 
     def _end(self, score: float, why: str, *, judged: bool = True) -> Observation:
         self._last = self._observe(f"The episode is over: {why}.", changed=True, score=score, done=True)

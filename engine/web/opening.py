@@ -3,10 +3,12 @@
 web:local-3                a task
 web:local                  all tasks of a suite, one after the other; also web:miniwob, web:webarena-lite
 web:local-shop             those of a suite that need no other site than this one
+web:browsergym-miniwob.X   a task of BrowserGym's, by the adapter in `engine.web.browsergym`
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +42,10 @@ def expand(name: str, saves: Path) -> tuple[str, ...]:
     from engine.web import miniwob, tasks
 
     wanted = name.removeprefix(PREFIX)
+    if wanted.startswith("browsergym-"):
+        from engine.web import browsergym
+
+        return browsergym.expand(wanted, saves, os.environ)
     if wanted == "miniwob":
         return tuple(f"{PREFIX}miniwob-{page}" for page in miniwob.TASKS)
     if wanted.startswith("miniwob-"):
@@ -95,6 +101,8 @@ def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ..
     from engine.web.sites.manager import Sites
 
     names = expand(name, saves)
+    if names[0].startswith(f"{PREFIX}browsergym-"):
+        return names
     require_browser()
     if names[0].startswith(f"{PREFIX}miniwob-"):
         miniwob.require_pages(saves)
@@ -145,8 +153,12 @@ def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnviron
         MissingError: A site is not running; a package, the browser or Playwright is missing.
         GameError: The browser does not start.
     """
-    check(name, saves)
     task = name.removeprefix(PREFIX)
+    if task.startswith("browsergym-"):
+        from engine.web.browsergym import open_gym
+
+        return open_gym(task, saves, variables)
+    check(name, saves)
     if task.startswith("miniwob-"):
         return _open_miniwob(task.removeprefix("miniwob-"), saves)
     return _open_task(task, saves, variables)

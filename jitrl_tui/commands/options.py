@@ -19,7 +19,8 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     parser.add_argument(
         "game",
         metavar="GAME",
-        help="a name from `jitrl games ls`, the path of a story, or web:TASK with one of `jitrl web ls`",
+        help="a name from `jitrl games ls`, the path of a story, web:TASK with one of `jitrl web ls`, "
+        "or browsergym:TASK",
     )
     parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
     parser.add_argument("--model", default="local/smollm2",
@@ -54,6 +55,8 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     Raises:
         UsageError: A name or value that cannot be.
     """
+    if args.game.startswith("browsergym:"):
+        args.game = f"web:browsergym-{args.game.removeprefix('browsergym:')}"
     changes = dict(_change(text) for text in args.changes)
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
