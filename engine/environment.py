@@ -95,6 +95,15 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Concluding(Protocol):
+    """An environment that can tell what an episode was worth although nobody ended it."""
+
+    def conclude(self) -> Observation:
+        """Return the last observation of an episode that ran out of steps, with the verdict if there is one."""
+        ...
+
+
+@runtime_checkable
 class OpenActions(Protocol):
     """An environment in which more can be done than `valid_actions` counts: texts to be typed are endless."""
 

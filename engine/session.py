@@ -19,7 +19,7 @@ from engine.agents.base import Turn
 from engine.ahead import Lookahead, open_ahead
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
-from engine.environment import OpenActions, Visible, Writable
+from engine.environment import Concluding, OpenActions, Visible, Writable
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
 from engine.live import Live, Parts, open_parts
@@ -265,6 +265,8 @@ class Session:
                     )
                 )
                 self._show_page(parts, live)
+            if not live.observation.done and isinstance(parts.environment, Concluding):
+                live.observation = parts.environment.conclude()
             self._end(parts, live)
             live = None
 

@@ -185,6 +185,21 @@ class WebEnvironment:
         self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
         return self._last
 
+    def conclude(self) -> Observation:
+        """Return the last observation; done, if the sites alone show that the task was (WebArena's own checks).
+
+        Raises:
+            GameError: There was no `reset`.
+        """
+        last = self._last
+        if last is None:
+            raise GameError("the episode has not begun; reset comes first")
+        if not last.done and self._judge is not None and not self._judge.wants_answer:
+            with contextlib.suppress(GameError):  # A browser that is gone shows nothing.
+                if self._verdict()[0] == 1.0:
+                    return self._end(1.0, "the task was done, though nobody said so")
+        return last
+
     def valid_actions(self) -> tuple[str, ...]:
         """Return the page's possible actions as far as they can be counted; () when done."""
         if self._last is None or self._last.done:
@@ -306,10 +321,7 @@ class WebEnvironment:
             self._answer = "N/A"
         if self._judge is None:
             return self._end(0.0, "the answer was given; nobody judges this task", judged=False)
-        url, entries = self._seen.page.url, list(self._driver.traffic.entries)
-        found = [self._driver.find(look) for look in self._judge.looks(url)]
-        del self._driver.traffic.entries[len(entries) :]  # Judging is no work of the agent's.
-        score, why = self._judge.judge(self._answer, url, entries, found)
+        score, why = self._verdict()
         if score is None:
             return self._end(0.0, f"the answer was given and could not be judged: {why}", judged=False)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
@@ -317,6 +329,13 @@ class WebEnvironment:
     def _worth(self, reward: float) -> float:
         """Return the score of a reward that a page gave: MiniWoB++'s shrink with time, which is not the agent's."""
         return 1.0 if reward > 0 else 0.0
+
+    def _verdict(self) -> tuple[float | None, str]:
+        assert self._judge is not None
+        url, entries = self._seen.page.url, list(self._driver.traffic.entries)
+        found = [self._driver.find(look) for look in self._judge.looks(url)]
+        del self._driver.traffic.entries[len(entries) :]  # Judging is no work of the agent's.
+        return self._judge.judge(self._answer, url, entries, found)
 
     def _end(self, score: float, why: str, *, judged: bool = True) -> Observation:
         self._last = self._observe(f"The episode is over: {why}.", changed=True, score=score, done=True)

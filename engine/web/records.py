@@ -70,7 +70,16 @@ class Look:
 
 
 class Judge(Protocol):
-    """Says whether an assignment was done."""
+    """Says whether an assignment was done.
+
+    Attributes:
+        wants_answer: Whether an episode in which nobody said that it is over was not done, whatever the sites show.
+    """
+
+    @property
+    def wants_answer(self) -> bool:
+        """See above."""
+        ...
 
     def looks(self, url: str) -> Sequence[Look]:
         """Return what it must know of the sites to judge an episode that ended on `url`."""

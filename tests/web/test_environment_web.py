@@ -17,6 +17,8 @@ from engine.web.text import CLOSE, OPEN
 class Judge:
     """Done once a form was posted and the answer says so."""
 
+    wants_answer = True
+
     def __init__(self):
         self.begun, self.entries = 0, []
 

@@ -16,7 +16,7 @@ def played(browser_path, site, tmp_path):
     """Play a task with these program checks to its end; return the environment and its last observation."""
     made = []
 
-    def play(*checks, actions=(), **evaluation):
+    def play(*checks, actions=(), end="send_msg_to_user('done')", **evaluation):
         items = [
             {"url": url, "locator": locator, "required_contents": needs, **more}
             for url, locator, needs, more in checks
@@ -32,7 +32,7 @@ def played(browser_path, site, tmp_path):
         env.reset(1)
         for action in actions:
             assert "Error" not in env.step(action).text
-        return env, env.step("send_msg_to_user('done')")
+        return env, env.step(end)
 
     yield play
     for env in made:
@@ -59,6 +59,16 @@ def test_other_pages_are_opened_and_the_last_one_is_read_as_it_stands(played, si
     assert seen.place == "shopping/find"
     assert [e["request"]["url"] for e in env.entries].count(f"{site.url}/") == 1  # looking leaves no traffic
     assert env.sight().title == "Find"
+
+
+def test_what_the_sites_show_counts_although_nobody_said_that_it_was_done(played):
+    check = ("last", "document.querySelector('input').value", {"exact_match": "Ana"}, {})
+    actions = ("click(<link[Find]>)", "fill(<textbox[Name]>, 'Ana')")
+    for done, taken in ((False, actions[:1]), (True, actions)):
+        env, _ = played(check, actions=taken, end="noop()")
+        seen = env.conclude()
+        assert (seen.done, seen.won, seen.score) == (done, done, float(done))
+        assert not seen.died
 
 
 @pytest.mark.parametrize(
