@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from engine.web.actions import Call, Target
 from engine.web.choices import CLICKED, TYPED
-from engine.web.snapshot import Node, Page, plain_name
+from engine.web.snapshot import PLAIN, Node, Page, plain_name
 
 SELECTED = frozenset({"combobox", "listbox", "slider"})
 CONTROLS = CLICKED | TYPED | SELECTED
+MOST_INSIDE = 12
+"""Elements that something plain may hold and still be one thing to click: not a page with a hand for a pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ def items_of(page: Page) -> tuple[Item, ...]:
             continue
         inside = -1
         control = bool(node.ref) and node.role in CONTROLS and (node.role in SELECTED or not inner[index])
+        control = control or (is_plain_control(node) and not inner[index] and _is_small(page, index))
         if control:
             number, inside = number + 1, node.depth
             found.append(Item(node, number, *_meant(page, index)))
@@ -96,6 +99,17 @@ def _has_controls(page: Page) -> list[bool]:
                 found[above] = True
                 above = page.nodes[above].parent
     return found
+
+
+def is_plain_control(node: Node) -> bool:
+    """Whether an element can be clicked though its role does not say so."""
+    return node.clickable and bool(node.ref) and node.role in PLAIN
+
+
+def _is_small(page: Page, index: int) -> bool:
+    depth = page.nodes[index].depth
+    after = page.nodes[index + 1 : index + 2 + MOST_INSIDE]
+    return len(after) <= MOST_INSIDE or any(node.depth <= depth for node in after)
 
 
 def _has_text(page: Page, index: int) -> bool:

@@ -202,6 +202,8 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
         key += "".join(f" [{name}={value}]" for name, value in node.states)
         if node.ref:
             key += f" [ref={node.ref}]"
+        if node.clickable:
+            key += " [cursor=pointer]"
         if node.box:
             x, y, width, height = node.box
             key += f" [box={x - dx:g},{y - dy:g},{width:g},{height:g}]"

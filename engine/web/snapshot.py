@@ -24,6 +24,12 @@ _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
 _ATTRIBUTE = re.compile(r"\s+\[([\w-]+)(?:=([^\]]*))?\]")
 _KEY = re.compile(r"- (?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^'\"].*?))(?::(?: (.*))?)?$", re.DOTALL)
 _COUNTER = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)*\s*(?:items?|new|unread|results?)?\s*\)\s*$", re.IGNORECASE)
+PLAIN = frozenset({
+    "generic", "listitem", "row", "cell", "paragraph", "article", "group", "figure", "img", "strong", "emphasis",
+    "code", "term", "definition", "heading", "columnheader", "rowheader", "text",
+})  # fmt: skip
+"""Roles of what is only to be read, as a rule; the pointer's shape tells what can be clicked all the same."""
+LONGEST_NAME = 80
 STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "level", "invalid")
 
 
@@ -43,6 +49,7 @@ class Node:
         parent: Index of the parent in the page's nodes, -1 for none.
         ordinal: From 1 among those of the same role and plain name.
         twins: How many there are of them.
+        clickable: The pointer is a hand over it, and was none over what it is in.
     """
 
     role: str
@@ -56,6 +63,7 @@ class Node:
     parent: int = -1
     ordinal: int = 1
     twins: int = 1
+    clickable: bool = False
 
     def state(self, name: str) -> str:
         """Return a state, "" if it is not set; "true" where it has no other value."""
@@ -128,7 +136,25 @@ def parse(text: str, url: str = "", title: str = "") -> Page:
         iframes[index] = node.box[:2] if node.role == "iframe" and node.box else shift
         nodes.append(node)
         above.append((indent, index))
+    _name_clickable(nodes)
     return Page(tuple(_numbered(nodes)), url, title)
+
+
+def _name_clickable(nodes: list[Node]) -> None:
+    """Call what is plain and can be clicked by what it says: nothing else tells one from another in an action."""
+    for index, node in enumerate(nodes):
+        if not node.clickable or node.name or not node.ref or node.role not in PLAIN:
+            continue
+        words, used = [node.value], len(node.value)
+        for inner in nodes[index + 1 :]:
+            if inner.depth <= node.depth or used > LONGEST_NAME:
+                break
+            words.append(inner.value or inner.name)
+            used += len(words[-1])
+        name = " ".join(" ".join(words).split())
+        if len(name) > LONGEST_NAME:
+            name = name[: LONGEST_NAME - 1].rstrip() + "…"
+        nodes[index] = replace(node, name=name, value="" if name == node.value else node.value)
 
 
 def _split(item: str) -> tuple[str, str]:
@@ -181,7 +207,7 @@ def _element(key: str, value: str) -> Node:
     if found := _NAME.match(key, at):
         at, name = found.end(), _unquoted(found.group(1))
     states: list[tuple[str, str]] = []
-    ref, box = "", None
+    ref, box, clickable = "", None, False
     while found := _ATTRIBUTE.match(key, at):
         at = found.end()
         attribute, content = found.group(1), found.group(2)
@@ -189,9 +215,11 @@ def _element(key: str, value: str) -> Node:
             ref = content or ""
         elif attribute == "box":
             box = _box(content or "")
+        elif attribute == "cursor":
+            clickable = content == "pointer"
         elif attribute in STATES:
             states.append((attribute, content or "true"))
-    return Node(role.group(), name, value, ref, "", tuple(states), box)
+    return Node(role.group(), name, value, ref, "", tuple(states), box, clickable=clickable)
 
 
 def _box(text: str) -> tuple[float, float, float, float] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from engine.web.canvas import Canvas, Run
 from engine.web.cells import cut, filled, width_of, wrapped
 from engine.web.choices import REDACTED, TYPED, is_secret
-from engine.web.items import SELECTED, Item, items_of
+from engine.web.items import SELECTED, Item, is_plain_control, items_of
 from engine.web.snapshot import Page, plain_name
 
 FRAMED = frozenset({
@@ -230,6 +230,8 @@ def _control(
         mark = _MARKS[node.role][node.state("checked") in ("true", "mixed")]
         return _Piece(number, x, centre, name, "button", f"{tag} {mark} ")
     text = name or value or _tail(node.url) or node.role
+    if is_plain_control(node):
+        return _Piece(number, x, top, name or value or "▢", "button", f"{tag}·")
     if node.role in ("link", "treeitem"):
         return _Piece(number, x, top, text, "link", f"{tag}·")
     if node.role in ("tab", "menuitem", "option", "gridcell"):

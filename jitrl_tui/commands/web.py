@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     status.set_defaults(handler=_status)
     ls = actions.add_parser("ls", parents=[common], help="list web tasks")
     ls.add_argument(
-        "--suite", help="local, miniwob, webarena, webarena-lite, webarena-verified; all that are here"
+        "--suite",
+        help="local, miniwob, webarena, webarena-lite, webarena-verified, browsergym; "
+        "all that are here, but for browsergym",
     )
     ls.add_argument("--site", help="only tasks that use this site, such as shopping_admin")
     ls.add_argument("--json", action="store_true", help="a list on stdout")
@@ -117,6 +120,8 @@ def _ls(args: argparse.Namespace) -> int:
     from engine.web import miniwob, tasks
 
     saves, found = _saves(args), []
+    if args.suite == "browsergym":
+        return _ls_browsergym(saves, args)
     for suite in [args.suite] if args.suite else ("local", "miniwob", *tasks.FILES):
         try:
             found += miniwob.listed(saves) if suite == "miniwob" else tasks.load(suite, saves)
@@ -132,6 +137,20 @@ def _ls(args: argparse.Namespace) -> int:
         return 0
     for task in found:
         print(f"{task.id:<22} {task.site:<24} {task.kind:<9} {task.intent}")
+    return 0
+
+
+def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
+    """List BrowserGym's tasks; what each asks is known when it begins."""
+    from engine.web.browsergym import listed
+
+    names = [name for name in listed(saves, os.environ) if not args.site or name.startswith(f"{args.site}.")]
+    if args.json:
+        print(json.dumps([{"id": f"browsergym:{name}", "suite": "browsergym", "site": name.partition(".")[0]}
+                          for name in names], indent=1))  # fmt: skip
+        return 0
+    for name in names:
+        print(f"browsergym:{name}")
     return 0
 
 

@@ -6,8 +6,11 @@ import random
 
 import pytest
 
+from engine.web.actions import parse as parse_action
+from engine.web.actions import resolve
 from engine.web.cells import width_of
 from engine.web.items import items_of, spoken
+from engine.web.pages import written
 from engine.web.snapshot import Page, parse
 from engine.web.wireframe import draw, fitted
 
@@ -131,3 +134,54 @@ def test_no_page_and_no_size_breaks_it_and_it_always_fits():
             range(1, 1 + sum(1 for i in items_of(page) if i.number))
         )
     assert "empty" in draw(Page(), 30).text
+
+
+CLICKABLE = """\
+- generic [ref=e1] [box=0,0,1280,720]:
+  - generic [ref=e3] [cursor=pointer] [box=8,60,200,20]: Buy now
+  - text: only words
+  - generic [ref=e4] [cursor=pointer] [box=8,100,600,20]:
+    - text: A card with
+    - link "a link" [ref=e5] [cursor=pointer] [box=120,100,60,20]
+  - listitem [ref=e8] [cursor=pointer] [box=8,140,200,20]: "Item: A"
+  - row [ref=e13] [cursor=pointer] [box=8,180,200,20]:
+    - cell "north" [ref=e14] [box=8,180,60,20]
+    - cell "south" [ref=e15] [box=80,180,60,20]
+  - generic [ref=e16] [cursor=pointer] [box=8,220,20,20]
+  - paragraph [ref=e18] [box=8,260,600,20]: Only to be read
+"""
+
+
+def test_what_is_plain_and_can_be_clicked_has_a_number_and_a_name_to_be_called_by():
+    page = parse(CLICKABLE)
+    numbered = {item.number: item.action for item in items_of(page) if item.number}
+    assert numbered == {
+        1: "click(<generic[Buy now]>)",
+        2: "click(<link[a link]>)",
+        3: "click(<listitem[Item: A]>)",
+        4: "click(<row[north south]>)",
+        5: "click(<generic[]#2>)",
+    }
+    assert {n: resolve(parse_action(a).target, page).ref for n, a in numbered.items()} == {
+        1: "e3", 2: "e5", 3: "e8", 4: "e13", 5: "e16",
+    }  # fmt: skip
+    assert spoken("1", page) == numbered[1]
+    drawn = draw(page, 100, 40).text
+    for part in (
+        "1·Buy now",
+        "2·a link",
+        "3·Item: A",
+        "4·north south",
+        "5·▢",
+        "only words",
+        "Only to be read",
+    ):
+        assert part in drawn
+    assert parse(written(page), page.url, page.title) == page  # as it was, from a recording, too
+
+
+def test_a_page_with_a_hand_for_a_pointer_everywhere_stays_readable():
+    words = "\n".join(f"  - paragraph [ref=e{i}] [box=8,{i * 20},400,20]: line {i}" for i in range(2, 40))
+    page = parse(f"- generic [ref=e1] [cursor=pointer] [box=0,0,1280,720]:\n{words}")
+    assert not any(item.number for item in items_of(page))
+    assert "line 30" in draw(page, 100, 40).text
