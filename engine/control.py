@@ -163,10 +163,16 @@ class Control:
             if told:
                 waiting(False)
 
-    def wait_for_resume(self) -> None:
-        """Wait until the person resumes (after something went wrong that only they can mend)."""
+    def wait_for_resume(self, tell: Callable[[], None] = lambda: None) -> None:
+        """Wait until the person resumes (after something went wrong that only they can mend).
+
+        Args:
+            tell: Called before waiting begins; who resumes as soon as they are told is heard.
+        """
         with self._changed:
             self._paused, self._fast_until, self._single_steps = True, None, 0
+        tell()
+        with self._changed:
             while self._paused and self._single_steps == 0:
                 if self._stopped:
                     raise Stopped

@@ -424,8 +424,7 @@ class Session:
         if not self._interactive:
             raise error
         self._emit(Notice("warning", str(error)))
-        self._emit(Paused(str(error)))
-        self.control.wait_for_resume()
+        self.control.wait_for_resume(lambda: self._emit(Paused(str(error))))
         self._emit(Resumed())
 
     def _waiting(self, begins: bool) -> None:

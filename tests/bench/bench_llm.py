@@ -148,6 +148,43 @@ def starting() -> None:
     say("a state seen before", 1000 * again, "ms", target=5.0)
 
 
+def reading(steps: int) -> None:
+    """How long a decision in a new situation takes, with its prompt taken in while the last one was read and without.
+
+    The situations are those of a shipped game played at random; half of them, drawn by lot, are prepared.
+    """
+    from engine.games.catalogue import open_game
+    from engine.games.catalogue import shipped as shipped_stories
+
+    rng = np.random.default_rng(2)
+    environment = open_game(shipped_stories()[0].name)
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    seen: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        model = open_model("local/smollm2", settings=Settings(), cache=Path(folder), keep=False)
+        try:
+            observation = environment.reset(1)
+            while min(map(len, seconds.values())) < steps // 2:
+                valid = environment.valid_actions()
+                now = situation(observation)
+                if now not in seen and len(valid) > 1:
+                    seen.add(now)
+                    request = ActionRequest("", "", "", now, valid, 3)
+                    prepared = bool(rng.integers(2))
+                    if prepared:
+                        model.prepare(request, lambda: False)
+                    seconds[prepared].append(timed(lambda r=request: model.propose(r, rng))[0])
+                observation = environment.step(valid[int(rng.integers(len(valid)))]) if valid else observation
+                if observation.done or not valid or len(seen) > 20 * steps:
+                    observation = environment.reset(int(rng.integers(1, 1000)))
+        finally:
+            model.close()
+            environment.close()
+    ahead, plain = (statistics.median(seconds[prepared]) for prepared in (True, False))
+    say("decision in a new situation, prompt taken in while reading", ahead, "s",
+        peer="not taken in before, s", peer_value=plain)  # fmt: skip
+
+
 def tokens_per_step(engine: LocalEngine, steps: int) -> None:
     """Tokens of a step in the default profile, against asking a model for state and history as well.
 
@@ -212,6 +249,7 @@ def main() -> None:
     engine = LocalEngine(weights.find("local/smollm2", None))
     decisions(engine, args.repeat)
     screen(engine)
+    reading(args.steps)
     tokens_per_step(engine, args.steps)
     engine.close()
 
