@@ -32,11 +32,13 @@ class Judgement:
     Attributes:
         rewards: One for each step.
         note: A sentence when something was out of the ordinary, else "".
+        scored: The steps for which a model gave a score that counts, in order.
     """
 
     rewards: tuple[float, ...]
     calls: tuple[ModelCall, ...] = ()
     note: str = ""
+    scored: tuple[int, ...] = ()
 
 
 class Evaluator(Protocol):
@@ -96,7 +98,8 @@ class LlmEvaluator:
             by_score[t] if t not in found or (self._hybrid and by_score[t] != 0) else found[t]
             for t in range(len(steps))
         ]
-        return Judgement(tuple(judged), tuple(asking.calls), _note(len(steps), len(found), asking.problem))
+        note = _note(len(steps), len(found), asking.problem)
+        return Judgement(tuple(judged), tuple(asking.calls), note, tuple(sorted(found)))
 
 
 class _Asking:

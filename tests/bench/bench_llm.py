@@ -164,7 +164,9 @@ def reading(steps: int) -> None:
         model = open_model("local/smollm2", settings=Settings(), cache=Path(folder), keep=False)
         try:
             observation = environment.reset(1)
-            while min(map(len, seconds.values())) < steps // 2:
+            for _ in range(100 * steps):
+                if min(map(len, seconds.values())) >= steps // 2:
+                    break
                 valid = environment.valid_actions()
                 now = situation(observation)
                 if now not in seen and len(valid) > 1:
@@ -175,7 +177,7 @@ def reading(steps: int) -> None:
                         model.prepare(request, lambda: False)
                     seconds[prepared].append(timed(lambda r=request: model.propose(r, rng))[0])
                 observation = environment.step(valid[int(rng.integers(len(valid)))]) if valid else observation
-                if observation.done or not valid or len(seen) > 20 * steps:
+                if observation.done or not valid:
                     observation = environment.reset(int(rng.integers(1, 1000)))
         finally:
             model.close()

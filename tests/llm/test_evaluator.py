@@ -107,6 +107,7 @@ def test_missing_scores_are_asked_for_once_more(server: Server, model):
     server.default = judge_well(lambda t: 2.0)
     judged = judge(EPISODE, Settings(rewards="llm"), model)
     assert judged.rewards == (1, 1, 2, 2)
+    assert judged.scored == (0, 1, 2, 3)
     assert wanted(server.requests[1]) == [2, 3]
 
 
