@@ -16,12 +16,14 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-from engine import sessions
+from engine import recording, sessions
 from engine.paths import saves_folder
+from engine.records import Decided
 from engine.session import Session
 from engine.settings import SessionConfig, profile
 from engine.web.opening import PREFIX, ready
@@ -44,7 +46,9 @@ def main() -> int:
     parser.add_argument("--show", type=Path, help="play nothing, print the tables of this file")
     args = parser.parse_args()
     if args.show:
-        print(tables(json.loads(args.show.read_text())["results"]))
+        kept = json.loads(args.show.read_text())
+        print(tables(kept["results"]))
+        print("\n" + uses_table(saves_folder(args.saves), kept["owners"]["jitrl"]))
         return 0
     saves = saves_folder(args.saves)
     names = [each for name in args.names for each in ready(name, saves, os.environ)]
@@ -80,6 +84,7 @@ def main() -> int:
             shown = {"names": args.names, "model": args.model, "seed": args.seed, "set": args.changes}
             args.json.write_text(json.dumps({"args": shown, "owners": owners, "results": results}, indent=1))
     print(tables(results))
+    print("\n" + uses_table(saves, owners["jitrl"]))
     return 0
 
 
@@ -122,6 +127,37 @@ def cross_table(results: list[dict]) -> str:
         rows.append(f"| {name} | {len(mine)} | {_shown(first['static'], rng)} | {_shown(first['jitrl'], rng)} "
                     f"| {_shown(both, rng)} | {_mean(steps['static'])} | {_mean(steps['jitrl'])} "
                     f"| {100 * flips / max(1, sum(steps['jitrl'])):.0f} |")  # fmt: skip
+    return "\n".join(rows)
+
+
+def uses_table(saves: Path, owner: str) -> str:
+    """Return where the neighbours of jitrl's decisions came from, by site (the paper's Table on memory utilisation).
+
+    Args:
+        owner: The session whose memory the arm shares.
+    """
+    count: dict[str, Counter[str]] = {}
+    for saved in sessions.saved(saves):
+        if saved.config.agent != "jitrl" or owner not in (
+            saved.name,
+            saved.config.memory.removeprefix("own:"),
+        ):
+            continue
+        task = saved.config.game
+        intent = "" if "miniwob" in task else get(task.removeprefix(PREFIX), saves).intent
+        mine = count.setdefault(site(task, saves), Counter())
+        for _, event in recording.read(saved.recording):
+            if isinstance(event, Decided):
+                near = [n.state.endswith(f"] {intent}") for n in event.decision.neighbours]
+                mine.update(decisions=1, informed=bool(near), same=sum(near), other=len(near) - sum(near))
+    rows = [
+        "| site | decisions | with neighbours % | neighbours of the same task % | of other tasks % |",
+        "|---|---|---|---|---|",
+    ]
+    for name, mine in [("all", sum(count.values(), Counter())), *sorted(count.items())]:
+        near = max(1, mine["same"] + mine["other"])
+        rows.append(f"| {name} | {mine['decisions']} | {100 * mine['informed'] / max(1, mine['decisions']):.0f} "
+                    f"| {100 * mine['same'] / near:.0f} | {100 * mine['other'] / near:.0f} |")  # fmt: skip
     return "\n".join(rows)
 
 
