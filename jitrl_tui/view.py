@@ -33,6 +33,8 @@ from engine.records import (
 if TYPE_CHECKING:
     from engine.web.pages import PageStore
 
+BEGINNING = "beginning the episode"
+"""What a session does until the episode has its first observation; on the web that takes seconds."""
 PARAGRAPHS = 2_000
 DECISIONS = 400
 SCORES = 100_000
@@ -175,7 +177,7 @@ class RunView:
     def _session_started(self, event: SessionStarted) -> None:
         self.started = event
         self.memory_entries = event.memory_entries
-        self.activity, self.doing, self.ended, self.error = "running", "", None, ""
+        self.activity, self.doing, self.ended, self.error = "starting", BEGINNING, None, ""
         self.resuming = event.resumed
 
     def _episode_started(self, event: EpisodeStarted) -> None:
@@ -253,6 +255,8 @@ class RunView:
         self.cost_before += event.cost_usd
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
         self.pending = False
+        if self.activity != "paused":
+            self.activity, self.doing = "starting", BEGINNING
         how = "won" if event.won else "died" if event.died else "game over" if event.done else "step limit"
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""

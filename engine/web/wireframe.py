@@ -232,6 +232,8 @@ def _control(
     text = name or value or _tail(node.url) or node.role
     if is_plain_control(node):
         return _Piece(number, x, top, name or value or "▢", "button", f"{tag}·")
+    if node.box is not None and node.box[3] < 3 * LINE and width_of(text) * 6 < node.box[2]:
+        top = centre  # One line in a tall box: beside the buttons of its row.
     if node.role in ("link", "treeitem"):
         return _Piece(number, x, top, text, "link", f"{tag}·")
     if node.role in ("tab", "menuitem", "option", "gridcell"):

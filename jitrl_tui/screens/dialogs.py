@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -108,17 +108,26 @@ class PickDialog(Dialog[str]):
 
 
 class OverruleDialog(PickDialog):
-    """Pick a candidate or any valid action, or type any command."""
+    """Pick a candidate or any valid action, or type any command.
 
-    def __init__(self, decision: Decision, typed: str = "") -> None:
+    Args:
+        meaning: On the web, returns the action meant by the number of an element, everything else as it is.
+    """
+
+    def __init__(
+        self, decision: Decision, typed: str = "", meaning: Callable[[str], str] | None = None
+    ) -> None:
         super().__init__(
             "overrule",
             f"The agent wants to: {clean(decision.action)}. What shall it do instead? "
             "↑↓ choose, Enter does it; memory learns from it as yours.",
-            "type to filter, or any command",
+            "a number of the page, such as 7 or 7 some text; or type to filter"
+            if meaning
+            else "type to filter, or any command",
             typed,
         )
         self._decision = decision
+        self._meaning = meaning
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Candidates come first, then the other valid actions, then the command as typed."""
@@ -142,6 +151,11 @@ class OverruleDialog(PickDialog):
         if matcher:
             rows.sort(key=lambda row: (row[1] != typed, -row[0]))
         found = [(action, line) for _, action, line in rows]
+        meant = self._meaning(typed) if self._meaning and typed else typed
+        if meant != typed:
+            more = "  add its text: " + typed.split()[0] + " some text" if meant.endswith("'')") else ""
+            line = Content.assemble(("  " + clean(meant), HUMAN), ("  on the page" + more, MUTED))
+            return [(typed, line), *found]
         if typed and all(action != typed for action, _ in found):
             own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
             # A command of several words that merely resembles an action is what the person means.

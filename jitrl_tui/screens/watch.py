@@ -177,9 +177,9 @@ class WatchScreen(KeepingScreen):
                 self.view.previous = self._previous
                 restart = True
                 continue
-            before = self.view.doing if self.view.activity == "thinking" else ""
+            before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
             self.view.fold(item)
-            if self.view.activity == "thinking" and self.view.doing != before:
+            if self.view.activity in ("thinking", "starting") and self.view.doing != before:
                 self._thinking_since = self._clock()
             over = isinstance(item, SessionEnded) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
@@ -327,8 +327,15 @@ class WatchScreen(KeepingScreen):
         self._wants_overrule = False
         if self.view.choice is not None:
             self.app.push_screen(
-                dialogs.OverruleDialog(self.view.choice.decision, self._typed), self._overruled
+                dialogs.OverruleDialog(self.view.choice.decision, self._typed, self._meaning()),
+                self._overruled,
             )
+
+    def _meaning(self) -> Callable[[str], str] | None:
+        """Return what tells the action that a number of the page means; None where there is no page."""
+        if not self.view.pages:
+            return None
+        return lambda typed: meant(typed, self.view, self._pages)
 
     def _overruled(self, action: str | None) -> None:
         if action:

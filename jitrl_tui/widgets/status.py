@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.widget import Widget
 
-from jitrl_tui.view import RunView, clean, points
+from jitrl_tui.view import BEGINNING, RunView, clean, points
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
 
@@ -127,9 +127,8 @@ class StatusBar(Widget):
             return Content.styled(
                 "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN
             )
-        usual = (
-            view.doing == "thinking" and mode.waited < 1
-        )  # every step thinks: say so only if it takes time
+        # Every step thinks, and every episode begins: say so only if it takes time.
+        usual = view.doing in ("thinking", BEGINNING) and mode.waited < 1
         if view.activity in ("thinking", "starting") and not usual:
             long = f" {mode.waited} s" if mode.waited >= 2 else ""
             return Content.assemble((f"… {view.doing or 'thinking'}{long}", ACCENT))

@@ -17,7 +17,9 @@ from jitrl_tui.plain import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
+from jitrl_tui.view import RunView
 from jitrl_tui.widgets.page import PagePane
+from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -140,11 +142,26 @@ def test_a_clicked_element_and_a_typed_number_overrule(tmp_path):
             await until(pilot, lambda: len(session.carried_out) == 1)
             assert session.carried_out[0] == ("human", "click(<button[Go]>)")
             await until(pilot, lambda: screen.view.pending and screen.view.step == 1)
-            await pilot.press("o", *"2 red", "enter")
+            await pilot.press("o", "3")
+            await until(pilot, lambda: "click(<button[Go]>)  on the page" in screen_text(app))
+            await pilot.press("backspace", "2")
+            await until(pilot, lambda: "add its text: 2 some text" in screen_text(app))
+            await pilot.press(*" red")
+            await until(pilot, lambda: "fill(<searchbox[Search]>, 'red')" in screen_text(app))
+            await pilot.press("enter")
             await until(pilot, lambda: len(session.carried_out) == 2)
             assert session.carried_out[1] == ("human", "fill(<searchbox[Search]>, 'red')")
 
     drive(go())
+
+
+def test_while_an_episode_is_set_up_the_status_says_so():
+    view = RunView()
+    view.fold(next(event for event in web_events(None) if isinstance(event, SessionStarted)))
+    bar = StatusBar("status")
+    for waited, said in ((0, "running"), (4, "beginning the episode 4 s")):
+        bar.show(view, Mode(waited=waited))
+        assert said in bar._state().plain
 
 
 def test_pages_that_were_not_kept_are_said_to_be_missing(tmp_path):

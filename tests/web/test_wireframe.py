@@ -83,6 +83,17 @@ def test_a_cell_leads_to_the_element_that_is_drawn_there():
     assert drawn.at(-1, row) is drawn.at(0, 10_000) is drawn.at(500, row) is None
 
 
+def test_links_and_buttons_of_one_bar_stand_in_one_row():
+    bar = """\
+- link "Dashboard" [ref=e1] [box=20,60,110,48]
+- button "Catalogue" [ref=e2] [box=140,62,120,44]
+- link "Reports" [ref=e3] [box=280,60,90,48]
+- link "A long title that takes more than one line of its box" [ref=e4] [box=20,200,150,58]
+"""
+    rows = draw(parse(bar), 100, 30).text.splitlines()
+    assert any("1·Dashboard" in row and "┤2 Catalogue├" in row and "3·Reports" in row for row in rows)
+
+
 def test_numbers_do_not_depend_on_the_size_and_can_be_spoken():
     page = parse(SHOP)
     assert [i.number for i in draw(page, 20, 5).items] == [i.number for i in draw(page, 200, 60).items]
