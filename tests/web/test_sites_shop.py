@@ -112,3 +112,20 @@ def test_miniwob_pages_are_served(saves: Path) -> None:
         client = Client()
         assert "core.getUtterance" in client.get(f"{status.url}/core/core.js")
         assert "genProblem" in client.get(f"{sites.urls()['miniwob']}/login-user.html")
+
+
+@needs_shop
+@pytest.mark.parametrize(
+    ("site", "path"),
+    [("shopping", "/catalogue/"), ("shopping", "/"), ("shopping_admin", "/"), ("shopping_admin", "/orders/")],
+)
+def test_the_shops_pages_ask_for_nothing_from_elsewhere(shop: Sites, site: str, path: str) -> None:
+    client = Client()
+    base = shop.urls()[site]
+    client.login(base, Shop.logins[site])
+    text = client.get(base + path)
+    asked = re.findall(
+        r"""<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=["']((?:https?:)?//[^"']*)""", text
+    )
+    assert [url for url in asked if not url.startswith(base.removesuffix("/dashboard"))] == []
+    assert "jquery" in text

@@ -44,6 +44,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [str(Path(__file__).with_name("templates"))],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
