@@ -158,5 +158,6 @@ def _retry_after(error: BaseException) -> float | None:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    # litellm puts the traceback of what failed in this process into the text.
+    line = " ".join(text.partition("Traceback (most recent call last)")[0].split())
     return line if len(line) <= 200 else line[:199] + "…"

@@ -187,3 +187,58 @@ def test_nothing_is_printed():
         [sys.executable, "-c", SILENT], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("text", ["broken inside", "a" * 3000])
+def test_an_engine_that_breaks_is_one_line_without_a_traceback(
+    engine, monkeypatch: pytest.MonkeyPatch, text: str
+):
+    def fail(*args, **kwargs):
+        raise ValueError(text)
+
+    gateway = Gateway({"breaks": engine})
+    gateway.prepare()
+    monkeypatch.setattr(engine, "score", fail)
+    with pytest.raises(Exception, match=text[:5]) as caught:
+        gateway.score(60, "local/breaks", [{"role": "user", "content": "x"}], "", ACTIONS)
+    said = explain(caught.value, "local/breaks").message
+    assert text[:20] in said
+    assert "Traceback" not in said
+    assert "\n" not in said
+    assert len(said) < 300
+    gateway.close()
+    engine.go()
+
+
+ALONE = """
+import socket, sys
+reached = []
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        host = arguments[0] if event == "socket.getaddrinfo" else arguments[1]
+        host = host[0] if isinstance(host, tuple) else host
+        if str(host) not in ("127.0.0.1", "::1", "localhost", "None"):
+            reached.append((event, str(host)))
+sys.addaudithook(watch)
+import numpy as np
+from engine.llm import open_model
+from engine.llm.opening import open_remote
+from engine.records import ActionRequest
+from engine.settings import Settings
+request = ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2)
+local = open_model("local/smollm2", settings=Settings(), cache=None)
+local._gateway.prepare()
+local.propose(request, np.random.default_rng(1))
+local.close()
+remote = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1]})
+assert remote.propose(request, np.random.default_rng(1)).candidates
+remote.close()
+print(reached)
+"""
+
+
+def test_nobody_but_the_server_is_called(server):
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, server.base], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
