@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterable
 
 from engine.web.actions import Call, Target
-from engine.web.snapshot import Node, Page, plain_name
+from engine.web.snapshot import PLAIN, Node, Page, plain_name
 
 CLICKED = frozenset({
     "button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "switch",
     "treeitem", "gridcell", "option", "summary",
 })  # fmt: skip
 TYPED = frozenset({"textbox", "searchbox", "spinbutton"})
+SELECTED = frozenset({"combobox", "listbox", "slider"})
+CONTROLS = CLICKED | TYPED | SELECTED
+MOST_INSIDE = 12
+"""Elements that something plain may hold and still be one thing to click: not a page with a hand for a pointer."""
 SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?key|token")
 MOST = 300
 MOST_ANSWERS = 40
@@ -39,6 +43,31 @@ def is_secret(node: Node) -> bool:
     return node.role in TYPED and bool(SECRET.search(node.name))
 
 
+def is_plain_control(page: Page, index: int) -> bool:
+    """Whether a small element can be clicked though its role does not say so."""
+    node = page.nodes[index]
+    if not node.clickable or not node.ref or node.role not in PLAIN:
+        return False
+    after = page.nodes[index + 1 : index + 2 + MOST_INSIDE]
+    return len(after) <= MOST_INSIDE or any(each.depth <= node.depth for each in after)
+
+
+def with_controls(page: Page) -> list[bool]:
+    """Return for each node whether there is a control below it."""
+    found = [False] * len(page.nodes)
+    for node in page.nodes:
+        if node.ref and node.role in CONTROLS:
+            above = node.parent
+            while 0 <= above < len(found) and not found[above]:
+                found[above] = True
+                above = page.nodes[above].parent
+    return found
+
+
+def _target(node: Node) -> Target:
+    return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
+
+
 def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True) -> tuple[str, ...]:
     """Return the page's possible actions in reading order, then those every page has; at most about MOST.
 
@@ -50,9 +79,12 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
     """
     values = values_of(intent)
     actions: list[str] = []
+    inner = with_controls(page)
     for index, node in enumerate(page.nodes):
         if node.ref and not node.state("disabled"):
             actions += _of(page, index, node, values)
+            if not inner[index] and is_plain_control(page, index):
+                actions.append(Call("click", _target(node)).text)
     actions = list(dict.fromkeys(actions))[:MOST]
     actions.append(Call("scroll", None, (0, 600)).text)
     if back:
@@ -64,7 +96,7 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
 
 
 def _of(page: Page, index: int, node: Node, values: tuple[str, ...]) -> list[str]:
-    target = Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
+    target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)
         texts = [SECRET_VALUE.format(i + 1) for i in range(len(values))] if secret else values

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.web.actions import Call, Target
-from engine.web.choices import CLICKED, TYPED
-from engine.web.snapshot import PLAIN, Node, Page, plain_name
-
-SELECTED = frozenset({"combobox", "listbox", "slider"})
-CONTROLS = CLICKED | TYPED | SELECTED
-MOST_INSIDE = 12
-"""Elements that something plain may hold and still be one thing to click: not a page with a hand for a pointer."""
+from engine.web.choices import CONTROLS, SELECTED, TYPED, is_plain_control, with_controls
+from engine.web.snapshot import Node, Page, plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class Item:
 
 def items_of(page: Page) -> tuple[Item, ...]:
     """Return everything that is drawn, in reading order; numbers depend on the page alone, never on a size."""
-    inner = _has_controls(page)
+    inner = with_controls(page)
     found: list[Item] = []
     number, inside = 0, -1  # Depth of the control that what follows belongs to.
     for index, node in enumerate(page.nodes):
@@ -40,7 +35,7 @@ def items_of(page: Page) -> tuple[Item, ...]:
             continue
         inside = -1
         control = bool(node.ref) and node.role in CONTROLS and (node.role in SELECTED or not inner[index])
-        control = control or (is_plain_control(node) and not inner[index] and _is_small(page, index))
+        control = control or (not inner[index] and is_plain_control(page, index))
         if control:
             number, inside = number + 1, node.depth
             found.append(Item(node, number, *_meant(page, index)))
@@ -87,29 +82,6 @@ def _meant(page: Page, index: int) -> tuple[str, bool]:
     if node.role in SELECTED and any(child.role == "option" for child in page.children(index)):
         return Call("select_option", _target(node), ("",)).text, False
     return _click(node), True
-
-
-def _has_controls(page: Page) -> list[bool]:
-    """Return for each node whether there is a control below it."""
-    found = [False] * len(page.nodes)
-    for node in page.nodes:
-        if node.ref and node.role in CONTROLS:
-            above = node.parent
-            while 0 <= above < len(found) and not found[above]:
-                found[above] = True
-                above = page.nodes[above].parent
-    return found
-
-
-def is_plain_control(node: Node) -> bool:
-    """Whether an element can be clicked though its role does not say so."""
-    return node.clickable and bool(node.ref) and node.role in PLAIN
-
-
-def _is_small(page: Page, index: int) -> bool:
-    depth = page.nodes[index].depth
-    after = page.nodes[index + 1 : index + 2 + MOST_INSIDE]
-    return len(after) <= MOST_INSIDE or any(node.depth <= depth for node in after)
 
 
 def _has_text(page: Page, index: int) -> bool:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from engine.web.canvas import Canvas, Run
 from engine.web.cells import cut, filled, width_of, wrapped
-from engine.web.choices import REDACTED, TYPED, is_secret
-from engine.web.items import SELECTED, Item, is_plain_control, items_of
+from engine.web.choices import CONTROLS, REDACTED, SELECTED, TYPED, is_secret
+from engine.web.items import Item, items_of
 from engine.web.snapshot import Page, plain_name
 
 FRAMED = frozenset({
@@ -230,7 +230,7 @@ def _control(
         mark = _MARKS[node.role][node.state("checked") in ("true", "mixed")]
         return _Piece(number, x, centre, name, "button", f"{tag} {mark} ")
     text = name or value or _tail(node.url) or node.role
-    if is_plain_control(node):
+    if node.role not in CONTROLS:
         return _Piece(number, x, top, name or value or "▢", "button", f"{tag}·")
     if node.box is not None and node.box[3] < 3 * LINE and width_of(text) * 6 < node.box[2]:
         top = centre  # One line in a tall box: beside the buttons of its row.

@@ -32,7 +32,7 @@ def stage_title(front: str, width: int = 80) -> Content:
         parts += [
             (key, ACCENT),
             (
-                f"{gap}[{title}]{gap}" if name == front else f"{gap} {title} {gap}",
+                f"{gap}[{title}] " if name == front else f"{gap} {title} {gap}",
                 STRONG if name == front else MUTED,
             ),
         ]

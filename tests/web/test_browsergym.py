@@ -107,6 +107,17 @@ def test_a_wrong_answer_is_worth_nothing_and_leaves_no_process_behind(gym, tmp_p
     assert not group(process.pid)
 
 
+def test_what_is_clickable_without_a_role_that_says_so_can_be_clicked(gym, tmp_path):
+    environment = open_web("web:browsergym-miniwob.email-inbox", tmp_path, gym)
+    try:
+        environment.reset(1)
+        click = next(a for a in environment.valid_actions() if re.match(r"click\(<generic\[\w+ ", a))
+        assert environment.resolve(click) == click
+        assert environment.step(click).changed
+    finally:
+        environment.close()
+
+
 def test_a_process_that_dies_ends_the_episode_and_the_next_one_begins(gym, tmp_path):
     environment = open_web("web:browsergym-miniwob.click-test", tmp_path, gym)
     try:

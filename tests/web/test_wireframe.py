@@ -9,6 +9,7 @@ import pytest
 from engine.web.actions import parse as parse_action
 from engine.web.actions import resolve
 from engine.web.cells import width_of
+from engine.web.choices import offered
 from engine.web.items import items_of, spoken
 from engine.web.pages import written
 from engine.web.snapshot import Page, parse
@@ -188,6 +189,8 @@ def test_what_is_plain_and_can_be_clicked_has_a_number_and_a_name_to_be_called_b
         "Only to be read",
     ):
         assert part in drawn
+    assert set(numbered.values()) <= set(offered(page, "Buy something."))  # the agent's actions, too
+    assert "click(<generic[A card with a link]>)" not in offered(page, "Buy something.")
     assert parse(written(page), page.url, page.title) == page  # as it was, from a recording, too
 
 
