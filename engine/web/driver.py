@@ -180,7 +180,8 @@ class Driver:
         self._browser = await self._playwright.chromium.launch(
             executable_path=self._executable, headless=True, timeout=self.limits.start * 1000,
             args=[f"--host-resolver-rules={resolver_rules(self.gate)}", "--disable-dev-shm-usage",
-                  "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync", "--mute-audio"],
+                  "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync",
+                  "--mute-audio"],
         )  # fmt: skip
 
     async def _stop(self) -> None:

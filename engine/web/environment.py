@@ -275,7 +275,10 @@ class WebEnvironment:
 
     def abstractor(self) -> Abstractor:
         """Return a new abstractor for pages."""
-        return WebAbstractor(lambda: self._intent, lambda: query_values(self._seen.page.url))
+        return WebAbstractor(
+            lambda: self._intent,
+            lambda: tuple(redacted(value, self._secrets) for value in query_values(self._seen.page.url)),
+        )
 
     def screenshot(self) -> bytes:
         """Return the shown tab as JPEG, b"" where it cannot be taken."""
@@ -353,9 +356,10 @@ class WebEnvironment:
         shown = texts.fenced("\n".join([*head, texts.outline(page, secrets=self._secrets)]))
         description = f"Task: {texts.clean(self._intent)}\n{shown}"
         return Observation(
-            text=texts.redact(said, self._secrets)
-            or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(),
-            description=texts.redact(description, self._secrets),
+            text=redacted(
+                said or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(), self._secrets
+            ),
+            description=redacted(description, self._secrets),
             place=pattern(page.url, self._assignment.sites),
             score=score,
             max_score=1.0,

@@ -17,6 +17,8 @@ FIND = """<title>Find</title><form action="/item" method="post"><label>Name <inp
 <label>Password <input name="password" type="password"></label>
 <select aria-label="Sort by:" name="sort"><option>Name</option><option>Price</option></select>
 <button>Send</button></form>"""
+ASK = """<title>Ask</title><form action="/asked"><label>Name <input name="n"></label>
+<label>Password <input name="k" type="password"></label><button>Go</button></form>"""
 LARGE = "<title>Large</title>" + "".join(
     f"<p>Line {i} <a href='/p/{i}'>more {i}</a></p>" for i in range(2500)
 )
@@ -35,7 +37,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if place == "/slow":
             self.server.hold.wait(10)
-        self._send({"/": HOME, "/find": FIND, "/large": LARGE}.get(place, "<title>Other</title>other"))
+        self._send(
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/large": LARGE}.get(place, "<title>Other</title>other")
+        )
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()

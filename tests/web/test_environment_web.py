@@ -267,3 +267,23 @@ def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_l
         assert len(site.posted) == posted
     # What the task itself gives can be typed in every episode.
     assert env.resolve("fill(<textbox[Password]>, '[secret 2]')") is not None
+
+
+def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhere(browser_path, site):
+    secret = "hunter2 w/rd&more"
+    job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
+    env = WebEnvironment(job, browser_path, scope="web/shop")
+    try:
+        abstractor = env.abstractor()
+        states, seen = [abstractor.begin(env.reset(1))], []
+        for action in (f"fill(<textbox[Password]>, {secret!r})", "click(<button[Go]>)"):
+            action = env.resolve(action) or action
+            seen.append(env.step(action))
+            states.append(abstractor.advance(action, seen[-1]))
+        assert "k=hunter2" in env.page.url
+        shown = repr((seen, states, abstractor.recent(9), env.sight(), env.valid_actions()))
+        assert "hunter2" not in shown
+        assert "w%2Frd" not in shown
+        assert "redacted" in states[-1].text
+    finally:
+        env.close()
