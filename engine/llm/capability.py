@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from engine.errors import ModelError
 from engine.llm.model import Model
 from engine.records import ActionRequest
 
 FILE = "capabilities.json"
+READINGS = ("string", "token", "verbalized")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def measure(
     """Let `model` rate every action of every state, the lists in an order drawn from `rng`.
 
     Raises:
-        ModelError: The model cannot be reached, or a call was cancelled.
+        ModelError: The model cannot be reached, or not be read so, or a call was cancelled.
         MissingError: Likewise.
     """
     tasks = problems() if tasks is None else tasks
@@ -98,6 +100,8 @@ def measure(
         started = time.perf_counter()
         proposal = model.propose(ActionRequest("", "", "", task.state, order, len(order)), rng)
         seconds.append(time.perf_counter() - started)
+        if getattr(model, "reading", reading) != reading and reading in READINGS:
+            raise ModelError(f"{model.name} cannot be read by {reading}")
         z = {c.action: c.z for c in proposal.candidates}
         failed += not z
         ranks.append(_rank(z, order, task.good))

@@ -53,12 +53,19 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What was written. `cut` says that it ended at the token limit."""
+    """What was written.
+
+    Attributes:
+        cut: It ended at the token limit.
+        top: The likeliest first tokens with their log-probabilities, nats, at temperature 1 and whatever the schema;
+            () if they were not asked for.
+    """
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     cut: bool
+    top: tuple[tuple[str, float], ...] = ()
 
 
 class _LeftOff(Exception):
@@ -180,12 +187,14 @@ class LocalEngine:
         temperature: float = 0.0,
         seed: int = 1,
         schema: Mapping[str, Any] | None = None,
+        top: int = 0,
         deadline: float | None = None,
     ) -> Text:
         """Return the model's answer, drawn at `temperature` (0: always the likeliest token).
 
         Args:
             schema: JSON schema that the answer is kept to.
+            top: How many alternatives of the first token to tell.
 
         Raises:
             ModelError: Too long, stopped, or no such answer.
@@ -195,6 +204,7 @@ class LocalEngine:
         rng = np.random.default_rng(seed)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         text = ""
+        likeliest: tuple[tuple[str, float], ...] = ()
         with self._lock:
             tokens = self._prompt(messages, answer)
             start = len(tokens)
@@ -204,10 +214,14 @@ class LocalEngine:
             grammar = self._runtime.grammar(schema) if schema is not None else None
             try:
                 while len(tokens) - start < limit:
-                    weights = _weights(self._runtime.feed(tokens, check), temperature, rng)
+                    logits = self._runtime.feed(tokens, check)
+                    if top and len(tokens) == start:
+                        likeliest = self._likeliest(logits, top)
+                    weights = _weights(logits, temperature, rng)
                     token = grammar.best(weights) if grammar else int(weights.argmax())
                     if self._runtime.ends(token):
-                        return Text(text + decoder.decode(b"", True), start, len(tokens) - start, False)
+                        text += decoder.decode(b"", True)
+                        return Text(text, start, len(tokens) - start, False, likeliest)
                     if grammar:
                         grammar.accept(token)
                     tokens.append(token)
@@ -215,7 +229,14 @@ class LocalEngine:
             finally:
                 if grammar:
                     grammar.close()
-        return Text(text, start, limit, True)
+        return Text(text, start, limit, True, likeliest)
+
+    def _likeliest(self, logits: NDArray[np.float32], count: int) -> tuple[tuple[str, float], ...]:
+        values = logits.astype(np.float64)
+        values -= values.max()
+        values -= np.log(np.exp(values).sum())
+        best = np.argsort(-values, kind="stable")[:count]
+        return tuple((self._runtime.piece(int(t)).decode(errors="replace"), float(values[t])) for t in best)
 
     def _check(self, deadline: float | None) -> Callable[[], None]:
         until = math.inf if deadline is None else time.monotonic() + deadline

@@ -86,11 +86,17 @@ def _answer(litellm: Any, engine: LocalEngine, messages: Any, response: Any, opt
             temperature=options.get("temperature") or 0.0,
             seed=options.get("seed") or 1,
             schema=_schema(options.get("response_format")),
+            top=int(options.get("top_logprobs") or 0) if options.get("logprobs") else 0,
             deadline=options.get("deadline"),
         )
         tokens = (text.prompt_tokens, text.completion_tokens)
         message.content = answer + text.text
         response.choices[0].finish_reason = "length" if text.cut else "stop"
+        if text.top:
+            listed = [{"token": token, "logprob": logprob, "bytes": None} for token, logprob in text.top]
+            response.choices[0].logprobs = litellm.types.utils.ChoiceLogprobs(
+                content=[{**listed[0], "top_logprobs": listed}]
+            )
     response.usage = litellm.Usage(
         prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens)
     )

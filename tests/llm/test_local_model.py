@@ -85,6 +85,16 @@ def test_through_litellm_the_numbers_are_the_same(engine):
     engine.go()  # closing a gateway stops its engines; this one is shared
 
 
+def test_a_local_model_can_be_read_by_index_tokens(weights_file: Path):
+    opened = open_model(f"local:{weights_file}", settings=Settings(logits="token", threads=1), cache=None)
+    proposal = opened.propose(ActionRequest("", "", "", "A lamp.", ACTIONS, 4), rng())
+    assert opened.reading == "token"
+    assert {c.action for c in proposal.candidates} == set(ACTIONS)
+    assert all(c.logprob is not None and c.logprob < 0 for c in proposal.candidates)
+    assert proposal.calls[0].completion_tokens == 1
+    opened.close()
+
+
 def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("engine.llm.language.REPLY_TOKENS", 4 * 8)
     reply = model.complete("history", [{"role": "user", "content": "Say hello."}])

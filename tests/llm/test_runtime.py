@@ -173,6 +173,21 @@ def test_writing_is_repeatable_and_bounded(engine: LocalEngine):
     assert engine.write(ask, max_tokens=12, temperature=1.5, seed=3) == warm
 
 
+def test_the_likeliest_first_tokens_are_told_with_their_probabilities(engine: LocalEngine):
+    ask = [{"role": "user", "content": "Two doors: 1. red 2. blue. Answer with 1 or 2."}]
+    told = engine.write(ask, max_tokens=1, top=30)
+    assert len(told.top) == 30
+    assert [p for _, p in told.top] == sorted((p for _, p in told.top), reverse=True)
+    assert told.top[0][0] == engine.write(ask, max_tokens=1).text
+    runtime, prompt = engine._runtime, engine._prompt(ask, "")
+    digits = {text: p for text, p in told.top if text in ("1", "2")}
+    assert digits
+    for text, logprob in digits.items():
+        (scored,) = runtime.score(prompt, [runtime.tokenize(text)])
+        assert scored[0] == pytest.approx(logprob, abs=1e-5)
+    assert engine.write(ask, max_tokens=1).top == ()
+
+
 def test_an_answer_is_kept_to_its_schema(engine: LocalEngine):
     properties = {
         "action": {"type": "string", "enum": ["go north", "wait"]},
