@@ -14,13 +14,14 @@ from engine.environment import Abstractor, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.web import text as texts
-from engine.web.actions import ENDING, Call, Target, normalise, parse, resolve
-from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, TYPED, is_secret, offered, values_of
+from engine.web.actions import ENDING, Call, normalise, parse, resolve
+from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, is_secret, offered, values_of
 from engine.web.driver import Driver, Limits, Seen
 from engine.web.network import gate_for
 from engine.web.pages import redacted, redacted_entries, secret_handles, written
-from engine.web.records import Assignment, Judge, SignIn
-from engine.web.snapshot import Node, Page, plain_name
+from engine.web.records import Assignment, Judge
+from engine.web.signing_in import sign_in
+from engine.web.snapshot import Page
 from engine.web.state import WebAbstractor
 from engine.web.url import pattern, query_values
 
@@ -138,9 +139,9 @@ class WebEnvironment:
         self._intent = self._assignment.intent
         if self._judge is not None:
             self._judge.begin()
-        trouble = self._sign_in()
-        if not self._assignment.sign_in or trouble:
-            self._seen = self._driver.begin(self._assignment.start_urls)
+        starts = self._assignment.start_urls
+        signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts)
+        self._seen = signed_in or self._driver.begin(starts)
         if self._rules is not None:
             self._intent = self._rules.begin(self._driver, seed)
             self._seen = self._driver.look()
@@ -399,53 +400,3 @@ class WebEnvironment:
                 raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
             self._secrets.add(given)
         return call
-
-    def _sign_in(self) -> str:
-        """Fill in the forms of the assignment; return what went wrong, "" if nothing."""
-        forms = self._assignment.sign_in
-        if not forms:
-            return ""
-        seen = self._driver.begin((forms[0].url,))
-        for number, form in enumerate(forms):
-            try:
-                if number:
-                    seen = self._driver.act(Call("goto", None, (form.url,)))
-                self._fill_in(form, seen)
-            except UsageError as error:
-                return f"Error: signing in at {form.url} failed: {error}"
-        for number, url in enumerate(self._assignment.start_urls):
-            if number:
-                self._driver.act(Call("new_tab"))
-            self._seen = self._driver.act(Call("goto", None, (url,)))
-        self._driver.traffic.entries.clear()  # Signing in is no work of the agent's.
-        return ""
-
-    def _fill_in(self, form: SignIn, seen: Seen) -> None:
-        target = None
-        for label, value in form.labels.items():
-            target = _box(seen.page, label)
-            seen = self._driver.act(Call("fill", target, (value,)))
-            if seen.error:
-                raise UsageError(seen.error)
-        if form.button:
-            buttons = [n for n in seen.page.nodes if n.role == "button" and plain_name(n.name) == form.button]
-            if not buttons:
-                raise UsageError(f"the page has no button {form.button!r}")
-            seen = self._driver.act(Call("click", Target(ref=buttons[-1].ref)))
-        elif target is not None:
-            seen = self._driver.act(Call("press", target, ("Enter",)))
-        if seen.error:
-            raise UsageError(seen.error)
-
-
-def _box(page: Page, label: str) -> Target:
-    """Return the text box of a label: with exactly this name, else with it in its name."""
-    boxes: list[Node] = [n for n in page.nodes if n.role in TYPED and n.ref]
-    for wanted in (
-        lambda n: plain_name(n.name).rstrip("* :") == label.rstrip("* :"),
-        lambda n: label.casefold() in n.name.casefold(),
-    ):
-        with contextlib.suppress(StopIteration):
-            node = next(filter(wanted, boxes))
-            return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
-    raise UsageError(f"the page has no text box {label!r}")
