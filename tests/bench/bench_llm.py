@@ -73,14 +73,16 @@ def decisions(engine: LocalEngine, repeat: int) -> None:
     """A decision over 8 actions, with the prompt cached and not, against its peers."""
     messages = filler(engine, PROMPT_TOKENS)
     runtime = engine._runtime
-    cold, cached, alone, walked = [], [], [], []
+    cold, cached, alone, walked, processor = [], [], [], [], []
     scores = ours = None
     for _ in range(repeat):
         runtime.forget()
         cold.append(timed(lambda: engine.score(messages, "You:", ACTIONS))[0])
         for _ in range(3):
+            before = time.process_time()
             seconds, ours = timed(lambda: engine.score(messages, "You:", ACTIONS))
             cached.append(seconds)
+            processor.append(time.process_time() - before)
         walked.append(timed(lambda: walk(engine, messages))[0])
 
         def one_by_one() -> list[float]:
@@ -95,6 +97,8 @@ def decisions(engine: LocalEngine, repeat: int) -> None:
     assert ours is not None
     assert scores is not None
     say("decision, 8 actions, 400-token prompt cached", statistics.median(cached), "s", target=0.3)
+    say("the same, processor time: what it takes on a machine that does nothing else",
+        statistics.median(processor), "s", target=0.3)  # fmt: skip
     say("decision, same prompt cold", statistics.median(cold), "s")
     say("one by one without a shared prefix / ours cold", statistics.median(alone) / statistics.median(cold), "x",
         target=3.0, more=True, peer="one by one, s", peer_value=statistics.median(alone))  # fmt: skip
