@@ -98,10 +98,17 @@ class JitrlApp(App[int]):
         if self.graphics.protocol == "blocks" or self.is_headless or not self._running:
             return
         if self._overlay is None:
-            self._overlay = Overlay(self.graphics, self._to_terminal, self.run_worker, grey=self.no_color)
+            self._overlay = Overlay(
+                self.graphics, self._to_terminal, self.run_worker, self._no_pictures, grey=self.no_color
+            )
         top = self.screen
         pane = top.panes.picture if isinstance(top, WatchScreen) and top.is_mounted else None
         self._overlay.after_frame(top, pane, written)
+
+    def _no_pictures(self) -> None:
+        self.graphics, self._overlay = Graphics(), None
+        if self.watching is not None:
+            self.watching.panes.picture.notify_style_update()
 
     def _to_terminal(self, text: str) -> None:
         if self._driver is not None and self._running:

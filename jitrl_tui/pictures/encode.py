@@ -59,7 +59,7 @@ def kitty(image: Image, columns: int, rows: int) -> str:
     # q=2: no answers, which would be taken for keys. C=1: the cursor stays.
     head = f"a=T,f=100,i={KITTY_ID},p=1,c={columns},r={rows},C=1,q=2,"
     return "".join(
-        f"\x1b_G{head if at == 0 else ''}m={int(at < len(pieces) - 1)};{piece}\x1b\\"
+        f"\x1b_G{head if at == 0 else 'q=2,'}m={int(at < len(pieces) - 1)};{piece}\x1b\\"
         for at, piece in enumerate(pieces)
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.geometry import Region
 from textual.screen import Screen
@@ -20,13 +20,11 @@ from jitrl_tui.pictures.terminal import Graphics
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from jitrl_tui.widgets.picture import PicturePane
 
-class Shows(Protocol):
-    """A pane with a picture."""
 
-    def placed(self) -> tuple[Any, Region, Image] | None:
-        """Return what tells its picture from others, the cells it takes, and it itself as it is cut there."""
-        ...
+Where = tuple[Any, Region]
+"""What tells a picture from others, and the cells it takes."""
 
 
 class Overlay:
@@ -35,58 +33,78 @@ class Overlay:
     Args:
         write: Writes to the terminal as it is.
         begin: Starts a piece of work in the screen's loop.
+        fail: Called where a picture cannot be made: there shall be half-blocks from now on.
         grey: Colours are not wanted.
     """
 
     def __init__(
-        self, graphics: Graphics, write: Callable[[str], None], begin: Callable[[Any], Any], *, grey: bool
+        self,
+        graphics: Graphics,
+        write: Callable[[str], None],
+        begin: Callable[[Any], Any],
+        fail: Callable[[], None],
+        *,
+        grey: bool,
     ) -> None:
         self.graphics = graphics
-        self._write, self._begin, self._grey = write, begin, grey
-        self._shown: tuple[Any, Region] | None = None
-        self._ready: tuple[tuple[Any, Region], str] | None = None
-        self._wanted: tuple[Any, Region] | None = None
+        self._write, self._begin, self._fail, self._grey = write, begin, fail, grey
+        self._shown: Where | None = None
+        self._ready: tuple[Where, str] | None = None
+        self._wanted: tuple[Where, Image] | None = None
+        self._busy = False
+        """Whether a picture is being encoded: one at a time, whatever the speed of what is watched."""
 
-    def after_frame(self, screen: Screen[Any], pane: Widget | None, update: object) -> None:
+    def after_frame(self, screen: Screen[Any], pane: PicturePane | None, update: object) -> None:
         """Bring the picture to where the screen is now; `update` is what was just written, () for nothing."""
-        placed = pane.placed() if pane is not None and _free(screen, pane) else None  # type: ignore[attr-defined]
+        placed = pane.placed() if pane is not None and _free(screen, pane) else None
         if placed is None:
             self._wanted = None
             self._away()
             return
         key, region, image = placed
-        wanted = (key, region)
-        if wanted == self._shown:
+        where = (key, region)
+        if where == self._shown:
+            self._wanted = None
             if self.graphics.protocol != "kitty" and self._ready and _touches(update, region):
                 self._put(region, self._ready[1])
             return
-        if self._ready is not None and self._ready[0] == wanted:
+        if self._ready is not None and self._ready[0] == where:
             self._wanted = None
-            self._show(wanted, self._ready[1])
-        elif wanted != self._wanted:
-            if self._shown is not None and self._shown[1] != region:
-                self._away()
-            self._wanted = wanted
-            self._begin(self._encode(wanted, image))
+            self._show(where, self._ready[1])
+            return
+        if self._shown is not None and self._shown[1] != region:
+            self._away()
+        self._wanted = (where, image)
+        if not self._busy:
+            self._busy = True
+            self._begin(self._encode())
 
     def forget(self) -> None:
         """The terminal was cleared, or is about to be: nothing is on it any more."""
         self._away()
         self._wanted = None
 
-    async def _encode(self, wanted: tuple[Any, Region], image: Image) -> None:
-        region = wanted[1]
-        data = await asyncio.to_thread(
-            encoded, image, region.width, region.height, self.graphics, grey=self._grey
-        )
-        if self._wanted == wanted:  # else the screen has gone on meanwhile
+    async def _encode(self) -> None:
+        """Encode what is wanted until nothing is; in another thread, for it takes tenths of a second."""
+        try:
+            while self._wanted is not None:
+                where, image = self._wanted
+                data = await asyncio.to_thread(
+                    encoded, image, where[1].width, where[1].height, self.graphics, grey=self._grey
+                )
+                self._ready = (where, data)
+                if self._wanted is not None and self._wanted[0] == where:
+                    self._wanted = None
+                    self._show(where, data)
+        except Exception:  # A picture that cannot be made must not end what is watched.
             self._wanted = None
-            self._ready = (wanted, data)
-            self._show(wanted, data)
+            self._fail()
+        finally:
+            self._busy = False
 
-    def _show(self, wanted: tuple[Any, Region], data: str) -> None:
-        self._shown = wanted
-        self._put(wanted[1], data)
+    def _show(self, where: Where, data: str) -> None:
+        self._shown = where
+        self._put(where[1], data)
 
     def _put(self, region: Region, data: str) -> None:
         self._write(f"\x1b7\x1b[{region.y + 1};{region.x + 1}H{data}\x1b8")

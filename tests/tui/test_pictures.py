@@ -21,8 +21,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from jitrl_tui.pictures.encode import encoded
+from jitrl_tui.pictures.encode import KITTY_GONE, encoded
 from jitrl_tui.pictures.image import area, blocks, decoded
+from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.widgets.picture import PicturePane
 from tests.tui.driving import settled, until, watch
@@ -215,6 +216,60 @@ def test_a_click_on_the_picture_overrules_with_the_element_there(tmp_path):
             await pilot.press("enter")
             await until(pilot, lambda: len(session.carried_out) == 1)
             assert session.carried_out[0] == ("human", "click(<button[Go]>)")
+
+    drive(go())
+
+
+def test_one_picture_is_made_at_a_time_and_the_last_one_wanted_is_shown(tmp_path):
+    async def go():
+        app, _ = web_app(tmp_path, paused=True, picture=jpeg(page_picture()))
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.pending)
+            await pilot.press("8")
+            await settled(pilot)
+            written, works = [], []
+            overlay = Overlay(
+                Graphics("kitty"), written.append, lambda work: works.append(work), lambda: None, grey=False
+            )
+            pane = watch(pilot).panes.picture
+            overlay.after_frame(app.screen, pane, ())
+            for width in (120, 110):
+                await pilot.resize_terminal(width, 45)
+                await settled(pilot)
+                overlay.after_frame(app.screen, pane, ())
+            assert len(works) == 1
+            assert written == []
+            await works[0]
+            assert len(written) == 1
+            assert f"c={pane.placed()[1].width},r={pane.placed()[1].height}," in written[0]
+            overlay.after_frame(app.screen, pane, ())
+            assert len(written) == 1  # it is there already
+            await pilot.press("6")
+            await settled(pilot)
+            overlay.after_frame(app.screen, pane, ())
+            assert written[-1] == KITTY_GONE
+
+    drive(go())
+
+
+def test_a_picture_that_cannot_be_made_leaves_half_blocks_and_ends_nothing(tmp_path):
+    async def go():
+        app, _ = web_app(tmp_path, picture=jpeg(page_picture()))
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press("8")
+            failed = []
+            overlay = Overlay(
+                Graphics("unknown"),
+                failed.append,
+                app.run_worker,
+                lambda: failed.append("failed"),
+                grey=False,
+            )
+            await settled(pilot)
+            overlay.after_frame(app.screen, watch(pilot).panes.picture, ())
+            await until(pilot, lambda: failed == ["failed"])
+            assert "▀▀▀▀" in screen_text(app)
 
     drive(go())
 
