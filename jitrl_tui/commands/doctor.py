@@ -272,6 +272,12 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     for name, there in (("MiniWoB++", pages_folder(saves)), ("task evaluator", verified_python(saves))):
         yield Check(name, "ok" if there else "warn", "here" if there else "not installed",
                     "for web tasks: jitrl web up --install")  # fmt: skip
+    from engine.web.browsergym import find_python
+
+    gym = find_python(saves, os.environ)
+    yield Check(
+        "BrowserGym", "ok", str(gym) if gym else "not installed; only browsergym:TASK needs it, and says how"
+    )
 
 
 def _terminal(_: argparse.Namespace) -> Iterator[Check]:
@@ -280,3 +286,12 @@ def _terminal(_: argparse.Namespace) -> Iterator[Check]:
     found = f"{size.columns}x{size.lines}, TERM={os.environ.get('TERM', '')}"
     yield Check("terminal", "warn" if small else "ok", found,
                 "80x24 or larger shows more; `jitrl play GAME --plain` needs no screen")  # fmt: skip
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from jitrl_tui.pictures.terminal import VARIABLE, detect
+
+        names = {"kitty": "real ones, by kitty's graphics", "sixel": "real ones, by sixel",
+                 "iterm": "real ones, by iTerm2's way"}  # fmt: skip
+        found = names.get(
+            detect(os.environ).protocol, f"half-blocks ({VARIABLE}=kitty, sixel or iterm insists)"
+        )
+        yield Check("pictures", "ok", f"of web pages: {found}")
