@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.values.experience import MOVE, Experience, Key, Tokens
+from engine.values.conditions import Tokens
+from engine.values.experience import MOVE, Experience, Key
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.ways import Way, Ways
 
@@ -243,7 +244,7 @@ class Explorer:
         for promise, action in promising:
             helpers: tuple[str, ...] = ()
             then = context
-            if here or not x.needs((goal, action)) <= context:
+            if here or x.missing((goal, action), context):
                 opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
                 if opened is None:
                     continue

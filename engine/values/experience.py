@@ -4,7 +4,7 @@ A state is read as a place, what is carried (`have:` tokens) and what is seen th
 remembered step is a transition (s, a, r, s'), and from all of them together is learnt, without any
 knowledge of a particular game:
 
-* what an action needs: tokens that were there whenever it was possible at this place, and not always;
+* what an action needs, read from when it was possible at this place (`engine.values.conditions`);
 * what it does: the tokens it added and removed, taken from the most similar occasion;
 * where moves lead, what was gained where, and where one dies.
 
@@ -14,14 +14,13 @@ the first half of one episode is joined with the second half of another.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
+from engine.values.conditions import Conditions, Tokens, words_of
 
-Tokens = frozenset[str]
 Key = tuple[str, str]
 """A place and an action."""
 
@@ -33,9 +32,6 @@ MOVE = "<move>"
 """The class of all actions that led from one place to another."""
 
 _NONE: Tokens = frozenset()
-_SMALL = frozenset(
-    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
-)
 _OCCASIONS = 24
 """Latest occasions of an action that are compared with the present one."""
 
@@ -149,12 +145,7 @@ class _Risk:
 class _Place:
     """What is known of one place."""
 
-    situations: set[tuple[Tokens, Tokens]] = field(default_factory=set)
-    tokens: Counter[str] = field(default_factory=Counter)
-    possible: dict[str, Tokens] = field(default_factory=dict)
-    """What was there whenever an action was possible."""
-    impossible: dict[str, Tokens] = field(default_factory=dict)
-    """What was there at one time or another when it was not."""
+    possible: Conditions = field(default_factory=Conditions)
     views: dict[Tokens, Tokens] = field(default_factory=dict)
     staying: _Risk = field(default_factory=_Risk)
     moving: _Risk = field(default_factory=_Risk)
@@ -195,7 +186,6 @@ class Experience:
         self._tokens: set[str] = set()
         self._class_tries: Counter[str] = Counter()
         self._class_yield: Counter[str] = Counter()
-        self._needs: dict[Key, tuple[int, Tokens]] = {}
         self._destinations: dict[Key, str | None] = {}
         self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
@@ -205,23 +195,11 @@ class Experience:
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
         place = self.place(now.place)
-        if (now.have, now.see) in place.situations:
-            return False
-        place.situations.add((now.have, now.see))
-        context = now.have | now.see
-        place.tokens.update(context)
-        place.version += 1
-        self._tokens.add(now.place)
-        self._words |= words_of(context)
-        for action in place.possible:
-            if action not in possible:
-                place.impossible[action] = place.impossible.get(action, _NONE) | context
-        place.version += 1
-        new = False
-        for action in possible:
-            before = place.possible.get(action)
-            new = new or before is None
-            place.possible[action] = context if before is None else before & context
+        news, new = place.possible.see(now.have, now.see, possible)
+        if news:
+            place.version += 1
+            self._tokens.add(now.place)
+            self._words |= words_of(now.have | now.see)
         return new
 
     def learn(
@@ -308,26 +286,9 @@ class Experience:
         """Return the class an action is counted in: moves, or its verb."""
         return MOVE if action == MOVE or action in self.moves else action.split(" ", 1)[0]
 
-    def needs(self, key: Key) -> Tokens:
-        """Return the tokens without which the action was not possible at the place."""
-        place = self.places[key[0]]
-        known = self._needs.get(key)
-        if known is not None and known[0] == place.version:
-            return known[1]
-        seen = len(place.situations)
-        always = place.possible.get(key[1], _NONE)
-        needs = frozenset(token for token in always if place.tokens[token] < seen)
-        # Few occasions leave many tokens that happened to be there. Those that name what the action names are
-        # needed; of the others those that were never there when it was not possible.
-        named = _objects(key[1])
-        about = frozenset(token for token in always if not named.isdisjoint(words_of_token(token)))
-        without = place.impossible.get(key[1])
-        if without is not None:
-            needs = (needs & about) | (needs - without)
-        elif about:
-            needs &= about
-        self._needs[key] = (place.version, needs)
-        return needs
+    def missing(self, key: Key, context: Tokens) -> Tokens:
+        """Return the tokens that have to be added to a context to make the action possible at the place."""
+        return self.places[key[0]].possible.missing(key[1], context)
 
     def helpers(self, place: str, needed: Tokens) -> Iterable[str]:
         """Return the actions that ever made any of `needed` appear at the place."""
@@ -424,23 +385,6 @@ class Experience:
         return float(self._class_yield[kind] + prior_yield * prior_tries) / (
             self._class_tries[kind] + prior_tries
         )
-
-
-@functools.cache
-def words_of_token(token: str) -> frozenset[str]:
-    """Return the words of a token, without its class."""
-    return frozenset(token.partition(":")[2].replace("@", " ").replace("=", " ").split())
-
-
-def words_of(tokens: Tokens) -> frozenset[str]:
-    """Return the words of tokens."""
-    return frozenset().union(*map(words_of_token, tokens))
-
-
-@functools.cache
-def _objects(action: str) -> frozenset[str]:
-    """Return the words of an action that can name something: not its verb, nor short words."""
-    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
 
 
 def _jaccard(a: Tokens, b: Tokens) -> float:

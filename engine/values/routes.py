@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.values.experience import Experience, Key, Situation, Tokens
+from engine.values.conditions import Tokens
+from engine.values.experience import Experience, Key, Situation
 from engine.values.trails import Trail
 
 
@@ -301,8 +302,7 @@ class Router:
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
         x = self._x
-        needs = x.needs((place, action))
-        needed = needs - have - see if needs else needs
+        needed = x.missing((place, action), have | see)
         if (place, have, see) == self._here:
             if action in self._valid:
                 return (), have, see

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.values.experience import Key, Situation, Tokens
+from engine.values.conditions import Tokens
+from engine.values.experience import Key, Situation
 
 _KEPT = 24
 """Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""

@@ -12,10 +12,13 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
 from engine.settings import profile
 from engine.values.base import Query
+from engine.values.conditions import Conditions
 from engine.values.experience import Experience, Situation
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator
 from engine.values.trails import Trails, TrailStep, without_loops
+
+NONE: frozenset[str] = frozenset()
 
 
 def at(place, have=(), see=()):
@@ -72,17 +75,37 @@ def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_i
 
 
 def test_what_an_action_needs_is_read_from_what_it_names_first():
-    x = Experience()
-    x.see(at("hall", see=("lamp", "rug")), ("take lamp",))
-    x.see(at("hall", have=("lamp",), see=("rug", "bird")), ("light lamp", "north"))
+    c = Conditions()
+    c.see(NONE, frozenset({"see:lamp", "see:rug"}), ("take lamp",))
+    c.see(frozenset({"have:lamp"}), frozenset({"see:rug", "see:bird"}), ("light lamp", "north"))
     # Carrying the lamp and the bird were both there; only one of them is named.
-    assert x.needs(("hall", "light lamp")) == {"have:lamp"}
-    x.see(at("hall", have=("lamp",), see=("rug",)), ("north",))
+    assert c.needs("light lamp") == ({"have:lamp"},)
+    assert c.missing("light lamp", frozenset({"see:rug"})) == {"have:lamp"}
+    c.see(frozenset({"have:lamp"}), frozenset({"see:rug"}), ("north",))
     # It was not possible with the lamp and the rug alone: the bird was never there without its being possible.
-    assert x.needs(("hall", "light lamp")) == {"have:lamp", "see:bird"}
-    x.see(at("hall", have=("lamp",), see=("rug", "bird", "wind")), ("north",))
+    assert c.needs("light lamp") == ({"have:lamp", "see:bird"},)
+    c.see(frozenset({"have:lamp"}), frozenset({"see:rug", "see:bird", "see:wind"}), ("north",))
     # Not the bird either. What it really takes never shows; the lamp it names is all that is left to ask for.
-    assert x.needs(("hall", "light lamp")) == {"have:lamp"}
+    assert c.needs("light lamp") == ({"have:lamp"},)
+
+
+def test_an_action_may_be_possible_in_more_than_one_way():
+    c = Conditions()
+    c.see(frozenset({"have:egg"}), frozenset({"see:tree"}), ("open egg", "drop egg"))
+    c.see(NONE, frozenset({"see:tree", "see:egg"}), ("open egg", "take egg"))
+    c.see(NONE, frozenset({"see:tree"}), ("climb tree",))
+    assert set(c.needs("open egg")) == {frozenset({"have:egg"}), frozenset({"see:egg"})}
+    assert c.missing("open egg", frozenset({"see:tree", "see:egg"})) == NONE
+    assert len(c.missing("open egg", frozenset({"see:tree"}))) == 1
+
+
+def test_an_action_found_late_in_a_situation_is_known_from_then_on():
+    c = Conditions()
+    assert c.see(NONE, frozenset({"see:rug"}), ("north",)) == (True, True)
+    assert c.see(NONE, frozenset({"see:rug"}), ("north",)) == (False, False)
+    assert c.see(NONE, frozenset({"see:rug"}), ("north", "pull rug")) == (True, True)
+    assert c.missing("pull rug", frozenset({"see:rug"})) == NONE
+    assert c.see(NONE, frozenset({"see:rug"}), ("north",)) == (False, False)
 
 
 def test_what_is_in_hand_may_take_the_danger_away():

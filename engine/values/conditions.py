@@ -1,0 +1,120 @@
+"""What actions need: read from the situations in which they were possible at a place, and were not.
+
+No rule tells what an action needs, but the valid actions of every remembered situation do. What names the
+things that the action names counts first: whoever takes a lamp needs a lamp to be there. Several unlike
+situations may do (the lamp lies here, or it is in hand), so needs are alternatives. Where what is named was
+there and the action still was impossible, all that was never there then is needed as well.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator
+
+Tokens = frozenset[str]
+
+_NONE: Tokens = frozenset()
+_SMALL = frozenset(
+    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
+)
+_CONTEXTS = 64
+"""Latest situations of a place that are asked whether an action was impossible there."""
+
+
+class Conditions:
+    """The actions of one place, and when each is possible."""
+
+    def __init__(self) -> None:
+        self._situations: dict[tuple[Tokens, Tokens], frozenset[str]] = {}
+        self._contexts: dict[Tokens, frozenset[str]] = {}
+        self._counts: Counter[str] = Counter()
+        self._clauses: dict[str, dict[Tokens, Tokens]] = {}
+        self._needs: dict[str, tuple[Tokens, ...]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """All actions that ever were possible."""
+        return iter(self._clauses)
+
+    def see(self, have: Tokens, seen: Tokens, possible: tuple[str, ...]) -> tuple[bool, bool]:
+        """Learn from a situation; return whether it tells anything new, and whether any action is new."""
+        known = self._situations.get((have, seen))
+        if known is not None and known.issuperset(possible):
+            return False, False
+        context = have | seen
+        if known is None:
+            self._counts.update(context)
+        self._situations[(have, seen)] = self._contexts[context] = frozenset(possible).union(known or ())
+        named: dict[str, set[str]] = {}
+        for token in context:
+            for word in words_of_token(token):
+                named.setdefault(word, set()).add(token)
+        new = False
+        for action in possible:
+            clauses = self._clauses.get(action)
+            if clauses is None:
+                clauses, new = self._clauses.setdefault(action, {}), True
+            clause = _NONE.union(*(named.get(word, ()) for word in objects(action)))
+            clauses[clause] = clauses.get(clause, context) & context
+        self._needs.clear()
+        return True, new
+
+    def needs(self, action: str) -> tuple[Tokens, ...]:
+        """Return sets of tokens, any one of which makes the action possible as far as is known."""
+        found = self._needs.get(action)
+        if found is None:
+            found = self._needs[action] = self._read(action)
+        return found
+
+    def missing(self, action: str, context: Tokens) -> Tokens:
+        """Return the fewest tokens that have to be added to a context to make the action possible."""
+        known = self._contexts.get(context)
+        if known is not None and action in known:
+            return _NONE
+        return min((need - context for need in self.needs(action)), key=len, default=_NONE)
+
+    def _read(self, action: str) -> tuple[Tokens, ...]:
+        clauses = self._clauses.get(action)
+        if not clauses:
+            return ()
+        contexts = list(self._contexts.items())[-_CONTEXTS:]
+        against = [context for context, possible in contexts if action not in possible]
+        if len(clauses) > 1:
+            # What all have in common is enough, if it names as much and was never there in vain.
+            common = functools.reduce(frozenset.__and__, clauses)
+            about = objects(action)
+            names = about & words_of(common)
+            if all(about & words_of(clause) == names for clause in clauses) and not any(
+                common <= context for context in against
+            ):
+                always = functools.reduce(frozenset.__and__, clauses.values())
+                clauses = {common: always}
+        found: list[Tokens] = []
+        for clause, always in clauses.items():
+            vain = [context for context in against if clause <= context]
+            if vain:
+                need = clause | (always - _NONE.union(*vain))
+            elif clause:
+                need = clause
+            else:
+                seen = len(self._situations)
+                need = frozenset(token for token in always if self._counts[token] < seen)
+            found.append(need)
+        return tuple(need for need in found if not any(other < need for other in found))
+
+
+@functools.cache
+def objects(action: str) -> frozenset[str]:
+    """Return the words of an action that can name something: not its verb, nor short words."""
+    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
+
+
+@functools.cache
+def words_of_token(token: str) -> frozenset[str]:
+    """Return the words of a token, without its class."""
+    return frozenset(token.partition(":")[2].replace("@", " ").replace("=", " ").split())
+
+
+def words_of(tokens: Tokens) -> frozenset[str]:
+    """Return the words of tokens."""
+    return frozenset().union(*map(words_of_token, tokens))
