@@ -120,8 +120,7 @@ class PicturePane(OfPage):
         size = self.scrollable_content_region.size
         drawn, self._drawn = self._drawn, self._cells
         if self.graphics.protocol == "sixel" and drawn == self._cells and 0 < drawn[1] < size.height:
-            top = self.gutter.top + drawn[1]
-            self.refresh(Region(self.gutter.left, top, size.width, size.height - drawn[1]))
+            self.refresh(Region(0, drawn[1], size.width, size.height - drawn[1]))
         else:
             self.refresh()
         if self.graphics.protocol != "blocks":

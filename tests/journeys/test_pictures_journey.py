@@ -97,6 +97,8 @@ def test_the_real_picture_comes_goes_and_comes_back(recorded, protocol):
             assert pixels.shape[1] % 10 == pixels.shape[0] % 20 == 0
         else:
             assert re.search(rb"c=(\d+),r=(\d+),C=1,q=2", found.group(3))
+        terminal.send("\x1b[D")
+        terminal.wait_for(lambda seen: b"Page 3  http" in seen)  # what stands below it goes along
         terminal.send("?")
         terminal.wait_for(
             lambda seen: b"Watching the agent" in seen and (protocol == "sixel" or GONE in seen)
