@@ -139,7 +139,8 @@ class Session:
 
     def _open(self) -> Parts:
         """Open game, memory and model, telling what takes long."""
-        self._emit(Thinking("starting the game"))
+        web = self._config.game.startswith("web:")
+        self._emit(Thinking("starting the browser" if web else "starting the game"))
         parts = open_parts(
             self._environment(),
             self._saved,
