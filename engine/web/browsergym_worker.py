@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import importlib
 import json
 import logging
@@ -190,13 +191,10 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
     if not tree["nodes"]:
         return ""
     lines: list[str] = []
-    # (node, depth, corner of its frame, name and role of what it is in)
-    waiting: list[tuple[str, int, tuple[float, float], str, str]] = [
-        (tree["nodes"][0]["nodeId"], 0, (0.0, 0.0), "", "")
-    ]
+    waiting = [(tree["nodes"][0]["nodeId"], Above())]
     seen: set[str] = set()
     while waiting and len(lines) < MOST_NODES:
-        at, depth, corner, name_above, role_above = waiting.pop()
+        at, above = waiting.pop()
         node = nodes.get(at)
         if node is None or at in seen:
             continue
@@ -204,55 +202,66 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
         role = str(node["role"]["value"])
         if role in SKIPPED:
             continue
-        below, inside = (depth, corner, name_above, role_above), node.get("childIds", [])
+        below, inside = above, node.get("childIds", [])
         if not (node.get("ignored") or role in HOISTED):
-            bid = str(node.get("browsergym_id", ""))
-            line, name, frame = _line(node, role, bid, extra.get(bid, {}), scale, corner)
-            said = role == "StaticText" and role_above in TEXT_IS_NAME and name.strip() in name_above
-            empty = (
-                ROLES.get(role, role) == "generic" and not name and not extra.get(bid, {}).get("clickable")
-            )
+            about = extra.get(str(node.get("browsergym_id", "")), {})
+            box = _box(about, scale, above.corner)
+            line, name = _line(node, role, about, box or above.box)
+            # Text has no box of its own; alone in something, it has that one's.
+            below = dataclasses.replace(above, box=box if len(inside) == 1 else "")
+            said = role == "StaticText" and above.role in TEXT_IS_NAME and name in above.name
+            empty = ROLES.get(role, role) == "generic" and not name and not about.get("clickable")
             if not said and not empty:
-                lines.append("  " * depth + line)
+                lines.append("  " * above.depth + line)
                 shown = ROLES.get(role, role)
-                below = (depth + 1, frame if shown == "iframe" else corner, name, shown)
-        waiting += [(child, *below) for child in reversed(inside)]
+                corner = _corner(about, scale) if shown == "iframe" else above.corner
+                below = Above(above.depth + 1, corner or above.corner, name, shown, below.box)
+        waiting += [(child, below) for child in reversed(inside)]
     return "\n".join(lines)
 
 
-def _line(
-    node: dict[str, Any],
-    role: str,
-    bid: str,
-    extra: dict[str, Any],
-    scale: float,
-    corner: tuple[float, float],
-) -> tuple[str, str, tuple[float, float]]:
-    """Return an element's line, its name, and its own corner."""
+@dataclasses.dataclass(frozen=True)
+class Above:
+    """What an element is in: its depth, the corner of its frame, the name and role around it, a box for bare text."""
+
+    depth: int = 0
+    corner: tuple[float, float] = (0.0, 0.0)
+    name: str = ""
+    role: str = ""
+    box: str = ""
+
+
+def _corner(about: dict[str, Any], scale: float) -> tuple[float, float] | None:
+    box = about.get("bbox")
+    return (float(box[0]) / scale, float(box[1]) / scale) if box else None
+
+
+def _box(about: dict[str, Any], scale: float, corner: tuple[float, float]) -> str:
+    """Return an element's box, counted from the corner of its frame; "" where it has none."""
+    if not about.get("bbox"):
+        return ""
+    x, y, width, height = (float(v) / scale for v in about["bbox"])
+    return f" [box={x - corner[0]:g},{y - corner[1]:g},{width:g},{height:g}]"
+
+
+def _line(node: dict[str, Any], role: str, about: dict[str, Any], box: str) -> tuple[str, str]:
+    """Return an element's line and its name."""
     name = " ".join(str(node.get("name", {}).get("value", "")).split())
     value = " ".join(str(node.get("value", {}).get("value", "")).split())
     shown = ROLES.get(role) or re.sub(r"[^a-z]", "", role.lower()) or "generic"
     if shown == "text":
-        return f"- text: {json.dumps(name)}", name, corner
+        return f"- text{box}: {json.dumps(name)}", name
     key = shown + (f" {json.dumps(name)}" if name else "")
     for state in node.get("properties", ()):
         given = state["value"].get("value")
         if state["name"] in STATES and given not in (False, "false", None, ""):
-            key += (
-                f" [{state['name']}]" if given is True or given == "true" else f" [{state['name']}={given}]"
-            )
-    frame = corner
+            plain = given is True or given == "true"
+            key += f" [{state['name']}]" if plain else f" [{state['name']}={given}]"
+    bid = str(node.get("browsergym_id", ""))
     if bid:
-        key += f" [ref={bid}]"
-        if extra.get("clickable"):
-            key += " [cursor=pointer]"
-        box = extra.get("bbox")
-        if box:
-            x, y, width, height = (float(v) / scale for v in box)
-            frame = (x, y)
-            key += f" [box={x - corner[0]:g},{y - corner[1]:g},{width:g},{height:g}]"
+        key += f" [ref={bid}]" + (" [cursor=pointer]" if about.get("clickable") else "") + box
     quoted = key.replace("'", "''")
-    return f"- '{quoted}'" + (f": {json.dumps(value)}" if value and value != name else ":"), name, frame
+    return f"- '{quoted}'" + (f": {json.dumps(value)}" if value and value != name else ":"), name
 
 
 def main() -> int:

@@ -30,14 +30,18 @@ def items_of(page: Page) -> tuple[Item, ...]:
     inner = with_controls(page)
     found: list[Item] = []
     number, inside = 0, -1  # Depth of the control that what follows belongs to.
+    plain = False  # Whether that one is none by its role: then there may be others within.
     for index, node in enumerate(page.nodes):
         if inside >= 0 and node.depth > inside:
+            if plain and is_plain_control(page, index):
+                number += 1
+                found.append(Item(node, number, *_meant(page, index)))
             continue
         inside = -1
         control = bool(node.ref) and node.role in CONTROLS and (node.role in SELECTED or not inner[index])
         control = control or (not inner[index] and is_plain_control(page, index))
         if control:
-            number, inside = number + 1, node.depth
+            number, inside, plain = number + 1, node.depth, node.role not in CONTROLS
             found.append(Item(node, number, *_meant(page, index)))
         elif node.value or (node.name and not _has_text(page, index)):
             if node.name and not node.value:

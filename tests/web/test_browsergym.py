@@ -209,7 +209,7 @@ def ax(node, role, name="", children=(), bid="", value="", **states):
 
 def test_an_accessibility_tree_becomes_a_page():
     tree = {"nodes": [
-        ax("1", "RootWebArea", "Shop", ["2", "5", "8", "11", "15"]),
+        ax("1", "RootWebArea", "Shop", ["2", "5", "8", "11", "15", "16"]),
         ax("2", "heading", "It's: here", ["3"], "7", level=2),
         ax("3", "StaticText", "It's: here", ["4"]),
         ax("4", "InlineTextBox", "It's: here"),
@@ -222,17 +222,20 @@ def test_an_accessibility_tree_becomes_a_page():
         ax("12", "RootWebArea", "", ["13"]),
         ax("13", "button", "Inside", ["1"], "a3", disabled=True),  # a tree that bites its tail
         ax("15", "generic", "Buy", [], "20"),
+        ax("16", "generic", "", ["17"], "21"),
+        ax("17", "StaticText", "alone"),
     ]}  # fmt: skip
     extra = {
         "7": {"bbox": [30, 15, 300, 60], "clickable": False},
         "a": {"bbox": [150, 300, 300, 150], "clickable": False},
         "a3": {"bbox": [165, 330, 75, 30], "clickable": True},
         "20": {"bbox": [0, 600, 75, 30], "clickable": True},
+        "21": {"bbox": [0, 660, 75, 30], "clickable": False},
     }
     page = parse(snapshot(tree, extra, scale=1.5))
     by_name = {node.name: node for node in page.nodes}
     assert [node.role for node in page.nodes] == [
-        "heading", "textbox", "combobox", "option", "iframe", "button", "generic",
+        "heading", "textbox", "combobox", "option", "iframe", "button", "generic", "text",
     ]  # fmt: skip
     assert by_name["It's: here"].state("level") == "2"
     assert by_name["It's: here"].box == (20.0, 10.0, 200.0, 40.0)
@@ -242,6 +245,7 @@ def test_an_accessibility_tree_becomes_a_page():
     assert by_name["Inside"].box == (110.0, 220.0, 50.0, 20.0)
     assert by_name["Inside"].state("disabled") == "true"
     assert by_name["Inside"].ref == "a3"
+    assert (page.nodes[-1].value, page.nodes[-1].box) == ("alone", (0.0, 440.0, 50.0, 20.0))
 
 
 def test_actions_go_to_browsergym_in_its_own_words():

@@ -159,6 +159,7 @@ CLICKABLE = """\
   - row [ref=e13] [cursor=pointer] [box=8,180,200,20]:
     - cell "north" [ref=e14] [box=8,180,60,20]
     - cell "south" [ref=e15] [box=80,180,60,20]
+    - img "Star" [ref=e17] [cursor=pointer] [box=160,180,20,20]
   - generic [ref=e16] [cursor=pointer] [box=8,220,20,20]
   - paragraph [ref=e18] [box=8,260,600,20]: Only to be read
 """
@@ -171,11 +172,12 @@ def test_what_is_plain_and_can_be_clicked_has_a_number_and_a_name_to_be_called_b
         1: "click(<generic[Buy now]>)",
         2: "click(<link[a link]>)",
         3: "click(<listitem[Item: A]>)",
-        4: "click(<row[north south]>)",
-        5: "click(<generic[]#2>)",
+        4: "click(<row[north south Star]>)",
+        5: "click(<img[Star]>)",
+        6: "click(<generic[]#2>)",
     }
     assert {n: resolve(parse_action(a).target, page).ref for n, a in numbered.items()} == {
-        1: "e3", 2: "e5", 3: "e8", 4: "e13", 5: "e16",
+        1: "e3", 2: "e5", 3: "e8", 4: "e13", 5: "e17", 6: "e16",
     }  # fmt: skip
     assert spoken("1", page) == numbered[1]
     drawn = draw(page, 100, 40).text
@@ -183,8 +185,9 @@ def test_what_is_plain_and_can_be_clicked_has_a_number_and_a_name_to_be_called_b
         "1·Buy now",
         "2·a link",
         "3·Item: A",
-        "4·north south",
-        "5·▢",
+        "4·north so",
+        "5·Star",
+        "6·▢",
         "only words",
         "Only to be read",
     ):
