@@ -40,7 +40,9 @@ def say(
 ) -> None:  # fmt: skip
     """Print one figure; `more` says that larger is better."""
     met = target is None or (value >= target if more else value <= target)
-    ratio = peer_value / value if peer_value is not None and value else None
+    ratio = None
+    if peer_value is not None and value:
+        ratio = value if unit == "x" else peer_value / value
     print(
         json.dumps({
             "figure": figure, "value": round(value, 6), "unit": unit, "peer": peer,

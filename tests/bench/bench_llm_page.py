@@ -55,7 +55,8 @@ def bench(figures: Sequence[dict[str, Any]]) -> str:
     """Return the figures of `make bench-llm` as a table."""
     rows = []
     for f in figures:
-        peer = f"{f['peer']}: {f['peer_value']:.4g} ({f['ratio']} x)" if f["peer"] else ""
+        ratio = "" if f["unit"] == "x" else f" ({f['ratio']} x)"
+        peer = f"{f['peer']}: {f['peer_value']:.4g}{ratio}" if f["peer"] else ""
         met = "" if f["target"] is None else f"{f['target']:g}: {'met' if f['met'] else 'missed'}"
         rows.append((f["figure"], f"{f['value']:.4g} {f['unit']}", peer, met))
     return table(("figure", "value", "peer in the same run", "target"), rows)
