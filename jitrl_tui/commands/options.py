@@ -62,10 +62,6 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
     name = _profile(args.game, args.profile)
-    if _is_web(args.game) and changes.get("history") == "llm":
-        from engine.errors import UsageError
-
-        raise UsageError("history=llm is for games: on the web the local history is made by rules")
     return SessionConfig(
         game=args.game,
         agent=args.agent,

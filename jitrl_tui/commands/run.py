@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from jitrl_tui.commands.options import add_session_options, check_game, session_config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.records import EpisodeEnded
     from engine.session import Session
     from engine.sessions import SavedSession
     from engine.settings import SessionConfig
@@ -30,14 +33,17 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. Ctrl-C keeps what was played and says how to go on."""
-    from engine import sessions
+    from engine import sessions, suites
     from engine.errors import UsageError
     from engine.paths import saves_folder
 
     config = session_config(args)
     saves = saves_folder(args.saves)
     target = _json_target(args.json)
-    if args.resume:
+    suite = suites.find(saves, args.resume) if args.resume else None
+    if suite is not None:
+        check_game(suite.config, saves)
+    elif args.resume:
         folder = saves / "sessions" / args.resume
         if "/" in args.resume or not folder.is_dir():
             raise UsageError(f"there is no session {args.resume!r}; `jitrl sessions` lists them")
@@ -47,14 +53,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         names = check_game(config, saves)
         if names != (config.game,):
-            from jitrl_tui.commands.run_suite import run_suite
+            from jitrl_tui.commands.run_suite import new_suite
 
-            return run_suite(
-                config, names, saves, args.episodes, target, quiet=args.quiet, show=args.json == "-"
-            )
-        saved = sessions.create(saves, config, "run")
+            suite = new_suite(config, names, saves, args.episodes)
+        else:
+            saved = sessions.create(saves, config, "run")
+    if suite is not None:
+        from jitrl_tui.commands.run_suite import run_suite
+
+        return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-")
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
-    write(result_of(session, config, progress), target, show=args.json == "-")
+    write(result_of(session.results, config, progress), target, show=args.json == "-")
     if interrupted:
         print(f"stopped; go on with: jitrl run {config.game} --resume {saved.name}", file=sys.stderr)
         return 130
@@ -119,14 +128,14 @@ def _json_target(name: str | None) -> Path | None:
     return target
 
 
-def result_of(session: Session, config: SessionConfig, progress: Progress) -> dict[str, Any]:
+def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
     """Return what `--json` writes of one session."""
     episodes = [
         {
             "score": e.score, "max_score": e.max_score, "steps": e.steps, "done": e.done, "won": e.won,
             "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
         }
-        for e in session.results
+        for e in played
     ]  # fmt: skip
     scores = [e["score"] for e in episodes]
     return {

@@ -8,57 +8,63 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.commands.run import play, result_of, write
+from jitrl_tui.commands.run import Progress, play, result_of, write
 
 if TYPE_CHECKING:
+    from engine.sessions import SavedSession
     from engine.settings import SessionConfig
+    from engine.suites import SavedSuite
 
 EPISODES = 5
 """Attempts at each task, as in the paper."""
 
 
-def run_suite(
-    config: SessionConfig,
-    names: Sequence[str],
-    saves: Path,
-    episodes: int | None,
-    target: Path | None,
-    *,
-    quiet: bool,
-    show: bool,
-) -> int:
-    """Play every task; return the exit code. A task that fails is told, and the next one begins.
+def new_suite(config: SessionConfig, names: Sequence[str], saves: Path, episodes: int | None) -> SavedSuite:
+    """Write down a suite to be played."""
+    from engine import suites
 
-    All tasks share one memory: with `--fresh` that of the first one's session, empty at first.
-    """
-    from engine import sessions
+    return suites.create(saves, dataclasses.replace(config, episodes=episodes or EPISODES), names)
 
-    owner, results, code = "", [], 0
-    for number, name in enumerate(names, 1):
-        memory = f"own:{owner}" if owner and config.memory == "own" else config.memory
-        mine = dataclasses.replace(config, game=name, episodes=episodes or EPISODES, memory=memory)
-        saved = sessions.create(saves, mine, "run")
-        owner = owner or saved.name
+
+def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: bool, show: bool) -> int:
+    """Play all tasks that were not played yet; return the exit code. A task that fails is told, and the next begins."""
+    from engine import suites
+
+    config, results, code = suite.config, [], 0
+    for number, (name, saved) in enumerate(suites.play(saves, suite), 1):
+        if saved.finished():
+            results.append(_before(saved))
+            continue
         if not quiet:
-            print(f"task {number}/{len(names)}: {name}", file=sys.stderr)
+            print(f"task {number}/{len(suite.tasks)}: {name}", file=sys.stderr)
         session, progress, interrupted = play(saved, saves, quiet=quiet)
-        result = result_of(session, mine, progress)
+        result = result_of(session.results, saved.config, progress)
         if session.error is not None:
             print(f"jitrl: {name}: {session.error}", file=sys.stderr)
             result["error"], code = str(session.error), session.error.exit_code
         results.append(result)
         write(summary(config, results), target, show=False)  # what was played is kept whatever comes
         if interrupted:
-            print(f"stopped; finish this task with: jitrl run {name} --resume {saved.name}", file=sys.stderr)
+            print(f"stopped; go on with: jitrl run {config.game} --resume {suite.name}", file=sys.stderr)
             code = 130
             break
     done = summary(config, results)
-    if show:
-        write(done, None, show=True)
+    write(done, target, show=show)
     if not quiet and done["avg"] is not None:
         print(f"{len(results)} tasks: success {100 * done['avg']:.1f} % on average, "
               f"{100 * done['final']:.1f} % at last", file=sys.stderr)  # fmt: skip
     return code
+
+
+def _before(saved: SavedSession) -> dict[str, Any]:
+    """Return the result of a session that was played to its end already."""
+    from engine import suites
+
+    episodes = suites.played(saved)
+    progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)
+    progress.game = saved.config.game.removeprefix("web:")
+    progress.memory_entries = episodes[-1].memory_entries if episodes else 0
+    return result_of(episodes, saved.config, progress)
 
 
 def summary(config: SessionConfig, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -88,6 +89,50 @@ def test_a_suite_is_played_task_by_task_with_one_memory(tmp_path, browser_path, 
     assert not (second / "memory").exists()
     with Memory(first / "memory") as memory:
         assert memory.scope("web/miniwob").episode_count == 4
+
+
+def test_a_suite_that_was_stopped_goes_on_with_all_tasks_that_are_left(
+    tmp_path, browser_path, monkeypatch, capsys
+):
+    if pages_folder(None) is None:
+        pytest.skip("the miniwob package is not here")
+    from engine.records import EpisodeEnded
+    from jitrl_tui.cli import main
+    from jitrl_tui.commands.run import Progress
+
+    monkeypatch.setattr("engine.web.miniwob.TASKS", ("click-test", "click-dialog", "click-link"))
+    result, seen, show = tmp_path / "result.json", [], Progress.show
+
+    def interrupting(self, event):
+        show(self, event)
+        if isinstance(event, EpisodeEnded):
+            seen.append(event)
+            if len(seen) == 3:  # in the middle of the second task
+                os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "show", interrupting)
+    base = ["--saves", str(tmp_path), "run", "web:miniwob"]
+    code = main(
+        [*base, "--model", "prior/uniform", "--episodes", "2", "--fresh", "--quiet", "--json", str(result)]
+    )
+    said = capsys.readouterr().err
+    assert code == 130
+    assert [len(task["episodes"]) for task in json.loads(result.read_text())["tasks"]] == [2, 1]
+    (name,) = [path.stem for path in (tmp_path / "suites").glob("*.json")]
+    assert f"go on with: jitrl run web:miniwob --resume {name}" in said
+    # By the name of the suite, or of any session of it.
+    second = sorted(path.name for path in (tmp_path / "sessions").iterdir())[1]
+    assert main([*base, "--resume", second, "--quiet", "--json", str(result)]) == 0
+    found = json.loads(result.read_text())
+    assert [task["game"] for task in found["tasks"]] == [
+        "miniwob-click-test", "miniwob-click-dialog", "miniwob-click-link"
+    ]  # fmt: skip
+    assert [len(task["episodes"]) for task in found["tasks"]] == [2, 2, 2]
+    assert len(list((tmp_path / "sessions").iterdir())) == 3
+    with Memory(tmp_path / "sessions" / sorted(os.listdir(tmp_path / "sessions"))[0] / "memory") as memory:
+        assert memory.scope("web/miniwob").episode_count == 6
+    assert main([*base, "--resume", name, "--quiet", "--json", str(result)]) == 0  # nothing is left
+    assert json.loads(result.read_text()) == found
 
 
 def test_every_listed_miniwob_task_has_its_page():
