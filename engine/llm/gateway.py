@@ -1,8 +1,8 @@
 """The one seam to every model: litellm, on an event loop in a thread of its own.
 
-litellm is imported in that thread when the first call is made, because it takes
-seconds. It is kept from printing and from fetching its price list. Until it is there, models of this process
-answer directly: the same engine, the same numbers, without the wait.
+litellm is imported in that thread when the first call needs it, because it takes seconds and 160 MB. It is kept from
+printing and from fetching its price list. As long as it is not there, models of this process score directly: the
+same engine, the same numbers, so that a session with nothing but scores never loads it.
 """
 
 from __future__ import annotations
@@ -80,10 +80,7 @@ class Gateway:
         """
         if not self._registered:
             engine = self._engines[target.removeprefix(f"{LOCAL}/")]
-            scores = engine.score(messages, answer, candidates, deadline=deadline)
-            if not self._closed:  # only now, so that the two do not compete for the first decision
-                asyncio.run_coroutine_threadsafe(self._import(), _shared().loop)
-            return scores
+            return engine.score(messages, answer, candidates, deadline=deadline)
         response = self.completion(
             deadline, model=target, messages=messages, answer=answer, candidates=list(candidates)
         )

@@ -24,6 +24,12 @@ def engine(weights_file: Path) -> Iterator[LocalEngine]:
     loaded.close()
 
 
+@pytest.fixture(scope="session")
+def prefixes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of no replies (`keep=False`) that keeps what all prompts begin with: models open at once."""
+    return tmp_path_factory.mktemp("prefixes")
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
     with Server().running() as running:

@@ -29,8 +29,8 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory):
-    opened = open_model("local/smollm2", settings=Settings(), cache=tmp_path_factory.mktemp("cache"))
+def model(prefixes: Path):
+    opened = open_model("local/smollm2", settings=Settings(), cache=prefixes)
     yield opened
     opened.close()
 
@@ -138,8 +138,8 @@ def test_cancel_ends_a_running_proposal(model):
     assert model.propose(REQUEST, rng()).candidates
 
 
-def test_two_models_of_one_name_do_not_disturb_each_other(model):
-    other = open_model("local/smollm2", settings=Settings(), cache=None)
+def test_two_models_of_one_name_do_not_disturb_each_other(model, prefixes: Path):
+    other = open_model("local/smollm2", settings=Settings(), cache=prefixes, keep=False)
     other._gateway.prepare()
     expected = other.propose(REQUEST, rng()).candidates
     other.close()
@@ -158,8 +158,8 @@ def test_names_that_cannot_be_opened(tmp_path: Path):
         open_model("prior/nothing", settings=Settings(), cache=None)
 
 
-def test_a_path_opens_any_file(weights_file: Path):
-    opened = open_model(f"local:{weights_file}", settings=Settings(), cache=None)
+def test_a_path_opens_any_file(weights_file: Path, prefixes: Path):
+    opened = open_model(f"local:{weights_file}", settings=Settings(), cache=prefixes, keep=False)
     assert opened.propose(REQUEST, rng()).candidates
     opened.close()
     opened.close()
@@ -178,23 +178,28 @@ def test_uniform_prior_needs_nothing():
 
 
 SILENT = """
-import sys, numpy as np
+import pathlib, sys, threading, numpy as np
 from engine.llm import open_model
 from engine.records import ActionRequest
 from engine.settings import Settings
 assert not {"litellm", "xllamacpp", "numpy.ma"} & set(sys.modules)
-model = open_model("local/smollm2", settings=Settings(), cache=None)
+model = open_model("local/smollm2", settings=Settings(), cache=pathlib.Path(sys.argv[1]), keep=False)
 model.propose(ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2), np.random.default_rng(1))
-assert "llm" not in sys.modules
+assert not {"llm", "litellm"} & set(sys.modules)  # scores need neither, now and later
+assert not [t for t in threading.enumerate() if t.name == "litellm"]
 model._gateway.prepare()
 model.propose(ActionRequest("", "", "", "A hall.", ("a", "b", "c"), 2), np.random.default_rng(1))
 model.close()
 """
 
 
-def test_nothing_is_printed():
+def test_nothing_is_printed(prefixes: Path):
     done = subprocess.run(
-        [sys.executable, "-c", SILENT], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", SILENT, str(prefixes)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -230,13 +235,14 @@ def watch(event, arguments):
         if str(host) not in ("127.0.0.1", "::1", "localhost", "None"):
             reached.append((event, str(host)))
 sys.addaudithook(watch)
+import pathlib
 import numpy as np
 from engine.llm import open_model
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 request = ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2)
-local = open_model("local/smollm2", settings=Settings(), cache=None)
+local = open_model("local/smollm2", settings=Settings(), cache=pathlib.Path(sys.argv[2]), keep=False)
 local._gateway.prepare()
 local.propose(request, np.random.default_rng(1))
 local.close()
@@ -247,8 +253,12 @@ print(reached)
 """
 
 
-def test_nobody_but_the_server_is_called(server):
+def test_nobody_but_the_server_is_called(server, prefixes: Path):
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, server.base], capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, "-c", ALONE, server.base, str(prefixes)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
