@@ -124,7 +124,9 @@ class JitrlAgent:
         if self._estimator is None:
             c = len(candidates)
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
-        query = Query(turn.state, neighbours, candidates, turn.valid_actions, turn.steps_left)
+        seen = turn.observation
+        to_gain = None if seen.max_score is None else seen.max_score - seen.score
+        query = Query(turn.state, neighbours, candidates, turn.valid_actions, turn.steps_left, to_gain)
         return self._estimator.value(query, rng)
 
     def _choose(

@@ -19,6 +19,7 @@ class Query:
         candidates: C with prior logits.
         valid_actions: Everything possible now; () if unknown.
         steps_left: Steps until the limit, this one included.
+        to_gain: Points between the present score and the maximum, None if there is no known maximum.
     """
 
     state: State
@@ -26,6 +27,7 @@ class Query:
     candidates: tuple[Candidate, ...]
     valid_actions: tuple[str, ...]
     steps_left: int
+    to_gain: float | None = None
 
 
 class Estimator(Protocol):

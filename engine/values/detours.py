@@ -147,7 +147,7 @@ class Explorer:
         for anchor in _anchors(route):
             ways = self._ways.of(anchor.place)
             returns = anchor.steps < len(route.actions)
-            for goal in novel.keys() | self._wanted.keys():
+            for goal in dict.fromkeys((*novel, *self._wanted)):
                 if goal not in novel and anchor.steps > until:
                     continue
                 way = ways.get(goal)

@@ -248,7 +248,7 @@ class Experience:
         if not moved:
             for token in (then.have - now.have) | (then.see - now.see):
                 place.makers.setdefault(token, {})[action] = None
-        for token in then.have - now.have:
+        for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources.setdefault(token, {})[key] = None
         led = then.place if moved else None
         self._destinations[key] = led if self._destinations.get(key, led) == led else None

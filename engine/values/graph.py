@@ -153,7 +153,9 @@ class GraphEstimator:
         if not (as_expected and plan.actions and plan.actions[0] in valid):
             for _ in range(_PLANS):
                 trails = self._trails.from_here(now, query.steps_left, 8, valid)
-                plan = self._planner.plan(here, query.steps_left, self._progress, self._liking, trails, valid)
+                plan = self._planner.plan(
+                    here, query.steps_left, self._progress, self._liking, trails, valid, query.to_gain
+                )
                 if not plan.actions:
                     break
                 if plan.actions[0] in valid and self._progress.planned[(now, plan.goal)] < _PATIENCE:

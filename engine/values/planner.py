@@ -18,6 +18,10 @@ from engine.values.trails import Trail
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
 
 
+_SURE = 0.5
+"""Probability of surviving a way to all points above which no other is looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do, and what it is worth.
@@ -39,6 +43,7 @@ class Planner:
     """Searches plans in an experience."""
 
     def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
+        self._x = experience
         self._router = Router(experience, settings)
         self._explorer = Explorer(experience, settings, self._router)
 
@@ -50,6 +55,7 @@ class Planner:
         liking: Mapping[Key, float],
         trails: Sequence[Trail] = (),
         valid: tuple[str, ...] = (),
+        to_gain: float | None = None,
     ) -> Plan:
         """Return the best plan found; without any, one with no actions.
 
@@ -58,12 +64,21 @@ class Planner:
             liking: Factor on the novelty of an action at a place, from the model's opinion; 1 if absent.
             trails: What remembered episodes did from here.
             valid: What can be done here and now.
+            to_gain: Points until the maximum score, None if there is none: who knows a way to all of them has
+                nothing left to discover.
         """
         self._router.stand(now, valid)
         novel = self._explorer.novel(progress, liking)
         best = Plan(0.0, 0.0, ())
         most = self._explorer.most(novel)
         routes = self._router.routes(now, steps_left, progress, trails)
+        if to_gain is not None and to_gain > 0:
+            complete = [
+                route for route in routes if self._points(route, progress) >= to_gain and route.alive >= _SURE
+            ]
+            if complete:
+                route = max(complete, key=lambda route: route.value)
+                return Plan(route.value, route.value, route.actions, route.goal)
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * most <= best.value:
                 continue
@@ -84,6 +99,10 @@ class Planner:
     def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         return self._explorer.novelty(key, liking)
+
+    def _points(self, route: Route, progress: Progress) -> float:
+        """Return the points that a route gains if all goes as expected."""
+        return sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
 
     def _with_detours(self, route: Route, novel: Novel) -> Plan:
         """Return the plan that spends what the route leaves free on what was never tried."""

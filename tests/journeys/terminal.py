@@ -74,7 +74,7 @@ class Terminal:
         self._screen.resize(rows, columns)
         self._set_size(columns, rows)
 
-    def wait_for(self, wanted: str | Callable[[str], object], seconds: float = 30) -> str:
+    def wait_for(self, wanted: str | Callable[[str], object], seconds: float = 120) -> str:
         """Read until the screen shows `wanted`, and return its text."""
         shown = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
         end = time.monotonic() + seconds
@@ -86,7 +86,7 @@ class Terminal:
                 assert shown(self.text), f"it ended without {wanted!r}; the screen shows:\n{self.text}"
         return self.text
 
-    def wait_for_exit(self, seconds: float = 30) -> int:
+    def wait_for_exit(self, seconds: float = 120) -> int:
         """Read until the program has ended, and return its exit code (negative: the signal)."""
         end = time.monotonic() + seconds
         while self._pump(max(0.0, end - time.monotonic())):

@@ -53,7 +53,7 @@ class Raw:
         self.at = len(self.seen)  # What is waited for comes after this.
         os.write(self._fd, keys.encode())
 
-    def wait_for(self, found, seconds=30):
+    def wait_for(self, found, seconds=120):
         end = time.monotonic() + seconds
         while not (result := found(self.seen[self.at :])):
             assert time.monotonic() < end, f"waited in vain; the last bytes: {self.seen[-300:]!r}"

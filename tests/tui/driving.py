@@ -15,7 +15,7 @@ from tests.tui import stream
 from tests.tui.screen_text import screen_text
 
 
-async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 15.0) -> None:
+async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Let the app work until `condition` holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -18,7 +18,7 @@ SMALL, LARGE = (80, 24), (140, 45)
 
 
 def drive(coroutine) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, 60))
+    asyncio.run(asyncio.wait_for(coroutine, 240))
 
 
 @pytest.mark.parametrize("size", [SMALL, (100, 26), (100, 30), LARGE, (160, 45)])

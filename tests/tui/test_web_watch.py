@@ -35,7 +35,7 @@ PAGE = """\
 
 
 def drive(coroutine) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, 60))
+    asyncio.run(asyncio.wait_for(coroutine, 240))
 
 
 def web_events(store: PageStore | None, picture: bytes = b""):

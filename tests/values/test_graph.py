@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -93,6 +98,35 @@ def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(Remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
     assert scores[-4:] == [8, 8, 8, 8]
+
+
+def test_who_knows_the_way_to_every_point_explores_no_more():
+    coin = live(World(), ["north", "take coin", "south"], "a")
+    ring = live(World(), ["east", "open door", "north", "take ring"], "b")
+    world = World()
+    state = world.reset()
+    candidates = tuple(Candidate(a, 0.0) for a in world.valid())
+    discovery = {}
+    for to_gain in (None, 8.0, 9.0):
+        estimator = GraphEstimator(Remembered(coin, ring), SETTINGS)
+        estimator.begin_episode(state)
+        query = Query(state, (), candidates, world.valid(), 20, to_gain)
+        discovery[to_gain] = max(estimator.value(query, np.random.default_rng(0)).terms["discovery"])
+    assert discovery[8.0] == 0.0
+    assert discovery[None] > 0.0
+    assert discovery[9.0] > 0.0  # one point is still to be found
+
+
+def test_what_is_learnt_does_not_hang_on_the_order_of_sets(tmp_path):
+    scores = []
+    for hash_seed in ("1", "2"):
+        name = tmp_path / f"{hash_seed}.json"
+        command = [sys.executable, "-m", "jitrl_tui.cli", "run", "feast", "--model", "prior/verbs", "--episodes", "10",
+                   "--seed", "3", "--saves", str(tmp_path / "saves"), "--fresh", "--json", str(name)]  # fmt: skip
+        env = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        subprocess.run(command, env=env, check=True, capture_output=True, timeout=300)
+        scores.append([(e["score"], e["steps"]) for e in json.loads(name.read_text())["episodes"]])
+    assert scores[0] == scores[1]
 
 
 def test_with_an_empty_memory_or_without_weight_it_is_the_prior():
