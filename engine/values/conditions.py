@@ -26,7 +26,6 @@ class Conditions:
     """The actions of one place, and when each is possible."""
 
     def __init__(self) -> None:
-        self._situations: dict[tuple[Tokens, Tokens], frozenset[str]] = {}
         self._contexts: dict[Tokens, frozenset[str]] = {}
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
@@ -36,15 +35,14 @@ class Conditions:
         """All actions that ever were possible."""
         return iter(self._clauses)
 
-    def see(self, have: Tokens, seen: Tokens, possible: tuple[str, ...]) -> tuple[bool, bool]:
+    def see(self, context: Tokens, possible: tuple[str, ...]) -> tuple[bool, bool]:
         """Learn from a situation; return whether it tells anything new, and whether any action is new."""
-        known = self._situations.get((have, seen))
+        known = self._contexts.get(context)
         if known is not None and known.issuperset(possible):
             return False, False
-        context = have | seen
         if known is None:
             self._counts.update(context)
-        self._situations[(have, seen)] = self._contexts[context] = frozenset(possible).union(known or ())
+        self._contexts[context] = frozenset(possible).union(known or ())
         named: dict[str, set[str]] = {}
         for token in context:
             for word in words_of_token(token):
@@ -97,7 +95,7 @@ class Conditions:
             elif clause:
                 need = clause
             else:
-                seen = len(self._situations)
+                seen = len(self._contexts)
                 need = frozenset(token for token in always if self._counts[token] < seen)
             found.append(need)
         return tuple(need for need in found if not any(other < need for other in found))

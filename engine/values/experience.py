@@ -195,7 +195,7 @@ class Experience:
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
         place = self.place(now.place)
-        news, new = place.possible.see(now.have, now.see, possible)
+        news, new = place.possible.see(now.have | now.see, possible)
         if news:
             place.version += 1
             self._tokens.add(now.place)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.llm.opening import open_remote
 from engine.paths import saves_folder
+from engine.settings import profile
 from engine.web import chromium
+from tests.llm.server import Server
 
 if os.environ.get("JITRL_TEST_SITES") == "install":
     # Asked for, as a machine that is there for testing would: what the sites need, and their data, once.
@@ -45,3 +48,17 @@ def browser_path():
 def site():
     with _pages_module().pages() as server:
         yield server
+
+
+@pytest.fixture
+def server():
+    """A language-model server on loopback that answers as it is told."""
+    with Server().running() as running:
+        yield running
+
+
+@pytest.fixture
+def model(server):
+    opened = open_remote("openai/test", profile("web"), None, {"OPENAI_API_BASE": server.base})
+    yield opened
+    opened.close()

@@ -8,7 +8,6 @@ import pytest
 
 from engine import sessions
 from engine.errors import ModelError
-from engine.llm.opening import open_remote
 from engine.records import Decided, Observation
 from engine.session import Session
 from engine.settings import SessionConfig, profile
@@ -21,23 +20,9 @@ from engine.web.state import WebAbstractor
 from engine.web.tasks import WebTask
 from engine.web.text import CLOSE, OPEN, fenced
 from tests.llm import server as fake
-from tests.llm.server import Server
 
 YEAR, MONTH = "select_option(<combobox[Show By:]>, 'Year')", "select_option(<combobox[Show By:]>, 'Month')"
 REFRESH, TAB = "click(<button[Refresh]>)", "click(<tab[Details]>)"
-
-
-@pytest.fixture
-def server():
-    with Server().running() as running:
-        yield running
-
-
-@pytest.fixture
-def model(server):
-    opened = open_remote("openai/test", profile("web"), None, {"OPENAI_API_BASE": server.base})
-    yield opened
-    opened.close()
 
 
 def seen(place="admin/reports", text="Show By: Year"):

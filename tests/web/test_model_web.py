@@ -27,19 +27,6 @@ REQUEST = ActionRequest(
 )
 
 
-@pytest.fixture
-def server():
-    with Server().running() as running:
-        yield running
-
-
-@pytest.fixture
-def model(server):
-    opened = open_remote("openai/test", profile("web"), None, {"OPENAI_API_BASE": server.base})
-    yield opened
-    opened.close()
-
-
 def options(*actions, confidences=(70, 20, 10)):
     form = {"reasoning": "so", "best_action": 1}
     for i, (action, confidence) in enumerate(zip(actions, confidences, strict=False), 1):
