@@ -49,7 +49,7 @@ def open_model(
     if name.startswith("prior/"):
         from engine.llm.priors import open_prior
 
-        return open_prior(name)
+        return open_prior(name, settings.domain)
     from engine.llm.opening import open_local, open_remote
 
     if name.startswith(("local/", "local:")):

@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ModelError, UsageError
+from engine.jitrl import softmax
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.verbs import logit
 from engine.records import ActionRequest, Candidate, Proposal
 
 
-def open_prior(name: str) -> UniformModel | VerbsModel:
-    """Return the prior called `name`.
+def open_prior(name: str, domain: str = "game") -> UniformModel | VerbsModel:
+    """Return the prior called `name` for games or for the web, as `Settings.domain` calls them.
 
     Raises:
         UsageError: There is none of this name.
     """
-    for prior in (UniformModel, VerbsModel):
-        if name == prior.name:
-            return prior()
+    if name == UniformModel.name:
+        return UniformModel()
+    if name == VerbsModel.name:
+        return VerbsModel(domain)
     raise UsageError(f"there is no prior {name!r}; there are {UniformModel.name} and {VerbsModel.name}")
 
 
@@ -62,15 +64,35 @@ class UniformModel(Wordless):
 
 
 class VerbsModel(Wordless):
-    """A small table of verbs (`engine.llm.verbs`) says what is worth trying."""
+    """General knowledge says what is worth trying: of games a small table of verbs (`engine.llm.verbs`), of web pages
+    the words of the task and what elements are for (`engine.llm.web_prior`).
+    """
 
     name = "prior/verbs"
 
+    def __init__(self, domain: str = "game") -> None:
+        self._domain = domain
+
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Return at most `request.candidates` valid actions, drawn without replacement by the table's odds."""
+        """Return at most `request.candidates` valid actions, drawn without replacement by the table's odds.
+
+        On the web their logits are their shares of the odds, from 0 to 1: what the profile's transform makes of a
+        model's confidences, too, and a scale on which what was lived outweighs what was believed.
+        """
+        if self._domain == "web":
+            return self._on_page(request, rng)
         z = np.array([logit(action) for action in request.valid_actions])
         drawn = gumbel_top(z, request.candidates, rng)
         return Proposal(tuple(Candidate(request.valid_actions[i], float(z[i])) for i in drawn))
+
+    def _on_page(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        from engine.llm.web_prior import logits
+
+        z = np.array(logits(request))
+        drawn = gumbel_top(z, request.candidates, rng)
+        share = softmax(z[drawn])
+        options = zip(drawn, share, strict=True)
+        return Proposal(tuple(Candidate(request.valid_actions[i], float(p)) for i, p in options))
 
 
 def gumbel_top(z: NDArray[np.float64], k: int, rng: np.random.Generator) -> list[int]:

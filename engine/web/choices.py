@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from engine.web.actions import Call, Target
+from engine.web.answers import ranked
+from engine.web.lines import lines_of
 from engine.web.snapshot import PLAIN, Node, Page, plain_name
+from engine.web.wording import topics
 
 CLICKED = frozenset({
     "button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "switch",
@@ -18,8 +20,9 @@ CONTROLS = CLICKED | TYPED | SELECTED
 MOST_INSIDE = 12
 """Elements that something plain may hold and still be one thing to click: not a page with a hand for a pointer."""
 SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?key|token")
+SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
-MOST_ANSWERS = 40
+DONE = "done"
 SECRET_VALUE = "[secret {}]"
 REDACTED = "[redacted]"
 _QUOTED = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{1,80})'(?!\w)")
@@ -36,6 +39,11 @@ def values_of(intent: str) -> tuple[str, ...]:
     found += [(m.start(), m.group(1).rstrip(".,")) for m in _NAMED.finditer(rest)]
     found += [(m.start(), m.group(1)) for m in _NUMBER.finditer(rest)]
     return tuple(dict.fromkeys(value for _, value in sorted(found)))[:8]
+
+
+def is_search(role: str, name: str) -> bool:
+    """Whether what is typed there is looked for."""
+    return role == "searchbox" or (role in TYPED and bool(SEARCH.search(name)))
 
 
 def is_secret(node: Node) -> bool:
@@ -71,18 +79,19 @@ def _target(node: Node) -> Target:
 def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True) -> tuple[str, ...]:
     """Return the page's possible actions in reading order, then those every page has; at most about MOST.
 
-    Texts to be typed come from the task alone; answers from the task and from short texts of the page.
+    Texts to be typed come from the task alone. Answers to a question are what the page says that could be one, see
+    `engine.web.answers`; a task that asks nothing can only be said to be done.
 
     Args:
         answers: Whether telling the user something ends the task.
         back: Whether there is a page to go back to.
     """
-    values = values_of(intent)
+    values, searched = values_of(intent), topics(intent)
     actions: list[str] = []
     inner = with_controls(page)
     for index, node in enumerate(page.nodes):
         if node.ref and not node.state("disabled"):
-            actions += _of(page, index, node, values)
+            actions += _of(page, index, node, values, searched)
             if not inner[index] and is_plain_control(page, index):
                 actions.append(Call("click", _target(node)).text)
     actions = list(dict.fromkeys(actions))[:MOST]
@@ -90,17 +99,20 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
     if back:
         actions.append(Call("go_back").text)
     if answers:
-        said = [*_short_texts(page.nodes, values), "done"]
-        actions += [Call("send_msg_to_user", None, (answer,)).text for answer in said]
+        said = [answer.text for answer in ranked(lines_of(page, is_secret), intent, page.title)]
+        actions += [Call("send_msg_to_user", None, (answer,)).text for answer in (*said, DONE)]
     return tuple(dict.fromkeys(actions))
 
 
-def _of(page: Page, index: int, node: Node, values: tuple[str, ...]) -> list[str]:
+def _of(page: Page, index: int, node: Node, values: tuple[str, ...], searched: tuple[str, ...]) -> list[str]:
     target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)
         texts = [SECRET_VALUE.format(i + 1) for i in range(len(values))] if secret else values
+        if is_search(node.role, node.name):
+            texts = tuple(dict.fromkeys((*values, *searched)))
         typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
+        typed.append(Call("click", target).text)  # Some open a calendar or a list.
         return [*typed, Call("press", target, ("Enter",)).text] if node.value else typed
     if node.role in ("combobox", "listbox"):
         options = [c for c in page.children(index) if c.role == "option"]
@@ -113,14 +125,3 @@ def _of(page: Page, index: int, node: Node, values: tuple[str, ...]) -> list[str
         typed = [Call("fill", target, (text,)).text for text in values]
         return [Call("click", target).text, *typed]
     return [Call("click", target).text] if node.role in CLICKED else []
-
-
-def _short_texts(nodes: Iterable[Node], values: tuple[str, ...]) -> list[str]:
-    """Return texts that could be an answer: cells, definitions and the like."""
-    found: dict[str, None] = {}
-    for node in nodes:
-        if node.role in ("cell", "definition", "text", "heading", "paragraph", "strong", "generic", "status"):
-            text = " ".join((node.value or node.name).split())
-            if 0 < len(text) <= 40 and any(c.isalnum() for c in text):
-                found[text] = None
-    return list(found)[:MOST_ANSWERS]

@@ -1,7 +1,10 @@
 """Who judges the steps of an episode on the web: a model from -3 to +3, and the environment's verdict on top (App. F).
 
-Without a model that can judge in words, rules do: what changed nothing was useless; on the way to a verified success
-what changed the page was useful, as far as can be told.
+Without a model that can judge in words, rules do. What changed nothing, or led back to where one had been, was useless.
+On the way to a verified success the other steps were useful, as far as can be told. On the way to a failure nothing
+tells which of them was to blame, so the failure stays with the step it was found at: the reward of the others makes up
+for what discounting would hand on to them. Otherwise the first wrong answer would warn of the right way to the page,
+as advantages are normalised however small they are.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class WebEvaluator:
 
     def __init__(self, settings: Settings, model: Model) -> None:
         self._model = None if settings.rewards == "score" or _wordless(model) else model
+        self._gamma = settings.gamma
 
     def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
         """Return r_t for every step.
@@ -36,7 +40,7 @@ class WebEvaluator:
         `won` and `died` are the environment's verdict; both are False where it has none (out of steps, or nobody
         could judge), and then the last step is judged as any other.
         """
-        by_rule = tuple(_by_rule(step, won=won) for step in steps)
+        by_rule = _by_rules(steps, self._gamma, won=won, died=died)
         if self._model is None or not steps:
             return Judgement(_capped(by_rule, won=won, died=died))
         verdict = "the task was DONE" if won else "the task was NOT done"
@@ -73,10 +77,26 @@ def _wordless(model: Model) -> bool:
     return model.name.startswith("prior/") or getattr(model, "reading", "") == "string"
 
 
-def _by_rule(step: Step, *, won: bool) -> float:
-    if not step.changed:
-        return USELESS
-    return PERHAPS if won else 0.0
+def _by_rules(steps: Sequence[Step], gamma: float, *, won: bool, died: bool) -> tuple[float, ...]:
+    """Return what rules say of each step; the last one has the environment's verdict already."""
+    rewards = [0.0] * len(steps)
+    ahead = 0.0  # The return of the step after.
+    for t in range(len(steps) - 1, -1, -1):
+        if t == len(steps) - 1 and (won or died):
+            rewards[t] = BEST if won else WORST
+        elif not steps[t].changed or _led_back(steps, t):
+            rewards[t] = USELESS
+        elif won:
+            rewards[t] = PERHAPS
+        else:
+            rewards[t] = max(0.0, -gamma * ahead)
+        ahead = rewards[t] + gamma * ahead
+    return tuple(rewards)
+
+
+def _led_back(steps: Sequence[Step], t: int) -> bool:
+    then = steps[t + 1].world_hash if t + 1 < len(steps) else ""
+    return bool(then) and any(step.world_hash == then for step in steps[: t + 1])
 
 
 def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, ...]:

@@ -112,10 +112,26 @@ def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(serve
 
 
 @pytest.mark.parametrize(
-    ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0, -3)), (False, False, (0, 0))]
+    ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0.3, -3)), (False, False, (0, 0))]
 )
 def test_without_a_model_rules_judge_in_silence(won, died, expected):
     from engine.llm.priors import open_prior
 
     found = judged(Server(), open_prior("prior/uniform"), [], won=won, died=died)
-    assert (found.rewards, found.note, found.calls) == (expected, "", ())
+    assert found.rewards == pytest.approx(expected)
+    assert (found.note, found.calls) == ("", ())
+
+
+def test_by_rule_a_failure_stays_with_its_step_and_going_in_circles_is_useless():
+    from engine.jitrl import discounted_returns
+    from engine.llm.priors import open_prior
+
+    def by_rule(hashes, *, won):
+        steps = [Step(State(h, ("x",)), f"click(<link[{h}]>)", 0.0, world_hash=h) for h in hashes]
+        judge = make_evaluator(profile("web"), open_prior("prior/verbs", "web"))
+        return judge.rewards(steps, State("end", ("x",)), won=won, died=not won, done=True).rewards
+
+    lost = by_rule("abc", won=False)
+    assert discounted_returns(lost, 0.1) == pytest.approx([0, 0, -3])  # nothing to warn of but the last step
+    assert by_rule("abac", won=False)[1] == -1  # from b back to a
+    assert by_rule("abc", won=True) == (1, 1, 3)

@@ -1,0 +1,304 @@
+"""A prior for web pages made of general knowledge alone: the counterpart of the table of verbs for games.
+
+It rates each possible action by how well the words of what is to be clicked, filled or said fit those of the task,
+and by what such elements are for on any site: links are followed before anything is deleted, a form is sent after it
+was filled in, what was done is not done again, and the user is told what answers the question. It knows no site and
+no task. Scores are log-odds; the few constants were set by hand and tried on MiniWoB++, see docs/results/web.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from engine.errors import UsageError
+from engine.llm.web import GOAL, TITLE
+from engine.records import ActionRequest
+from engine.web.actions import Call, parse
+from engine.web.answers import ranked
+from engine.web.choices import DONE, SECRET, TYPED, is_search, values_of
+from engine.web.lines import read
+from engine.web.text import CLOSE, OPEN
+from engine.web.wording import asks, stems, tokens
+
+SUBMITS = frozenset({
+    "go", "done", "ok",
+    *stems("submit okay save search send add update login sign apply confirm continue next post finish create filter "
+           "book append preview upload publish checkout proceed buy order register reply"),
+})  # fmt: skip
+"""Stems of what buttons say that take what was filled in."""
+RISKY = frozenset(
+    stems("delete remove cancel discard reset clear logout log out unsubscribe drop destroy trash empty")
+)
+"""Stems of what should not be clicked unless the task has the word."""
+ASIDE = frozenset(
+    stems("help about language privacy terms imprint skip print rss feed license cookies contact")
+)
+"""Stems of what is on most pages and seldom what was asked for."""
+CHOSEN = frozenset({"checkbox", "radio", "option", "switch"})
+LOOKS = frozenset({"open", "go", "show", "navigate", "visit", "search", "view", "see", "display", "bring"})
+"""Verbs of tasks that want a page to be shown."""
+
+SHARP = 1.5
+"""Everything is multiplied by it: 0 draws at random, large takes the best always."""
+BESIDE = 0.5
+"""What a word counts that stands in the same row or list item, as against in the element's own name."""
+WHOLE = 1.5
+"""Added where the task has the element's whole name, or the option's, word for word."""
+USED = 0.5
+"""What a word counts that an action before has served."""
+AGAIN = -2.5
+"""Added for each time the same was done in the last steps."""
+FOLLOWED = {"link": 0.3, "button": 0.0, "tab": 0.2, "menuitem": 0.2, "treeitem": 0.2, "option": 0.0, "checkbox": -0.5,
+            "radio": -0.5, "switch": -0.5, "textbox": -1.5, "searchbox": -2.0, "spinbutton": -2.0}  # fmt: skip
+"""Where a click on such a role begins."""
+FILL, SELECT, SUBMIT, SCROLL, BACK, TAB = -0.5, -1.0, 2.0, -2.0, -2.0, -1.0
+"""Where these begin; SUBMIT is added after something was filled in and taken from as long as nothing was."""
+CUED = 3.0
+"""Added where the task names the field next to the value."""
+FIRST = 1.0
+"""An entry that scores so much comes before any button."""
+ANSWER, FIT, EARLY = -4.0, 4.5, -1.0
+"""Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
+FINISH, SENT, THERE = -3.0, 5.0, 3.0
+"""Where saying that it is done begins; added after a form was sent; added where the page is called what was asked."""
+
+
+def logits(request: ActionRequest) -> list[float]:
+    """Return log-odds of trying each of `request.valid_actions`."""
+    return [SHARP * score for score in _Page(request).scores(request.valid_actions)]
+
+
+class _Page:
+    """The task, the page, and what was done, as the request tells them."""
+
+    def __init__(self, request: ActionRequest) -> None:
+        first, _, rest = request.current_state.partition("\n")
+        self._goal = first.removeprefix(GOAL)
+        self._low = " ".join(self._goal.casefold().split())
+        shown = rest.partition(f"{OPEN}\n")[2].rpartition(f"\n{CLOSE}")[0].splitlines()
+        head = next((i for i, line in enumerate(shown) if line.startswith("<") or line.startswith(" ")), 0)
+        self._title = next((line.removeprefix(TITLE) for line in shown[:3] if line.startswith(TITLE)), "")
+        self._lines = read("\n".join(shown[head:]))
+        self._words = set(stems(self._goal))
+        self._values = values_of(self._goal)
+        said = Counter(w for line in self._lines for w in set(stems(line.text)))
+        self._seen = said
+        self._past = _past(request.recent_history)
+        self._here = _this_page(self._past)
+        served = {w for call, _ in self._past if call.target for w in stems(call.target.name)}
+        self._weight = {
+            w: (USED if w in served else 1.0) / (1.0 + math.log(max(1, said[w]))) for w in self._words
+        }
+        self._fields = sum(line.role in TYPED for line in self._lines)
+        self._entries = self._fields + sum(
+            line.role in (*CHOSEN, "combobox", "listbox") for line in self._lines
+        )
+        self._filled = any(call.name in ("fill", "select_option") or _ticks(call) for call in self._here)
+
+    def scores(self, actions: Iterable[str]) -> list[float]:
+        """Return the score of each action."""
+        wants = asks(self._goal)
+        fits = {a.text: a.fit for a in ranked(self._lines, self._goal, self._title)} if wants else {}
+        repeated = Counter(call.text for call, _ in self._past)
+        found, entries, buttons = [], [0.0], []
+        for number, action in enumerate(actions):
+            try:
+                call = parse(action)
+            except UsageError:
+                found.append(0.0)
+                continue
+            found.append(self._score(call, fits) + AGAIN * repeated[call.text])
+            if _enters(call):
+                entries.append(found[-1])
+            elif _sends(call):
+                buttons.append(number)
+        if max(entries) >= FIRST:  # What is to be filled in comes before what sends it.
+            for number in buttons:
+                found[number] = min(found[number], 0.0)
+        return found
+
+    def _score(self, call: Call, fits: dict[str, float]) -> float:
+        match call.name:
+            case "click":
+                return self._click(call)
+            case "fill":
+                return self._fill(call)
+            case "select_option":
+                return self._select(call)
+            case "press":
+                return self._press(call)
+            case "send_msg_to_user":
+                return self._tell(str(call.arguments[0]), fits)
+            case "scroll":
+                return SCROLL
+            case "go_back":
+                return BACK
+            case "tab_focus":
+                return TAB
+        return 0.0
+
+    # ------------------------------------------------------------------------------------ elements
+
+    def _click(self, call: Call) -> float:
+        assert call.target is not None
+        role, name = call.target.role, call.target.name
+        if role in TYPED:
+            return FOLLOWED[role] + (0.0 if self._values else self._fit(name))
+        own = set(stems(name)) | {name.casefold().strip(" .:*")} & SUBMITS
+        index = self._index(call)
+        score = FOLLOWED.get(role, 0.0) + self._fit(name) + self._around(index, name)
+        if role != "link" and own & SUBMITS and len(own) <= 4 and self._entries:
+            score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
+        if own & RISKY and not own & RISKY & self._words:
+            score -= 2.0
+        if own & ASIDE and not own & self._words:
+            score -= 1.0
+        if index >= 0 and any(s in self._lines[index].states.split(", ") for s in ("checked", "selected")):
+            score -= 3.0
+        return score
+
+    def _press(self, call: Call) -> float:
+        """Enter sends what was typed; where there are several fields the button is the surer way."""
+        assert call.target is not None
+        if not any(past.name == "fill" and past.target == call.target for past in self._here):
+            return -SUBMIT
+        alone = self._entries == 1 or is_search(call.target.role, call.target.name)
+        return SUBMIT - 0.5 if alone else 0.0
+
+    def _fill(self, call: Call) -> float:
+        assert call.target is not None
+        name, value = call.target.name, str(call.arguments[0])
+        index = self._index(call)
+        field = f"{name} {self._lines.beside(index) if index >= 0 else ''}"
+        score = FILL + CUED * self._cue(value, field)
+        if is_search(call.target.role, name) or self._fields == 1:
+            score += 1.0 + (0.5 if value in self._values[:1] else 0.0)
+        if call.target.role == "spinbutton":
+            score += 1.0 if value.replace(".", "").isdigit() else -3.0
+        if SECRET.search(name):
+            score += 0.5
+        if index >= 0 and self._lines[index].value in self._values:
+            score -= 2.0  # It holds something of the task's already.
+        if any(past.name == "fill" and past.arguments == call.arguments for past in self._here):
+            score -= 1.5
+        return score
+
+    def _select(self, call: Call) -> float:
+        assert call.target is not None
+        option, index = str(call.arguments[0]), self._index(call)
+        field = f"{call.target.name} {self._lines.beside(index) if index >= 0 else ''}"
+        score = SELECT + self._fit(option) + CUED * self._cue(option, field) * self._verbatim(option)
+        if any(past.name == call.name and past.target == call.target for past in self._here):
+            score -= 4.0
+        return score
+
+    def _fit(self, name: str) -> float:
+        """Return how well a name fits the task: the weight of what they share, less where much of it is its own."""
+        own = set(stems(name))
+        shared = sum(self._weight[w] for w in own & self._words)
+        alone = sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in own - self._words)
+        fit = shared * shared / (shared + alone) if shared else 0.0
+        return 2.0 * min(fit, 2.5) + WHOLE * self._verbatim(name)
+
+    def _verbatim(self, name: str) -> float:
+        """Return 1 if the task has all of the name, word for word; less for a name of one common word."""
+        low = " ".join(name.casefold().split()).strip(" .:*")
+        if not low or not re.search(rf"(?<!\w){re.escape(low)}(?!\w)", self._low):
+            return 0.0
+        if any(low == value.casefold() for value in self._values):
+            return 1.0
+        return 1.0 if len(low.split()) > 1 and stems(low) else 0.5 if stems(low) else 0.0
+
+    def _around(self, index: int, name: str) -> float:
+        """Return what the row or list item around an element adds."""
+        if index < 0:
+            return 0.0
+        group = self._lines.group(index)
+        text = self._lines.said(group) if group >= 0 else self._lines.beside(index)
+        words = set(stems(text[:1000])) & self._words - set(stems(name))
+        return 2.0 * BESIDE * min(sum(self._weight[w] for w in words), 2.5)
+
+    def _cue(self, value: str, field: str) -> float:
+        """Return 1 if the task speaks of the field right before or after the value, 0 if it does not."""
+        wanted = set(stems(field))
+        # A secret is called by its place among the values of the task.
+        place = re.fullmatch(r"\[secret (\d+)\]", value)
+        if place and int(place[1]) <= len(self._values):
+            value = self._values[int(place[1]) - 1]
+        at = self._low.find(value.casefold())
+        if not wanted or at < 0:
+            return 0.0
+        before = tokens(self._low[:at])[::-1]
+        after = tokens(self._low[at + len(value) :])
+        if wanted & set(before[:2]):
+            return 1.0
+        return 0.7 if wanted & {*before[2:4], *after[:1]} else 0.4 if wanted & set(after[1:3]) else 0.0
+
+    def _index(self, call: Call) -> int:
+        assert call.target is not None
+        return self._lines.labels.get(call.target.text[1:-1], -1)
+
+    # ------------------------------------------------------------------------------------- telling
+
+    def _tell(self, text: str, fits: dict[str, float]) -> float:
+        if text != DONE or fits:
+            return ANSWER + FIT * fits.get(text, -0.5) + (0.0 if self._past else EARLY)
+        if asks(self._goal):
+            return ANSWER - 1.0
+        score = FINISH
+        entered = any(_enters(call) for call, _ in self._past[:-1])
+        kept = any(line.role in TYPED and line.value in self._values for line in self._lines)
+        if entered and not kept and _sends(self._past[-1][0]):  # The form is gone, and not shown once more.
+            score += SENT
+        if self._past and LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
+            heads = [line.text for line in self._lines if line.role == "heading"][:2]
+            named = set(stems(" ".join([self._title, *heads]))) & self._words
+            said = sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in self._words)
+            score += (
+                THERE * sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in named) / max(said, 1e-9)
+            )
+        return score
+
+
+def _past(recent: str) -> list[tuple[Call, str]]:
+    """Return the last actions, oldest first, each with where it led to."""
+    found: list[tuple[Call, str]] = []
+    for line in recent.splitlines():
+        if line.startswith("  ->") and found:
+            found[-1] = (found[-1][0], line.rpartition(" ")[2])
+        else:
+            try:
+                found.append((parse(line), ""))
+            except UsageError:
+                continue
+    return found
+
+
+def _this_page(past: list[tuple[Call, str]]) -> list[Call]:
+    """Return what was done since the page shown now was come to."""
+    here: list[Call] = []
+    for number in range(len(past) - 1, -1, -1):
+        call, where = past[number]
+        if number and past[number - 1][1] != where:
+            break
+        if number == 0 and call.name not in ("fill", "select_option", "press") and not _ticks(call):
+            break
+        here.append(call)
+    return here
+
+
+def _ticks(call: Call) -> bool:
+    return call.name == "click" and call.target is not None and call.target.role in CHOSEN
+
+
+def _enters(call: Call) -> bool:
+    return call.name in ("fill", "select_option") or _ticks(call)
+
+
+def _sends(call: Call) -> bool:
+    if call.name == "press":
+        return True
+    return call.name == "click" and call.target is not None and call.target.role == "button"

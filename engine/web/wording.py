@@ -1,0 +1,85 @@
+"""Words of tasks and pages, made comparable: content words without their endings, and what a question asks for."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:'[a-z]+)?")
+STOP = frozenset({
+    "a", "an", "the", "this", "that", "these", "those", "it", "its", "i", "my", "me", "you", "your", "we",
+    "our", "us", "he", "she", "his", "her", "they", "their", "of", "in", "on", "at", "to", "for", "from", "by",
+    "with", "within", "into", "as", "and", "or", "but", "not", "no", "so", "if", "then", "than", "is", "are",
+    "was", "were", "be", "been", "being", "do", "does", "did", "done", "have", "has", "had", "can", "could",
+    "will", "would", "should", "may", "might", "must", "please", "there", "here", "also", "both", "all", "any",
+    "some", "each", "every", "who", "whom", "whose", "which", "what", "when", "where", "how", "why", "many",
+    "much", "long", "according", "give", "tell", "find", "show", "open", "set", "change", "put", "make", "let",
+    "get", "go", "click", "press", "select", "enter", "type", "fill", "choose", "use", "using", "s", "t",
+})  # fmt: skip
+"""Words that say how a task is told rather than what it is about."""
+_ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ors", "or", "ed", "es", "s", "ly", "e")
+SHORTEST = 3
+"""Letters that are left at least when an ending is taken off."""
+
+MONEY, NUMBER, DATE, DURATION, NAME, TEXT = "money", "number", "date", "duration", "name", "text"
+_KINDS = (
+    (MONEY, r"\b(price|cost|costs|total|how much|amount|pay|paid|fee|revenue|refund)\b"),
+    (DURATION, r"\bhow long\b"),
+    (DATE, r"\b(when|what date|which date|what day|which day|what year|which year|date of)\b"),
+    (NUMBER, r"\b(how many|how (?:far|high|tall|deep|big|large|heavy|old|often)|number|count|percentage|"
+             r"rating|quantity|population|age|size)\b"),
+    (NAME, r"\b(who|whom|whose|name|names|which (?:person|customer|user|author|city|town|country|product|brand))\b"),
+)  # fmt: skip
+_ASKS = re.compile(
+    r"\?|^\W*(who|whom|whose|which|what|when|where|how|why|tell|list|give|name|count|compare|get|identify|summarize)\b",
+    re.IGNORECASE,
+)
+
+
+def stem(word: str) -> str:
+    """Return a word in lower case without its ending; crude, the same for the task and the page."""
+    word = word.casefold().removesuffix("'s")
+    if word.endswith(("ies", "ied")) and len(word) > SHORTEST + 1:
+        return word[:-3] + "i"
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST:
+            word = word.removesuffix(ending)
+            break
+    return word[:-1] + "i" if word.endswith("y") and len(word) > SHORTEST else word
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the content words of a text, in order, with repetitions."""
+    return [stem(word) for word in _WORD.findall(text) if word.casefold() not in STOP]
+
+
+def tokens(text: str) -> list[str]:
+    """Return the stems of all words of a text, in order."""
+    return [stem(word) for word in _WORD.findall(text)]
+
+
+def asks(intent: str) -> bool:
+    """Whether something is to be told, not done."""
+    return bool(_ASKS.search(intent))
+
+
+def expected(intent: str) -> str:
+    """Return what kind of answer a question wants: money, number, date, duration, name or text."""
+    low = intent.casefold()
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, low)), TEXT)
+
+
+def topics(intent: str) -> tuple[str, ...]:
+    """Return runs of content words, as they would be typed into a search box; the longest first, at most four."""
+    runs: list[list[str]] = [[]]
+    end = 0
+    for found in _WORD.finditer(intent):
+        apart = bool(intent[end : found.start()].strip())
+        end = found.end()
+        if found.group().casefold() in STOP:
+            runs.append([])
+            continue
+        if apart:
+            runs.append([])
+        runs[-1].append(found.group())
+    kept = dict.fromkeys(" ".join(run) for run in runs if run and len(" ".join(run)) >= SHORTEST)
+    return tuple(sorted(kept, key=lambda run: -len(run)))[:4]

@@ -1,0 +1,163 @@
+"""The prior without a model on pages: what it rates high is what any person would try first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.llm.priors import open_prior
+from engine.llm.web_prior import logits
+from engine.records import ActionRequest
+from engine.web.answers import ranked
+from engine.web.choices import is_secret, offered
+from engine.web.lines import lines_of, read
+from engine.web.snapshot import parse
+from engine.web.text import fenced, outline
+from engine.web.wording import asks, expected, stems, topics
+
+LIBRARY = """- banner [ref=e1]:
+  - link "Books" [ref=e2]
+  - link "Loans" [ref=e3]
+  - link "Help" [ref=e4]
+  - button "Log out" [ref=e5]
+- heading "All loans" [level=1] [ref=e6]
+- table [ref=e7]:
+  - row "Book Reader Due Fee" [ref=e8]:
+    - columnheader "Book" [ref=e9]
+    - columnheader "Reader" [ref=e10]
+    - columnheader "Due" [ref=e11]
+    - columnheader "Fee" [ref=e12]
+  - row "Emma Ada Pohl 2031-03-04 $1.50 Delete" [ref=e13]:
+    - cell "Emma" [ref=e14]
+    - cell "Ada Pohl" [ref=e15]
+    - cell "2031-03-04" [ref=e16]
+    - cell "$1.50" [ref=e17]
+    - link "Delete" [ref=e18]
+  - row "Ulysses Bo Lind 2031-05-06 $12.25 Delete" [ref=e20]:
+    - cell "Ulysses" [ref=e21]
+    - cell "Bo Lind" [ref=e22]
+    - cell "2031-05-06" [ref=e23]
+    - cell "$12.25" [ref=e24]
+    - link "Delete" [ref=e25]
+  - row "Persuasion Ada Pohl 2031-06-01 $0.00 Delete" [ref=e26]:
+    - cell "Persuasion" [ref=e27]
+    - cell "Ada Pohl" [ref=e28]
+    - cell "2031-06-01" [ref=e29]
+    - cell "$0.00" [ref=e30]
+    - link "Delete" [ref=e31]
+- paragraph [ref=e40]: "The desk closes at 18. Opening hours of the desk: 9 to 18."
+"""
+FORM = """- heading "New loan" [level=1] [ref=e1]
+- textbox "Book" [ref=e2]
+- textbox "Reader" [ref=e3]
+- combobox "Branch" [ref=e4]:
+  - option "North" [selected]
+  - option "Harbour"
+- button "Lend" [ref=e5]
+- button "Save" [ref=e6]
+- button "Delete all" [ref=e7]
+"""
+
+
+def request(snapshot, intent, recent="", candidates=3):
+    page = parse(snapshot, "http://x/", "Library")
+    text = f"Task: {intent}\n" + fenced(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
+    return ActionRequest("", "", recent, text, offered(page, intent), candidates)
+
+
+def best(snapshot, intent, recent=""):
+    asked = request(snapshot, intent, recent)
+    return asked.valid_actions[int(np.argmax(logits(asked)))]
+
+
+@pytest.mark.parametrize(
+    ("intent", "answer"),
+    [
+        ("Who has borrowed Ulysses?", "Bo Lind"),
+        ("What is the fee for Ulysses?", "$12.25"),
+        ("When is Emma due?", "2031-03-04"),
+        ("How many books has Ada Pohl borrowed?", "2"),
+        ("What are the opening hours of the desk?", "9 to 18"),
+    ],
+)
+def test_the_answer_that_stands_in_the_row_column_or_sentence_of_the_question_fits_best(intent, answer):
+    page = parse(LIBRARY, "http://x/", "Library")
+    found = ranked(lines_of(page, is_secret), intent, page.title)
+    assert found[0].text == answer, found[:5]
+    assert f"send_msg_to_user({answer!r})" in offered(page, intent)
+
+
+def test_a_task_that_asks_nothing_is_not_answered_with_what_stands_on_the_page():
+    actions = offered(parse(LIBRARY), "Return the book Emma.")
+    assert [a for a in actions if a.startswith("send_msg")] == ["send_msg_to_user('done')"]
+
+
+def test_what_the_task_names_is_clicked_and_nothing_is_deleted_unasked():
+    assert best(LIBRARY, "Show me all books") == "click(<link[Books]>)"
+    asked = request(LIBRARY, "Prolong the loan of Ulysses")
+    order = [asked.valid_actions[i] for i in np.argsort(logits(asked))]
+    assert "Delete" not in order[-1]
+    assert "click(<button[Log out]>)" in order[:4]
+    assert best(LIBRARY, "Delete the loan of Ulysses") == "click(<link[Delete]#2>)"
+
+
+def test_a_form_is_filled_in_field_by_field_then_sent_and_then_it_is_said_to_be_done():
+    intent = 'Lend the book "Emma" to the reader "Ada Pohl" at the branch Harbour.'
+    steps, recent = [], ""
+    for _ in range(3):
+        steps.append(best(FORM, intent, recent))
+        recent += f"{steps[-1]}\n  -> Library http://x/\n"
+    assert sorted(steps) == [
+        "fill(<textbox[Book]>, 'Emma')",
+        "fill(<textbox[Reader]>, 'Ada Pohl')",
+        "select_option(<combobox[Branch]>, 'Harbour')",
+    ]
+    assert best(FORM, intent, recent) == "click(<button[Lend]>)"
+    recent += "click(<button[Lend]>)\n  -> Library http://x/loans\n"
+    assert best(LIBRARY, intent, recent) == "send_msg_to_user('done')"
+
+
+def test_what_was_done_already_is_rated_lower_than_before():
+    fresh, again = (
+        dict(zip(asked.valid_actions, logits(asked), strict=True))["click(<link[Books]>)"]
+        for asked in (request(LIBRARY, "Find a way", past) for past in ("", "click(<link[Books]>)\n  -> Library http://x/"))
+    )  # fmt: skip
+    assert again < fresh - 1
+
+
+def test_logits_of_the_web_are_shares_so_that_one_failure_can_outweigh_them():
+    prior = open_prior("prior/verbs", "web")
+    proposal = prior.propose(request(LIBRARY, "Who has borrowed Ulysses?"), np.random.default_rng(0))
+    z = [c.z for c in proposal.candidates]
+    assert sum(z) == pytest.approx(1.0)
+    assert all(0 <= each <= 1 for each in z)
+    assert len(proposal.candidates) == 3
+    assert open_prior("prior/verbs").propose(request(LIBRARY, "x"), np.random.default_rng(0)).candidates
+
+
+def test_anything_a_page_can_hold_is_rated_without_an_error():
+    for snapshot in ("", "- text: '['", '- button "]>" [ref=e1]', "- textbox [ref=e2]: x", "nothing like it"):
+        asked = request(snapshot, 'Fill "]>" and (1.2] into it')
+        assert len(logits(asked)) == len(asked.valid_actions)
+    odd = ActionRequest("", "", "", "no page at all", ("click(<link[A]>)", "nonsense"), 3)
+    assert np.isfinite(logits(odd)).all()
+
+
+def test_an_outline_is_read_back_as_the_lines_it_was_written_from():
+    page = parse(LIBRARY + FORM.replace("ref=e", "ref=f"), "http://x/", "Library")
+    assert list(read(outline(page))) == list(lines_of(page, is_secret))
+
+
+def test_words_are_compared_by_their_stems():
+    assert stems("The customers' Orders") == stems("customer order")
+    assert stems("categories") == stems("category")
+    assert "release" not in stems("the of and") == []
+    assert topics("Who invented the diving bell?")[0] == "diving bell"
+    assert [asks(t) for t in ("How many?", "List all", "Open the page.", "Set it to 3")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    kinds = ["How many cats?", "What is the price?", "Who is it?", "When was it?", "How long did it take?"]
+    assert [expected(t) for t in kinds] == ["number", "money", "name", "date", "duration"]
