@@ -37,6 +37,8 @@ ASIDE = frozenset(
     stems("help about language privacy terms imprint skip print rss feed license cookies contact")
 )
 """Stems of what is on most pages and seldom what was asked for."""
+AMOUNTS = frozenset(stems("quantity qty amount number count"))
+"""Stems of fields that want a number."""
 CHOSEN = frozenset({"checkbox", "radio", "option", "switch"})
 LOOKS = frozenset({"open", "go", "show", "navigate", "visit", "search", "view", "see", "display", "bring"})
 """Verbs of tasks that want a page to be shown."""
@@ -49,7 +51,7 @@ WHOLE = 1.5
 """Added where the task has the element's whole name, or the option's, word for word."""
 USED = 0.5
 """What a word counts that an action before has served."""
-AGAIN = -2.5
+AGAIN = -4.0
 """Added for each time the same was done in the last steps."""
 FOLLOWED = {"link": 0.3, "button": 0.0, "tab": 0.2, "menuitem": 0.2, "treeitem": 0.2, "option": 0.0, "checkbox": -0.5,
             "radio": -0.5, "switch": -0.5, "textbox": -1.5, "searchbox": -2.0, "spinbutton": -2.0}  # fmt: skip
@@ -58,12 +60,15 @@ FILL, SELECT, SUBMIT, SCROLL, BACK, TAB = -0.5, -1.0, 2.0, -2.0, -2.0, -1.0
 """Where these begin; SUBMIT is added after something was filled in and taken from as long as nothing was."""
 CUED = 3.0
 """Added where the task names the field next to the value."""
+AMOUNT = 1.5
+"""Added for a whole number in a field that wants one."""
 FIRST = 1.0
 """An entry that scores so much comes before any button."""
-ANSWER, FIT, EARLY = -4.0, 4.5, -1.0
+ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
 """Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
-FINISH, SENT, THERE = -3.0, 5.0, 3.0
-"""Where saying that it is done begins; added after a form was sent; added where the page is called what was asked."""
+FINISH, SENT, THERE, CAME = -3.0, 5.0, 3.0, 1.5
+"""Where saying that it is done begins; added after a form was sent; added where the page is called what was asked, and
+where one came by a link that has its name from the task."""
 
 
 def logits(request: ActionRequest) -> list[float]:
@@ -79,9 +84,9 @@ class _Page:
         self._goal = first.removeprefix(GOAL)
         self._low = " ".join(self._goal.casefold().split())
         shown = rest.partition(f"{OPEN}\n")[2].rpartition(f"\n{CLOSE}")[0].splitlines()
-        head = next((i for i, line in enumerate(shown) if line.startswith("<") or line.startswith(" ")), 0)
-        self._title = next((line.removeprefix(TITLE) for line in shown[:3] if line.startswith(TITLE)), "")
-        self._lines = read("\n".join(shown[head:]))
+        head = [line for line in shown[:3] if line.startswith(("URL: ", TITLE, "Tabs: "))]
+        self._title = next((line.removeprefix(TITLE) for line in head if line.startswith(TITLE)), "")
+        self._lines = read("\n".join(shown[len(head) :]))
         self._words = set(stems(self._goal))
         self._values = values_of(self._goal)
         said = Counter(w for line in self._lines for w in set(stems(line.text)))
@@ -96,7 +101,8 @@ class _Page:
         self._entries = self._fields + sum(
             line.role in (*CHOSEN, "combobox", "listbox") for line in self._lines
         )
-        self._filled = any(call.name in ("fill", "select_option") or _ticks(call) for call in self._here)
+        self._buttons = {line.name.casefold() for line in self._lines if line.role == "button"}
+        self._filled = any(_enters(call) for call, _ in self._past)
 
     def scores(self, actions: Iterable[str]) -> list[float]:
         """Return the score of each action."""
@@ -150,7 +156,8 @@ class _Page:
         own = set(stems(name)) | {name.casefold().strip(" .:*")} & SUBMITS
         index = self._index(call)
         score = FOLLOWED.get(role, 0.0) + self._fit(name) + self._around(index, name)
-        if role != "link" and own & SUBMITS and len(own) <= 4 and self._entries:
+        general = own & SUBMITS and len(own) <= 4 and not (own - SUBMITS) & self._words
+        if role != "link" and general and self._entries:
             score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
         if own & RISKY and not own & RISKY & self._words:
             score -= 2.0
@@ -172,12 +179,18 @@ class _Page:
         assert call.target is not None
         name, value = call.target.name, str(call.arguments[0])
         index = self._index(call)
-        field = f"{name} {self._lines.beside(index) if index >= 0 else ''}"
+        field = f"{name} {self._lines.caption(index) if index >= 0 else ''}"
         score = FILL + CUED * self._cue(value, field)
         if is_search(call.target.role, name) or self._fields == 1:
             score += 1.0 + (0.5 if value in self._values[:1] else 0.0)
         if call.target.role == "spinbutton":
             score += 1.0 if value.replace(".", "").isdigit() else -3.0
+        if value.casefold() in self._title.casefold():
+            score -= 1.5  # It was found already.
+        if value.casefold() in self._buttons:
+            score -= 3.0  # It is to be clicked.
+        if AMOUNTS & set(stems(name)) and value.isdigit():
+            score += AMOUNT
         if SECRET.search(name):
             score += 0.5
         if index >= 0 and self._lines[index].value in self._values:
@@ -189,7 +202,7 @@ class _Page:
     def _select(self, call: Call) -> float:
         assert call.target is not None
         option, index = str(call.arguments[0]), self._index(call)
-        field = f"{call.target.name} {self._lines.beside(index) if index >= 0 else ''}"
+        field = f"{call.target.name} {self._lines.caption(index) if index >= 0 else ''}"
         score = SELECT + self._fit(option) + CUED * self._cue(option, field) * self._verbatim(option)
         if any(past.name == call.name and past.target == call.target for past in self._here):
             score -= 4.0
@@ -254,6 +267,9 @@ class _Page:
         if entered and not kept and _sends(self._past[-1][0]):  # The form is gone, and not shown once more.
             score += SENT
         if self._past and LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
+            last = self._past[-1][0]
+            if last.name == "click" and last.target is not None:
+                score += CAME * self._verbatim(last.target.name)
             heads = [line.text for line in self._lines if line.role == "heading"][:2]
             named = set(stems(" ".join([self._title, *heads]))) & self._words
             said = sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in self._words)

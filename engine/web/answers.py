@@ -40,7 +40,7 @@ _FORMS = {
     NAME: re.compile(r"\b[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|\d+(?![\w.,])))*"),
 }
 """Forms of answers. The kind asked for comes first; the others count less."""
-NEAR, HEADED, TITLED = 1.0, 0.8, 0.5
+NEAR, HEADED, TITLED = 1.0, 0.8, 0.7
 """What a word of the question counts that stands by the answer, in the head of its column, in the page's title."""
 FITTING, OTHER, ECHO = 0.5, -0.25, -0.5
 """Added for the form asked for, for another form, for what the question itself says."""

@@ -13,11 +13,12 @@ _LINE = re.compile(
     r"(?P<indent> *)<(?P<role>[A-Za-z][\w-]*)\[(?P<name>.*?)\](?:#(?P<ordinal>\d+))?>"
     r"(?: \((?P<states>[^()]*)\))?(?:: (?P<value>.*))?"
 )
+LONGEST_CAPTION = 100
 LABELS = frozenset({
     "text", "cell", "rowheader", "term", "generic", "paragraph", "strong", "heading", "legend", "label", "columnheader",
 })  # fmt: skip
 """Roles of what may tell what comes after it."""
-GROUPS = frozenset({"row", "listitem", "article", "group", "radiogroup", "term", "definition", "treeitem"})
+GROUPS = frozenset({"row", "listitem", "article", "paragraph", "group", "radiogroup", "term", "definition", "treeitem"})
 """Roles of what holds one thing together: what stands in it belongs to each other."""
 
 
@@ -102,6 +103,15 @@ class Lines(Sequence[Line]):
         if before < 0 or self._lines[before].depth < self._lines[index].depth - 1:
             return ""
         return self._lines[before].text if self._lines[before].role in LABELS else ""
+
+    def caption(self, index: int) -> str:
+        """Return what a field without a name is called by: the text before it, in its row as a rule."""
+        row = self.group(index)
+        if row >= 0 and self._lines[row].role == "row":
+            inside = [i for i in self.inside(row) if i < index and self._lines[i].role in LABELS]
+            own = self.parents[index]  # A cell is named by what it holds.
+            return " ".join(self._lines[i].text for i in inside if i != own)[:LONGEST_CAPTION]
+        return self.beside(index)
 
     def header(self, index: int) -> str:
         """Return the head of the column that a cell stands in, "" where there is none."""

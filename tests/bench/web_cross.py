@@ -36,7 +36,7 @@ def main() -> int:
     """Play and print the table; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--every", type=int, default=1, help="take only every so many pages of the suite")
-    parser.add_argument("--model", default="prior/uniform")
+    parser.add_argument("--model", default="prior/verbs")
     parser.add_argument("--tasks", type=int, default=10, help="tasks of each page, one episode each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--saves")

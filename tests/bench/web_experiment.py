@@ -1,6 +1,6 @@
 """Web tasks, `static` against `jitrl`, each task for consecutive episodes, with intervals; run by hand.
 
-    python -m tests.bench.web_experiment web:miniwob --model prior/uniform --json results.json
+    python -m tests.bench.web_experiment web:local --model prior/verbs --json results.json
 
 Each arm has a memory of its own, empty at first and shared by its tasks. Intervals are 95 % bootstrap intervals over
 tasks; those of differences are paired by task. What was played is written down after every task, and the same command
@@ -37,7 +37,7 @@ def main() -> int:
     """Play and print the table; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="tasks or suites, such as web:local-fossil")
-    parser.add_argument("--model", default="prior/uniform")
+    parser.add_argument("--model", default="prior/verbs")
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], dest="changes")
@@ -58,6 +58,9 @@ def main() -> int:
     if args.json and args.json.is_file():
         before = json.loads(args.json.read_text())
         results, owners = before["results"], before["owners"]
+        # What an error of the machine cut off is played again.
+        failed = {result["task"] for result in results if result["error"]}
+        results = [result for result in results if result["task"] not in failed]
     done = {result["task"] for result in results}
     for number, name in enumerate(names, 1):
         if name in done:
