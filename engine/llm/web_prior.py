@@ -49,6 +49,8 @@ BESIDE = 0.5
 """What a word counts that stands in the same row or list item, as against in the element's own name."""
 WHOLE = 1.5
 """Added where the task has the element's whole name, or the option's, word for word."""
+GENERAL = 0.6
+"""What a word of the task counts that is in no name, number or quotation, where the task has any."""
 USED = 0.5
 """What a word counts that an action before has served."""
 AGAIN = -4.0
@@ -66,7 +68,7 @@ FIRST = 1.0
 """An entry that scores so much comes before any button."""
 ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
 """Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
-FINISH, SENT, THERE, CAME = -3.0, 5.0, 3.0, 1.5
+FINISH, SENT, THERE, CAME = -3.0, 5.0, 4.0, 1.5
 """Where saying that it is done begins; added after a form was sent; added where the page is called what was asked, and
 where one came by a link that has its name from the task."""
 
@@ -94,8 +96,12 @@ class _Page:
         self._past = _past(request.recent_history)
         self._here = _this_page(self._past)
         served = {w for call, _ in self._past if call.target for w in stems(call.target.name)}
+        self._special = {w for value in self._values for w in stems(value)} & self._words or self._words
         self._weight = {
-            w: (USED if w in served else 1.0) / (1.0 + math.log(max(1, said[w]))) for w in self._words
+            w: (USED if w in served else 1.0)
+            * (1.0 if w in self._special else GENERAL)
+            / (1.0 + math.log(max(1, said[w])))
+            for w in self._words
         }
         self._fields = sum(line.role in TYPED for line in self._lines)
         self._entries = self._fields + sum(
@@ -117,8 +123,8 @@ class _Page:
                 found.append(0.0)
                 continue
             found.append(self._score(call, fits) + AGAIN * repeated[call.text])
-            if _enters(call):
-                entries.append(found[-1])
+            if _enters(call) and not (_ticks(call) and call.target and not call.target.name):
+                entries.append(found[-1])  # Boxes without a name choose rows of a table, which is no entry.
             elif _sends(call):
                 buttons.append(number)
         if max(entries) >= FIRST:  # What is to be filled in comes before what sends it.
@@ -159,6 +165,8 @@ class _Page:
         general = own & SUBMITS and len(own) <= 4 and not (own - SUBMITS) & self._words
         if role != "link" and general and self._entries:
             score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
+        elif role == "button" and self._filled:
+            score += SUBMIT / 2
         if own & RISKY and not own & RISKY & self._words:
             score -= 2.0
         if own & ASIDE and not own & self._words:
@@ -262,20 +270,19 @@ class _Page:
         if asks(self._goal):
             return ANSWER - 1.0
         score = FINISH
+        if not self._past:
+            return score
+        last = self._past[-1][0]
+        name = last.target.name if last.target else ""
         entered = any(_enters(call) for call, _ in self._past[:-1])
         kept = any(line.role in TYPED and line.value in self._values for line in self._lines)
-        if entered and not kept and _sends(self._past[-1][0]):  # The form is gone, and not shown once more.
-            score += SENT
-        if self._past and LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
-            last = self._past[-1][0]
-            if last.name == "click" and last.target is not None:
-                score += CAME * self._verbatim(last.target.name)
+        if _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
+            score += SENT  # The form is gone, and not shown once more; or it took no more than this button.
+        if LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
             heads = [line.text for line in self._lines if line.role == "heading"][:2]
-            named = set(stems(" ".join([self._title, *heads]))) & self._words
-            said = sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in self._words)
-            score += (
-                THERE * sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in named) / max(said, 1e-9)
-            )
+            named = set(stems(" ".join([self._title, *heads]))) & self._special
+            score += THERE * len(named) / max(1, len(self._special))
+            score += CAME * self._verbatim(name) if last.name == "click" else 0.0
         return score
 
 

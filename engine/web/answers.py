@@ -110,8 +110,10 @@ class _Question:
                 yield rest, TEXT if self._kind == TEXT else _form(rest, self._kind), label
             for kind in dict.fromkeys([self._kind, NUMBER, NAME]):
                 for match in _FORMS[kind].finditer(sentence) if kind in _FORMS else ():
-                    if match.group() != whole:
-                        yield match.group(), kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
+                    text = match.group().rstrip(".")
+                    first = kind == NAME and match.start() == 0 and " " not in text
+                    if text != whole and not first:  # Every sentence begins with a capital letter.
+                        yield text, kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
 
     def _fit(self, text: str, kind: str, near: str, index: int, head: str) -> float:
         own = self._group(index)
@@ -122,7 +124,9 @@ class _Question:
         value.update(dict.fromkeys(frozenset(stems(head)) & self._words, HEADED))
         value.update(dict.fromkeys(close | row, NEAR))
         covered = sum(self._weight[word] * share for word, share in value.items()) / self._total
-        form = (0.0 if kind == TEXT else CUT) if self._kind == TEXT else FITTING if kind == self._kind else OTHER
+        form = (
+            (0.0 if kind == TEXT else CUT) if self._kind == TEXT else FITTING if kind == self._kind else OTHER
+        )
         echo = ECHO if set(tokens(text)) <= self._all else 0.0
         return covered + form + echo
 

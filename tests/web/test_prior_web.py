@@ -59,14 +59,44 @@ FORM = """- heading "New loan" [level=1] [ref=e1]
 """
 
 
-def request(snapshot, intent, recent="", candidates=3):
-    page = parse(snapshot, "http://x/", "Library")
+BOOK = """- link "Books" [ref=e2]
+- link "Loans" [ref=e3]
+- textbox "Search" [ref=e9]
+- button "Search" [ref=e10]
+- heading "Persuasion" [level=1] [ref=e6]
+- paragraph [ref=e7]: A novel in 24 chapters. The author is Jane Austen.
+- button "Reserve" [ref=e12]
+- link "Write a review" [ref=e13]
+"""
+ROWS = """- table [ref=e1]:
+  - row "Reader: Branch: Harbour" [ref=e2]:
+    - cell "Reader:" [ref=e3]
+    - cell [ref=e4]:
+      - textbox [ref=e5]
+  - row "Branch: North" [ref=e6]:
+    - cell "Branch:" [ref=e7]
+    - cell "North" [ref=e8]:
+      - combobox [ref=e9]:
+        - option "North" [selected]
+        - option "South"
+  - row "Shelf: North" [ref=e10]:
+    - cell "Shelf:" [ref=e11]
+    - cell "North" [ref=e12]:
+      - combobox [ref=e13]:
+        - option "North" [selected]
+        - option "South"
+- button "Save" [ref=e14]
+"""
+
+
+def request(snapshot, intent, recent="", candidates=3, title="Library"):
+    page = parse(snapshot, "http://x/", title)
     text = f"Task: {intent}\n" + fenced(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
     return ActionRequest("", "", recent, text, offered(page, intent), candidates)
 
 
-def best(snapshot, intent, recent=""):
-    asked = request(snapshot, intent, recent)
+def best(snapshot, intent, recent="", title="Library"):
+    asked = request(snapshot, intent, recent, title=title)
     return asked.valid_actions[int(np.argmax(logits(asked)))]
 
 
@@ -115,6 +145,24 @@ def test_a_form_is_filled_in_field_by_field_then_sent_and_then_it_is_said_to_be_
     assert best(FORM, intent, recent) == "click(<button[Lend]>)"
     recent += "click(<button[Lend]>)\n  -> Library http://x/loans\n"
     assert best(LIBRARY, intent, recent) == "send_msg_to_user('done')"
+
+
+def test_a_page_that_is_called_what_was_to_be_opened_is_the_end_and_one_that_says_the_answer_too():
+    came = "click(<link[Persuasion]>)\n  -> Persuasion | Library http://x/b/7\n"
+    title = "Persuasion | Library"
+    assert best(BOOK, "Open the page of the book Persuasion.", came, title) == "send_msg_to_user('done')"
+    assert best(BOOK, "How many chapters does Persuasion have?", came, title) == "send_msg_to_user('24')"
+    assert best(BOOK, "Who is the author of Persuasion?", came, title) == "send_msg_to_user('Jane Austen')"
+    assert best(BOOK, "Reserve the book Persuasion.", came, title) == "click(<button[Reserve]>)"
+    pressed = came + "click(<button[Reserve]>)\n  -> Persuasion | Library http://x/b/7\n"
+    assert best(BOOK, "Reserve the book Persuasion.", pressed, title) == "send_msg_to_user('done')"
+
+
+def test_fields_without_a_name_are_called_by_the_row_they_stand_in():
+    intent = 'Set the reader to "Ada" and the shelf to South.'
+    first = best(ROWS, intent)
+    then = best(ROWS, intent, f"{first}\n  -> Library http://x/\n")
+    assert {first, then} == {"fill(<textbox[]>, 'Ada')", "select_option(<combobox[]#2>, 'South')"}
 
 
 def test_what_was_done_already_is_rated_lower_than_before():
