@@ -330,12 +330,27 @@ class Interpreter:
             changed=changed or status.over or score_changed,
             scene=scene,
             room=0 if status.over else self._room(),
+            marks=() if status.over else self._marks(),
         )
 
     def _room(self) -> int:
         """Return the number of the object that the player is in, 0 if unknown."""
         story, player = self._analysis.story, self._analysis.player
         return story.parent(self._machine.memory, player) if story is not None and player else 0
+
+    def _marks(self) -> tuple[str, ...]:
+        """Return what is carried and no longer as it was when the story began, with the changed attributes."""
+        story, player = self._analysis.story, self._analysis.player
+        if story is None or not player or self._generated is not None:
+            return ()
+        memory, found = self._machine.memory, []
+        for thing in story.children(memory, player):
+            at = story.object_at(thing)
+            name = story.name(thing).strip().lower()
+            for byte in range(story.attribute_bytes if name else 0):
+                changed = memory[at + byte] ^ story.data[at + byte]
+                found += [f"{name}={8 * byte + bit}" for bit in range(8) if changed & 0x80 >> bit]
+        return tuple(sorted(found))
 
     def _status(self, text: str) -> Status:
         if self._plain is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from engine.games.phrases import read, scenery_tokens, sentences
 from engine.records import Observation, State
 
-TOKEN_SCHEME = 1
+TOKEN_SCHEME = 2
 """Changes whenever the same observation would give other tokens."""
 
 _MOST_NOUNS = 40
@@ -51,7 +51,7 @@ class GameAbstractor:
         self._goal = ""
         self._now: State | None = None
         self._seen: Observation | None = None
-        self._known: dict[tuple[str, str, str, str, int], tuple[str, tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, str, str, str, int, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {}
 
     def begin(self, observation: Observation) -> State:
         """Forget the last episode and return the state of the first observation."""
@@ -137,10 +137,11 @@ class GameAbstractor:
         """Return the state's text and tokens; what was seen before is looked up."""
         scene = observation.scene or observation.description or observation.text
         said = observation.text if observation.description else ""
-        key = (scene, observation.inventory, observation.place, said, observation.room)
+        marks = observation.marks
+        key = (scene, observation.inventory, observation.place, said, observation.room, marks)
         known = self._known.get(key)
         if known is None:
-            known = abstract(scene, observation.inventory, observation.place, said, observation.room)
+            known = abstract(scene, observation.inventory, observation.place, said, observation.room, marks)
             if len(self._known) > 4096:
                 self._known.clear()
             self._known[key] = known
@@ -148,7 +149,7 @@ class GameAbstractor:
 
 
 def abstract(
-    scene: str, inventory: str, place: str, said: str = "", room: int = 0
+    scene: str, inventory: str, place: str, said: str = "", room: int = 0, marks: tuple[str, ...] = ()
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
 
@@ -158,9 +159,11 @@ def abstract(
         place: Name of the place, "" if unknown.
         said: What the last action was answered with.
         room: Tells places of the same name apart, 0 if unknown.
+        marks: What has changed about carried things, as in `Observation.marks`.
 
-    Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, and `load:CHECKSUM` over
-    all that is carried, which keeps states with different loads apart even among many other tokens.
+    Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, `have:MARK`, and
+    `load:CHECKSUM` over all that is carried, which keeps states with different loads apart even among many
+    other tokens.
     """
     seen, held = sentences(scene), sentences(inventory)
     ambience = set(seen) & set(held)
@@ -172,6 +175,7 @@ def abstract(
     held = _held([line for line in held if line not in ambience])
     things = sorted({str(phrase) for line in held for phrase in read(line).phrases})
     tokens = scenery_tokens("see", seen) | {f"have:{thing}" for thing in things}
+    tokens |= {f"have:{mark}" for mark in marks}
     if place:
         tokens.add(f"place:{place.lower()}#{room}" if room else f"place:{place.lower()}")
     if things:

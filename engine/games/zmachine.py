@@ -200,7 +200,7 @@ class StoryFile:
             return list(table[at::size])
         return [high << 8 | low for high, low in zip(table[at::size], table[at + 1 :: size], strict=False)]
 
-    def children(self, memory: bytes, number: int) -> Iterator[int]:
+    def children(self, memory: bytes | memoryview, number: int) -> Iterator[int]:
         """Yield an object's children in `memory`; stops at a loop."""
         child = self._tree(memory, number, 2)
         for _ in range(self.object_count):

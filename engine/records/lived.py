@@ -50,6 +50,8 @@ class Observation:
             where that is the same as `description`. States are abstracted from it, so that the same place
             gives the same state whoever passes by; see `engine.games.scene`.
         room: What tells places of the same name apart (two forests, any two dark rooms); 0 if unknown.
+        marks: What has changed about carried things whether or not anything printed tells: `THING=N`, N the number
+            of an attribute that is not as it was at the start. A lamp that is on, for one.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Observation:
     changed: bool = True
     scene: str = ""
     room: int = 0
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ class Conditions:
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
+        self._missing: dict[tuple[str, Tokens], Tokens] = {}
+        self._chances: dict[tuple[str, Tokens], float] = {}
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
@@ -55,6 +57,8 @@ class Conditions:
             clause = _NONE.union(*(named.get(word, ()) for word in objects(action)))
             clauses[clause] = clauses.get(clause, context) & context
         self._needs.clear()
+        self._missing.clear()
+        self._chances.clear()
         return True, new
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
@@ -66,10 +70,35 @@ class Conditions:
 
     def missing(self, action: str, context: Tokens) -> Tokens:
         """Return the fewest tokens that have to be added to a context to make the action possible."""
+        # Plans ask for the same few contexts thousands of times.
+        key = (action, context)
+        found = self._missing.get(key)
+        if found is None:
+            known = self._contexts.get(context)
+            if known is not None and action in known:
+                found = _NONE
+            else:
+                found = min((need - context for need in self.needs(action)), key=len, default=_NONE)
+            self._missing[key] = found
+        return found
+
+    def chance(self, action: str, context: Tokens) -> float:
+        """Return how likely the action is possible where all that it is known to need is there.
+
+        Read from the remembered situations of this place that had it, too; certain in one of these.
+        """
         known = self._contexts.get(context)
-        if known is not None and action in known:
-            return _NONE
-        return min((need - context for need in self.needs(action)), key=len, default=_NONE)
+        if known is not None:
+            return 1.0 if action in known else 0.0
+        need = next((need for need in self.needs(action) if need <= context), None)
+        if need is None:
+            return 0.0
+        found = self._chances.get((action, need))
+        if found is None:
+            alike = [possible for seen, possible in list(self._contexts.items())[-_CONTEXTS:] if need <= seen]
+            possible = sum(action in possible for possible in alike)
+            found = self._chances[(action, need)] = (possible + 0.5) / (len(alike) + 0.5)
+        return found
 
     def _read(self, action: str) -> tuple[Tokens, ...]:
         clauses = self._clauses.get(action)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +30,9 @@ _FETCH = 0.5
 _SOURCES = 4
 _NEAR = 3
 
-Novel = Mapping[str, Sequence[tuple[float, str]]]
+Offered = tuple[tuple[float, str], ...]
+
+Novel = Mapping[str, Offered]
 """For each place the actions that promise something there, best first."""
 
 
@@ -89,14 +91,14 @@ class Explorer:
         self._ways = Ways(experience)
         self._wanted: dict[str, list[tuple[str, str]]] = {}
         self._helpful: dict[str, float] = {}
-        self._known: dict[tuple[str, Tokens, Tokens, bool], list[_Offer]] = {}
+        self._promises: dict[str, tuple[tuple[object, ...], Offered]] = {}
+        self._known: dict[tuple[str, Tokens, Tokens], tuple[Offered, int, list[_Offer]]] = {}
 
     def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
         rate *= self._s.curiosity * liking.get(key, 1.0)
         tried = self._x.tried[key]
-        rate /= (1.0 + self._x.missed[key]) ** 2
         if key[1] in self._x.moves:
             # A move that was deadly led nowhere: where it leads is as unknown as before.
             fatal = self._x.fatal[key]
@@ -108,20 +110,35 @@ class Explorer:
 
     def novel(self, progress: Progress, liking: Mapping[Key, float]) -> Novel:
         """Return the most promising actions of each place, best first."""
-        self._known.clear()
         self._wanted = self._wants(progress)
-        found = {}
-        for name, place in self._x.places.items():
-            promising = [
-                (self.novelty((name, action), liking), action)
-                for action in place.possible
-                if not progress.tried[(name, action)]
-                and (name, action) not in progress.failed
-                and (self._x.tried[(name, action)] <= _RETRIED or action in self._x.moves)
-            ]
-            promising.sort(key=lambda item: (-item[0], item[1]))
+        spent: dict[str, set[str]] = {}
+        for name, action in (*progress.tried, *progress.failed):
+            spent.setdefault(name, set()).add(action)
+        found: dict[str, Offered] = {}
+        for name in self._x.places:
+            promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
             if promising:
-                found[name] = promising[: 2 * self._s.several]
+                found[name] = promising
+        return found
+
+    def _promising(self, name: str, spent: Tokens, liking: Mapping[Key, float]) -> Offered:
+        """Return the most promising actions of a place; the same object as long as nothing about them changed."""
+        x, place = self._x, self._x.places[name]
+        likings = tuple(liking.get((name, action), 1.0) for action in place.possible) if liking else ()
+        state = (place.version, x.news, spent, likings)
+        known = self._promises.get(name)
+        if known is not None and known[0] == state:
+            return known[1]
+        promising = [
+            (self.novelty((name, action), liking), action)
+            for action in place.possible
+            if action not in spent and (x.tried[(name, action)] <= _RETRIED or action in x.moves)
+        ]
+        promising.sort(key=lambda item: (-item[0], item[1]))
+        found = tuple(promising[: 2 * self._s.several])
+        if known is not None and known[1] == found:
+            found = known[1]
+        self._promises[name] = (state, found)
         return found
 
     def most(self, novel: Novel) -> float:
@@ -142,12 +159,14 @@ class Explorer:
             sums = itertools.accumulate(sorted(promises, reverse=True))
             return max((extra + total) / (travel + count) for count, total in enumerate(sums, 1))
 
-        top = 0.0
-        best: dict[str, Detour] = {}
-        for anchor in _anchors(route):
-            ways = self._ways.of(anchor.place)
-            returns = anchor.steps < len(route.actions)
-            for goal in dict.fromkeys((*novel, *self._wanted)):
+        bounded: list[tuple[float, str, list[tuple[int, _Anchor, Way, Way | None]]]] = []
+        anchors = [
+            (anchor, self._ways.of(anchor.place), anchor.steps < len(route.actions))
+            for anchor in _anchors(route)
+        ]
+        for goal in dict.fromkeys((*novel, *self._wanted)):
+            starts: list[tuple[int, _Anchor, Way, Way | None]] = []
+            for anchor, ways, returns in anchors:
                 if goal not in novel and anchor.steps > until:
                     continue
                 way = ways.get(goal)
@@ -155,17 +174,32 @@ class Explorer:
                 if way is None or (returns and back is None):
                     continue
                 travel = way.steps + (back.steps if back is not None else 0)
-                known = best.get(goal)
-                if travel + 1 > route.left:
-                    continue
+                if travel + 1 <= route.left:
+                    starts.append((travel, anchor, way, back))
+            if starts:
+                starts.sort(key=lambda start: (start[0], start[1].steps))
+                bounded.append((most(goal, starts[0][0]), goal, starts))
+        # What may be best first: then most of the others need not be looked at.
+        bounded.sort(key=lambda item: (-item[0], item[1]))
+        top, best = 0.0, dict[str, Detour]()
+        for bound, goal, starts in bounded:
+            if bound < WORTHWHILE * top:
+                break
+            extra, known = bonus if goal in deadly else 0.0, None
+            safe: dict[tuple[Tokens, bool], float] = {}
+            for travel, anchor, way, back in starts:
                 bound = most(goal, travel)
                 if bound < WORTHWHILE * top or (known is not None and bound <= known.rate):
-                    continue
+                    break
                 fetching = anchor.steps <= until
-                extra = bonus if goal in deadly else 0.0
+                stake = safe.get((anchor.have, fetching))
+                if stake is not None and stake <= anchor.stake:
+                    continue  # nearer to another point that has the same in hand, and no more at stake
+                if not way.deadly and not (back is not None and back.deadly):
+                    safe[(anchor.have, fetching)] = anchor.stake
                 detour = self._detour(route, anchor, goal, way, back, novel.get(goal, ()), extra, fetching)
                 if detour is not None and (known is None or detour.rate > known.rate):
-                    best[goal] = detour
+                    best[goal] = known = detour
                     top = max(top, detour.rate)
         return sorted(best.values(), key=lambda detour: -detour.rate)
 
@@ -176,7 +210,7 @@ class Explorer:
         goal: str,
         way: Way,
         back: Way | None,
-        promising: Sequence[tuple[float, str]],
+        promising: Offered,
         bonus: float,
         fetching: bool,
     ) -> Detour | None:
@@ -187,11 +221,12 @@ class Explorer:
             alive *= 1.0 - self._danger(route, key, have)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
-        leaving = self._hazard(goal, have, moving=True) * price
-        staying = self._hazard(goal, have, moving=False) * price
+        context = have | self._router.look(route.at.world, goal, have)
+        leaving = self._hazard(goal, context, moving=True) * price
+        staying = self._hazard(goal, context, moving=False) * price
         total = -(1.0 - alive) * price
         if bonus:
-            total += bonus * (1.0 - 0.5 ** x.untested(goal, have))
+            total += bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
         travel = way.steps + (back.steps if back is not None else 0)
         count, cost = 0, travel
         first: tuple[str, ...] = ()
@@ -225,22 +260,26 @@ class Explorer:
         return best if best is not None and best.worth > 0 else None
 
     def _offers(
-        self, goal: str, have: Tokens, see: Tokens, promising: Sequence[tuple[float, str]], fetching: bool
+        self, goal: str, have: Tokens, see: Tokens, promising: Offered, fetching: bool
     ) -> list[_Offer]:
-        """Return what can be tried at a place with this in hand, best first. Kept for one plan."""
-        key = (goal, have, see, fetching)
-        found = self._known.get(key)
-        if found is not None:
-            return found
-        x, context = self._x, have | see
-        words = _words(have)
-        here = self._router.is_here(goal, have, see)
-        found = self._known[key] = []
+        """Return what can be tried at a place with this in hand, best first."""
+        fetched: list[_Offer] = []
         for action, token in self._wanted.get(goal, ()) if fetching else ():
             use = self._use(token, have)
             opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
             if opened is not None:
-                found.append(_Offer(use * self._bonus(), 0.0, (*opened[0], action), False))
+                if not self._router.is_here(goal, have, see):
+                    use *= self._chance(goal, opened[1], see, action)
+                if use * self._bonus() >= _LEAST:
+                    fetched.append(_Offer(use * self._bonus(), 0.0, (*opened[0], action), False))
+        x = self._x
+        here = self._router.is_here(goal, have, see)
+        key, version = (goal, have, see), x.places[goal].version
+        known = self._known.get(key)
+        if known is not None and known[0] is promising and known[1] == version and not here:
+            return [*fetched, *known[2]] if fetched else known[2]
+        context, words = have | see, _words(have)
+        found: list[_Offer] = []
         for promise, action in promising:
             helpers: tuple[str, ...] = ()
             then = context
@@ -253,12 +292,24 @@ class Explorer:
             if x.tried[(goal, action)]:
                 outcome = x.outcome((goal, action), then)
                 promise *= 1.0 - outcome.similarity if outcome else 1.0
+            if not here:
+                promise *= self._chance_in(goal, then, action)
             if promise < _LEAST:
                 continue
             names = bool(words) and not words.isdisjoint(action.split())
             loss = x.loss_rate(action) / len(have) if names else 0.0
             found.append(_Offer(promise, loss, (*helpers, action), action in x.moves))
-        return found
+        if not here:
+            self._known[key] = (promising, version, found)
+        return [*fetched, *found] if fetched else found
+
+    def _chance(self, goal: str, after: Imagined, see: Tokens, action: str) -> float:
+        return self._chance_in(goal, after.have | after.world.get(goal, see), action)
+
+    def _chance_in(self, goal: str, context: Tokens, action: str) -> float:
+        """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
+        missed = self._x.missed[(goal, action)]
+        return self._x.places[goal].possible.chance(action, context) / (1.0 + missed) ** 2
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
@@ -271,7 +322,7 @@ class Explorer:
             if any(x.protects(name, token) for name in deadly):
                 self._helpful[token] = 1.0
             elif any(x.untested(name, frozenset((token,))) for name in deadly):
-                self._helpful[token] = _FETCH
+                self._helpful[token] = _FETCH * max(x.hope(name) for name in deadly)
             else:
                 continue
             for place, action in list(sources)[:_SOURCES]:
@@ -297,7 +348,11 @@ class Explorer:
     def _danger(self, route: Route, key: Key, have: Tokens) -> float:
         """Return the probability of dying of a known move with this in hand."""
         outcome = self._x.outcome(key, have | self._router.look(route.at.world, key[0], have))
-        return outcome.death if outcome is not None else self._hazard(key[0], have, moving=True)
+        return (
+            outcome.death
+            if outcome is not None
+            else self._hazard(key[0], have | self._router.look(route.at.world, key[0], have), moving=True)
+        )
 
     def _hazard(self, place: str, have: Tokens, *, moving: bool) -> float:
         return self._x.hazard(place, have, moving=moving)

@@ -14,19 +14,18 @@ the first half of one episode is joined with the second half of another.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
 from engine.values.conditions import Conditions, Tokens, words_of
+from engine.values.dangers import DEADLY, Guises, Risk
 
 Key = tuple[str, str]
 """A place and an action."""
 
-
-DEADLY = 0.08
-"""Share of deadly steps that makes a place one to be prepared for."""
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -82,6 +81,8 @@ class Occasion:
     moved: bool
     died: bool
     ended: bool
+    reward: float = 0.0
+    fresh: bool = True
 
     @property
     def did_something(self) -> bool:
@@ -107,48 +108,14 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class _Risk:
-    """How often one died at a place, and with what in hand."""
-
-    steps: int = 0
-    deaths: int = 0
-    carried: Counter[str] = field(default_factory=Counter)
-    died_with: Counter[str] = field(default_factory=Counter)
-
-    def add(self, have: Tokens, died: bool) -> None:
-        """Count a step."""
-        self.steps += 1
-        self.carried.update(have)
-        if died:
-            self.deaths += 1
-            self.died_with.update(have)
-
-    def share(self, have: Tokens) -> float:
-        """Return the share of deadly steps, cautiously low where hardly anything is known.
-
-        What is carried may be what makes the difference: the share is the lowest that holds with any of it,
-        and what was never carried there is given half a chance.
-        """
-        if not self.deaths:
-            return 0.0
-        share = self.deaths / (self.steps + 2.0)
-        lowest = share
-        for token in have:
-            if token.startswith("have:"):
-                steps = self.carried[token]
-                rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
-                lowest = min(lowest, rate)
-        return lowest
-
-
-@dataclass(slots=True)
 class _Place:
     """What is known of one place."""
 
     possible: Conditions = field(default_factory=Conditions)
     views: dict[Tokens, Tokens] = field(default_factory=dict)
-    staying: _Risk = field(default_factory=_Risk)
-    moving: _Risk = field(default_factory=_Risk)
+    viewed: dict[Tokens, Tokens] = field(default_factory=dict)
+    staying: Risk = field(default_factory=Risk)
+    moving: Risk = field(default_factory=Risk)
     makers: dict[str, dict[str, None]] = field(default_factory=dict)
     version: int = 0
 
@@ -169,6 +136,8 @@ class Experience:
         self.taken: Counter[str] = Counter()
         self.moves: set[str] = set()
         self.moves_version = 0
+        self.news = 0
+        """Grows whenever what trying something promises anywhere may have changed."""
         self.death_loss = 0.0
         """Points of the game's score that dying cost, on average."""
         self._deaths = 0
@@ -179,6 +148,7 @@ class Experience:
         """How often one died of an action."""
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
+        self.guises = Guises()
         self._exits: dict[str, dict[str, str]] = {}
         self._class_losses: Counter[str] = Counter()
         self.sources: dict[str, dict[Key, None]] = {}
@@ -188,6 +158,7 @@ class Experience:
         self._class_yield: Counter[str] = Counter()
         self._destinations: dict[Key, str | None] = {}
         self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
+        self._expected: dict[Key, tuple[int, dict[Tokens, float]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
 
     # ---------------------------------------------------------------------------------------- learning
@@ -203,28 +174,39 @@ class Experience:
         return new
 
     def learn(
-        self, now: Situation, action: str, reward: float, then: Situation, *, ended: bool, died: bool
+        self,
+        now: Situation,
+        action: str,
+        reward: float,
+        then: Situation,
+        *,
+        ended: bool,
+        died: bool,
+        fresh: bool = True,
     ) -> None:
         """Learn from one step; `reward` is the change of the game's score."""
         moved = then.place != now.place and not ended
-        if moved:
+        if moved and action not in self.moves:
             self.moves.add(action)
+            self.news += 1
         place, key = self.place(now.place), (now.place, action)
-        (place.moving if self.kind(action) == MOVE else place.staying).add(now.have, died)
+        self.guises.see(now.place, now.have, now.see)
+        (place.moving if self.kind(action) == MOVE else place.staying).add(now.have | now.see, died)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
             self._deaths += 1
             self.moves_version += 1  # ways tell where one dies
         place.version += 1
         if not self.tried[key]:
+            self.news += 1
             self.taken[action] += 1
             kind = self.kind(action)
-            fresh = moved and then.place not in self._tokens
+            found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             self._class_tries[kind] += 1
             self._class_losses[kind] += bool(now.have - then.have)
             self._class_yield[kind] += max(0.0, reward) + (
-                self._new_place if fresh else self._new_thing if thing else 0.0
+                self._new_place if found else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
         self.tried[key] += 1
         self.tried_so[(now, action)] += 1
@@ -240,6 +222,8 @@ class Experience:
                 moved=moved,
                 died=died,
                 ended=ended,
+                reward=reward,
+                fresh=fresh,
             )
         )
         if moved and self._exits.setdefault(now.place, {}).get(action) != then.place:
@@ -255,9 +239,16 @@ class Experience:
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
+    def miss(self, key: Key) -> None:
+        """Count that an action was not possible where memory had it."""
+        self.missed[key] += 1
+        self.place(key[0]).version += 1
+
     def arrive(self, now: Situation) -> None:
         """Learn what a place looks like when an episode first comes to it with this in hand."""
-        views = self.place(now.place).views
+        place = self.place(now.place)
+        views = place.views
+        place.viewed.clear()
         views.pop(now.have, None)
         views[now.have] = now.see
         if len(views) > _OCCASIONS:
@@ -270,7 +261,10 @@ class Experience:
             return _NONE
         seen = known.views.get(have)
         if seen is None:
+            seen = known.viewed.get(have)
+        if seen is None:
             seen = known.views[max(reversed(known.views), key=lambda held: _jaccard(held, have))]
+            known.viewed[have] = seen
         return seen
 
     def place(self, name: str) -> _Place:
@@ -352,12 +346,34 @@ class Experience:
             best,
         )
 
-    def hazard(self, place: str, have: Tokens = _NONE, *, moving: bool) -> float:
-        """Return the share of deadly steps at a place, of moves away from it or of all others."""
+    def gain(self, key: Key, context: Tokens) -> float:
+        """Return the points expected of an action that ever gained any, if none were gained by it in this episode."""
+        version = self.places[key[0]].version
+        known = self._expected.get(key)
+        if known is None or known[0] != version:
+            known = self._expected[key] = (version, {})
+        found = known[1].get(context)
+        if found is None:
+            fresh = [o for o in self._occasions.get(key, ()) if o.fresh][-_OCCASIONS:]
+            similar = [_jaccard(o.context, context) for o in fresh]
+            best = max(similar, default=0.0)
+            near = [o for o, s in zip(fresh, similar, strict=True) if s > best - _NEAR]
+            weights = [self._recency**age for age in range(len(near) - 1, -1, -1)]
+            total = sum(weights)
+            points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
+            found = known[1][context] = points / total if total else 0.0
+        return found
+
+    def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool) -> float:
+        """Return the share of deadly steps at a place, of moves away from it or of all others.
+
+        Args:
+            context: What is carried, and seen there.
+        """
         known = self.places.get(place)
         if known is None:
             return 0.0
-        return (known.moving if moving else known.staying).share(have)
+        return self.guises.share(known.moving if moving else known.staying, context)
 
     def untested(self, place: str, have: Tokens) -> int:
         """Return how many of the things in hand never were at that place."""
@@ -366,14 +382,15 @@ class Experience:
             return 0
         return sum(not (known.moving.carried[token] or known.staying.carried[token]) for token in have)
 
+    def hope(self, place: str) -> float:
+        """Return how likely something new in hand helps against the danger of a place, after all that did not."""
+        return self.places[place].moving.hope
+
     def protects(self, place: str, token: str) -> bool:
         """Return whether one died clearly less of leaving that place with this in hand."""
         known = self.places.get(place)
         risk = known.moving if known is not None else None
-        if risk is None or not risk.carried[token]:
-            return False
-        share = risk.deaths / (risk.steps + 2.0)
-        return (risk.died_with[token] + share) / (risk.carried[token] + 1.0) < 0.5 * share
+        return risk is not None and (self.guises.lifted(risk, token) or risk.lessened_by(token))
 
     def deadly(self) -> list[str]:
         """Return the places that one dies of leaving often."""
@@ -387,6 +404,7 @@ class Experience:
         )
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def _jaccard(a: Tokens, b: Tokens) -> float:
     union = len(a | b)
     return len(a & b) / union if union else 1.0

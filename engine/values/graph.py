@@ -58,6 +58,9 @@ class GraphEstimator:
         self._trails = Trails()
         self._frontier = Frontier()
         self._liking: dict[Key, float] = {}
+        self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
+        self._followed: dict[tuple[Situation, tuple[str, ...]], float] = {}
+        self._points = 0.0
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
         for episode in memory.episodes():
@@ -71,6 +74,7 @@ class GraphEstimator:
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
         now = situation(state)
+        self._reckon()
         self._trails.close()
         self._progress = Progress(world={now.place: now.see})
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
@@ -80,11 +84,13 @@ class GraphEstimator:
         """Learn from the step just taken."""
         now, after = situation(step.state), situation(then)
         self._experience.see(now, step.valid_actions)
-        self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+        fresh = (now.place, step.action) not in self._progress.gained
+        self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
         self._frontier.see(now, step.valid_actions)
         self._frontier.add(now, step.action, after, ended=ended)
         self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
         key, progress = (now.place, step.action), self._progress
+        self._points += step.env_reward
         progress.tried[key] += 1
         if step.env_reward > 0:
             progress.gained.add(key)
@@ -151,10 +157,24 @@ class GraphEstimator:
             and expected.world.get(now.place, now.see) == now.see
         )
         if not (as_expected and plan.actions and plan.actions[0] in valid):
+            if (
+                expected is not None
+                and expected.place == now.place
+                and plan.actions
+                and plan.actions[0] not in valid
+            ):
+                self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
                 trails = self._trails.from_here(now, query.steps_left, 8, valid)
                 plan = self._planner.plan(
-                    here, query.steps_left, self._progress, self._liking, trails, valid, query.to_gain
+                    here,
+                    query.steps_left,
+                    self._progress,
+                    self._liking,
+                    trails,
+                    valid,
+                    query.to_gain,
+                    self._records.get(now),
                 )
                 if not plan.actions:
                     break
@@ -164,7 +184,7 @@ class GraphEstimator:
                 if plan.actions[0] in valid:
                     # Again and again here on the way to it: it is not where memory has it.
                     self._progress.failed.add(plan.goal)
-                    self._experience.missed[plan.goal] += 1
+                    self._experience.miss(plan.goal)
                     continue
                 # Memory takes it for possible and it is not: not again in this episode.
                 self._progress.failed.add((now.place, plan.actions[0]))
@@ -174,6 +194,8 @@ class GraphEstimator:
             if not plan.actions:
                 plan = self._last_resort(now, query)
         self._plan = plan
+        if plan.route:
+            self._followed.setdefault((now, plan.route), self._points)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
 
@@ -186,7 +208,11 @@ class GraphEstimator:
         key = (now.place, action)
         outcome = self._experience.outcome(key, now.have | now.see)
         moving = action in self._experience.moves
-        risk = outcome.death if outcome else self._experience.hazard(now.place, now.have, moving=moving)
+        risk = (
+            outcome.death
+            if outcome
+            else self._experience.hazard(now.place, now.have | now.see, moving=moving)
+        )
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
         loss = -(abs(plan.value) + 1.0) * risk
@@ -205,7 +231,7 @@ class GraphEstimator:
 
         def promise(at: Situation, action: str) -> float:
             moving = action in self._experience.moves
-            if self._experience.hazard(at.place, at.have, moving=moving) > _TOO_DANGEROUS:
+            if self._experience.hazard(at.place, at.have | at.see, moving=moving) > _TOO_DANGEROUS:
                 return 0.0
             return self._planner.novelty((at.place, action), self._liking)
 
@@ -213,6 +239,14 @@ class GraphEstimator:
             return Plan(0.0, 0.0, ())
         way = self._frontier.toward(now, query.steps_left, promise)
         return Plan(_RESORT * self._settings.curiosity if way else 0.0, 0.0, way)
+
+    def _reckon(self) -> None:
+        """Note what came of the routes that the last episode followed."""
+        for (at, route), before in self._followed.items():
+            record = self._records.setdefault(at, {})
+            times, points = record.get(route, (0, 0.0))
+            record[route] = (times + 1, points + self._points - before)
+        self._followed, self._points = {}, 0.0
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
@@ -226,6 +260,7 @@ class GraphEstimator:
     def _relive(self, episode: Episode) -> None:
         """Learn from a remembered episode."""
         visited: set[str] = set()
+        gained: set[Key] = set()
         for number, step in enumerate(episode.steps):
             last = number == len(episode.steps) - 1
             then = episode.final if last else episode.steps[number + 1].state
@@ -238,7 +273,12 @@ class GraphEstimator:
             ended = last and episode.done
             self._experience.see(now, step.valid_actions)
             died = ended and episode.died
-            self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died)
+            fresh = (now.place, step.action) not in gained
+            self._experience.learn(
+                now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh
+            )
+            if step.env_reward > 0:
+                gained.add((now.place, step.action))
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))

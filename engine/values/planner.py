@@ -8,7 +8,7 @@ route with its detours is the plan.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.values.detours import WORTHWHILE, Detour, Explorer, Novel
 from engine.values.experience import Experience, Key
@@ -18,6 +18,8 @@ from engine.values.trails import Trail
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
 
 
+_SPARE = 0.05
+"""What a step left over is worth, in points."""
 _SURE = 0.5
 """Probability of surviving a way to all points above which no other is looked for."""
 
@@ -37,6 +39,7 @@ class Plan:
     known: float
     actions: tuple[str, ...]
     goal: Key = ("", "")
+    route: tuple[str, ...] = ()
 
 
 class Planner:
@@ -56,6 +59,7 @@ class Planner:
         trails: Sequence[Trail] = (),
         valid: tuple[str, ...] = (),
         to_gain: float | None = None,
+        record: Mapping[tuple[str, ...], tuple[int, float]] | None = None,
     ) -> Plan:
         """Return the best plan found; without any, one with no actions.
 
@@ -72,20 +76,32 @@ class Planner:
         best = Plan(0.0, 0.0, ())
         most = self._explorer.most(novel)
         routes = self._router.routes(now, steps_left, progress, trails)
+        if record:
+            routes = [self._tempered(route, record) for route in routes]
         if to_gain is not None and to_gain > 0:
             complete = [
-                route for route in routes if self._points(route, progress) >= to_gain and route.alive >= _SURE
+                route
+                for route in routes
+                if self._points(route, progress) >= to_gain
+                and sum(p for _, p in route.earned) >= _SURE * to_gain
+                and route.alive >= _SURE
             ]
             if complete:
                 route = max(complete, key=lambda route: route.value)
-                return Plan(route.value, route.value, route.actions, route.goal)
+                return Plan(route.value, route.value, route.actions, route.goal, route.actions)
         for route in sorted(routes, key=lambda route: -route.value):
-            if route.value + route.left * most <= best.value:
+            if route.value + route.left * (most + _SPARE) <= best.value:
                 continue
             plan = self._with_detours(route, novel)
             if plan.actions and plan.value > best.value + 1e-9:
                 best = plan
         return best
+
+    @staticmethod
+    def _tempered(route: Route, record: Mapping[tuple[str, ...], tuple[int, float]]) -> Route:
+        """Return the route with its value drawn towards what came of it when it was followed from here."""
+        times, points = record.get(route.actions, (0, 0.0))
+        return replace(route, value=(route.value + points) / (1.0 + times)) if times else route
 
     @property
     def death_cost(self) -> float:
@@ -121,4 +137,5 @@ class Planner:
             # Of those that start together the best is made first: all is thought over again after it.
             first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
-        return Plan(value, route.value, actions, goal)
+        # Steps left over are worth a little: of equal plans the shorter one.
+        return Plan(value + _SPARE * slack, route.value, actions, goal, route.actions)

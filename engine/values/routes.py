@@ -224,6 +224,10 @@ class Router:
         done = self._do(enabled[1], action) if enabled else None
         if enabled is None or done is None:
             return None
+        ready = enabled[1]
+        gain = self._x.gain(key, ready.have | self.look(ready.world, place, ready.have))
+        if gain < 0.1:
+            return None
         cost = way.cost + len(enabled[0]) + done[1]
         if cost > route.left:
             return None
@@ -262,13 +266,10 @@ class Router:
             if name in settled:
                 continue
             settled.add(name)
-            place = x.places.get(name)
-            if place is None:
-                continue
             here = reached[name]
-            for action in place.possible:
+            for action, _ in x.exits(name):
                 key = (name, action)
-                if action not in x.moves or not x.known(key) or x.destination(key) in settled:
+                if x.destination(key) in settled:
                     continue
                 opening = self.enable(here.at, action, 1)
                 if opening is None:

@@ -62,18 +62,24 @@ class Trails:
     def __init__(self) -> None:
         self._episodes: list[list[TrailStep]] = []
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
-        self._outcomes: dict[tuple[Situation, str], Counter[tuple[str, Tokens, bool]]] = {}
+        self._outcomes: dict[tuple[Situation, str], Counter[tuple[str, Tokens, bool, float]]] = {}
         self._current: list[TrailStep] = []
+        self._gained: set[Key] = set()
 
     def add(self, step: TrailStep) -> None:
         """Remember a step of the episode that is going on."""
-        outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
-        outcomes[(step.then.place, step.then.have, step.died)] += 1
+        key = (step.now.place, step.action)
+        if key not in self._gained:  # what was gained by it once is not gained again
+            outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
+            outcomes[(step.then.place, step.then.have, step.died, step.reward)] += 1
+        if step.reward > 0:
+            self._gained.add(key)
         self._current.append(step)
 
     def close(self) -> None:
         """End the episode: from now on its steps can be followed."""
         walked, self._current = self._current, []
+        self._gained.clear()
         steps = without_loops(walked)
         if not steps:
             return
@@ -130,8 +136,8 @@ class Trails:
                 break
             marks.append((len(actions), step.now.place, step.now.have))
             actions.append(step.action)
-            outcomes = self._outcomes[(step.now, step.action)]
-            same = outcomes[(step.then.place, step.then.have, step.died)]
+            outcomes = self._outcomes.get((step.now, step.action), Counter())
+            same = outcomes[(step.then.place, step.then.have, step.died, step.reward)]
             sure *= (same + 1.0) / (outcomes.total() + 1.0)
             if sure < 0.02:
                 break

@@ -7,10 +7,13 @@ import statistics
 import time
 import warnings
 from collections import defaultdict
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
+from engine.games.catalogue import read_story
+from engine.games.env import GameEnvironment
 from engine.games.machine import Machine
 from engine.games.phrases import read, sentences
 from engine.games.scene import still_look
@@ -348,3 +351,15 @@ def test_same_observations_give_the_same_states(games_folder):
 def test_advance_before_begin_is_refused():
     with pytest.raises(RuntimeError, match="begin an episode"):
         GameAbstractor().advance("x", seen("A"))
+
+
+def test_a_lamp_that_is_on_is_told_from_one_that_is_off_where_nothing_printed_tells(games_folder):
+    with closing(GameEnvironment(read_story(games_folder / "zork3.z5"))) as game:
+        abstractor = GameAbstractor()
+        abstractor.begin(game.reset(3))
+        off = abstractor.advance("take lamp", game.step("take lamp"))
+        on = abstractor.advance("turn on lamp", game.step("turn on lamp"))
+        again = abstractor.advance("turn off lamp", game.step("turn off lamp"))
+        assert "on" not in game.step("inventory").text.split()
+    assert set(off.tokens) < set(on.tokens)
+    assert off.tokens == again.tokens

@@ -14,10 +14,12 @@ from engine import jitrl
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
-from engine.records import Candidate, Observation, Step
+from engine.records import Candidate, Observation, State, Step
 from engine.settings import profile
 from engine.values.base import Query
+from engine.values.experience import Experience, situation
 from engine.values.graph import GraphEstimator
+from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from tests.values.gridworld import World, live
 
 SETTINGS = profile("paper", estimator="graph", selection="greedy", beta=10.0)
@@ -98,6 +100,27 @@ def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(Remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
     assert scores[-4:] == [8, 8, 8, 8]
+
+
+def test_a_route_that_keeps_its_promise_less_and_less_gives_way_to_another():
+    x = Experience()
+    start, left, right = (situation(State(p, (f"place:{p}",))) for p in ("start", "left", "right"))
+    for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
+        x.see(now, actions)
+    x.learn(start, "west", 0.0, left, ended=False, died=False)
+    x.learn(start, "east", 0.0, right, ended=False, died=False)
+    x.learn(left, "dig", 10.0, left, ended=False, died=False)
+    x.learn(right, "dig", 6.0, right, ended=False, died=False)
+    planner = Planner(x, PlannerSettings(curiosity=0.0))
+
+    def plan(record):
+        here = Imagined(start.place, start.have, {})
+        return planner.plan(here, 3, Progress(), {}, valid=("west", "east"), record=record)
+
+    best = plan({})
+    assert best.route == best.actions == ("west", "dig")
+    assert plan({best.route: (1, 10.0)}).route == best.route
+    assert plan({best.route: (3, 0.0)}).route == ("east", "dig")  # promised 10 three times, and gave nothing
 
 
 def test_who_knows_the_way_to_every_point_explores_no_more():

@@ -124,6 +124,61 @@ def test_what_is_in_hand_may_take_the_danger_away():
     assert x.death_loss == pytest.approx(10.0)
 
 
+def test_what_was_possible_now_and_then_is_only_likely_and_what_was_not_just_here_is_not():
+    c = Conditions()
+    for number in range(4):
+        c.see(
+            frozenset({"see:altar", f"see:candle {number}"}), ("wait", "pray") if number == 0 else ("wait",)
+        )
+    elsewhere = frozenset({"see:altar", "see:candle 9"})
+    assert c.missing("pray", frozenset({"see:altar", "see:candle 0"})) == NONE
+    assert c.chance("pray", frozenset({"see:altar", "see:candle 0"})) == 1.0
+    assert c.chance("pray", frozenset({"see:altar", "see:candle 1"})) == 0.0
+    assert c.chance("wait", elsewhere) > 0.9
+    assert c.chance("pray", elsewhere) < 0.5
+
+
+def test_a_gain_is_expected_where_it_was_had_and_less_each_time_it_stays_away():
+    x, now = Experience(), at("bank", have=("card",))
+    other = at("bank", see=("robbers", "smoke"))
+    x.see(now, ("ask",))
+    x.learn(now, "ask", 5.0, now, ended=False, died=False)
+    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
+    x.learn(
+        now, "ask", 0.0, now, ended=False, died=False, fresh=False
+    )  # the same episode: it had paid already
+    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
+    x.learn(other, "ask", 0.0, other, ended=False, died=False)
+    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
+    assert x.gain(("bank", "ask"), other.have | other.see) == 0.0
+    x.learn(now, "ask", 0.0, now, ended=False, died=False)
+    assert 0.0 < x.gain(("bank", "ask"), now.have | now.see) < 2.5
+
+
+def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
+    x = Experience()
+
+    def room(name, number, *have):
+        return Situation(
+            f"room {number}", frozenset(f"have:{h}" for h in have), frozenset({f"place:{name}#{number}"})
+        )
+
+    x.moves.add("north")
+    for _ in range(3):
+        dark = room("darkness", 7, "sword")
+        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+    attic_dark, attic = room("darkness", 2, "sword"), room("attic", 2, "sword", "lamp lit")
+    x.learn(attic_dark, "look", 0.0, attic_dark, ended=False, died=False)
+    x.learn(attic, "look", 0.0, attic, ended=False, died=False)
+    before = x.hazard("room 7", dark.have | dark.see, moving=True)
+    assert before > 0.5
+    assert x.hazard("room 7", dark.have | {"have:lamp lit"}, moving=True) < 0.1 * before + 1e-9
+    assert x.protects("room 7", "have:lamp lit")
+    assert not x.protects("room 7", "have:sword")
+    x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, ended=False, died=False)
+    assert not x.protects("room 7", "have:lamp lit")  # dark all the same: it was not that
+
+
 def one_step(number, action, reward):
     state = State("here", ("place:here", "see:levers"))
     end = State("end", ("place:end",))

@@ -1,0 +1,133 @@
+"""How dangerous places are, with what in hand, and by what name they go when they are.
+
+A danger may be met in many places under one name: the dark. What is always in hand where such a place does
+not go by that name, and never where one does, is taken to lift it everywhere: a lamp that is on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from engine.values.conditions import Tokens
+
+DEADLY = 0.08
+"""Share of deadly steps that makes a place one to be prepared for."""
+
+_NONE: Tokens = frozenset()
+_LIFTED = 0.1
+"""Share of a danger that is left with something in hand that lifts it."""
+
+
+@dataclass(slots=True)
+class Risk:
+    """How often one died at a place, with what in hand and what to be seen."""
+
+    steps: int = 0
+    deaths: int = 0
+    carried: Counter[str] = field(default_factory=Counter)
+    died_with: Counter[str] = field(default_factory=Counter)
+
+    def add(self, context: Tokens, died: bool) -> None:
+        """Count a step."""
+        self.steps += 1
+        self.carried.update(context)
+        if died:
+            self.deaths += 1
+            self.died_with.update(context)
+
+    def share(self, context: Tokens) -> float:
+        """Return the share of deadly steps, cautiously low where hardly anything is known.
+
+        What is carried or seen may be what makes the difference: the share is the lowest that holds with any
+        of it, and what never was there is given half a chance.
+        """
+        if not self.deaths:
+            return 0.0
+        share = self.deaths / (self.steps + 2.0)
+        lowest = share
+        for token in context:
+            steps = self.carried[token]
+            rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
+            lowest = min(lowest, rate)
+        return lowest
+
+    def lessened_by(self, token: str) -> bool:
+        """Return whether one died clearly less with this in hand."""
+        if not self.carried[token]:
+            return False
+        share = self.deaths / (self.steps + 2.0)
+        return (self.died_with[token] + share) / (self.carried[token] + 1.0) < 0.5 * share
+
+    @property
+    def hope(self) -> float:
+        """How likely something new in hand helps against this danger, after all that did not."""
+        return 2.0 / (2.0 + sum(token.startswith("have:") for token in self.died_with))
+
+    @property
+    def guise(self) -> str:
+        """The name that the place went by whenever one died there, "" if there is none."""
+        for token, died in self.died_with.items():
+            if died == self.deaths and token.startswith("place:"):
+                return _name(token)
+        return ""
+
+
+@dataclass(slots=True)
+class _Guise:
+    """A name that several places go by at times, the dark for one, and what was in hand then."""
+
+    places: set[str] = field(default_factory=set)
+    carried: set[str] = field(default_factory=set)
+
+
+class Guises:
+    """By what names places go, and what lifts those that come with danger."""
+
+    def __init__(self) -> None:
+        self._guises: dict[str, _Guise] = {}
+        self._always: dict[tuple[str, str], Tokens] = {}
+        self._lifting: dict[str, Tokens] = {}
+
+    def see(self, place: str, have: Tokens, see: Tokens) -> None:
+        """Learn by what name a place goes with this in hand."""
+        name = min((_name(token) for token in see if token.startswith("place:")), default="")
+        if not name:
+            return
+        guise = self._guises.setdefault(name, _Guise())
+        if place not in guise.places or not have <= guise.carried:
+            guise.places.add(place)
+            guise.carried |= have
+            self._lifting.clear()
+        known = self._always.get((place, name))
+        always = have if known is None else known & have
+        if always != known:
+            self._always[(place, name)] = always
+            self._lifting.clear()
+
+    def share(self, risk: Risk, context: Tokens) -> float:
+        """Return the share of deadly steps in this context, little where something in hand lifts the danger."""
+        share = risk.share(context)
+        if share > 0.0 and not context.isdisjoint(self._lifts(risk.guise)):
+            share *= _LIFTED
+        return share
+
+    def lifted(self, risk: Risk, token: str) -> bool:
+        """Return whether having this lifts the guise that the danger comes in."""
+        return risk.deaths > 0 and token in self._lifts(risk.guise)
+
+    def _lifts(self, guise: str) -> Tokens:
+        """Return what was always in hand where a place did not go by that name, and never where one did."""
+        found = self._lifting.get(guise)
+        if found is None:
+            found, known = _NONE, self._guises.get(guise)
+            if known is not None and len(known.places) > 1:
+                for (place, name), always in self._always.items():
+                    if name != guise and place in known.places:
+                        found |= always - known.carried
+            self._lifting[guise] = found
+        return found
+
+
+def _name(token: str) -> str:
+    return token.partition("#")[0]
