@@ -18,7 +18,9 @@ LABELS = frozenset({
     "text", "cell", "rowheader", "term", "generic", "paragraph", "strong", "heading", "legend", "label", "columnheader",
 })  # fmt: skip
 """Roles of what may tell what comes after it."""
-GROUPS = frozenset({"row", "listitem", "article", "paragraph", "group", "radiogroup", "term", "definition", "treeitem"})
+GROUPS = frozenset(
+    {"row", "listitem", "article", "paragraph", "group", "radiogroup", "term", "definition", "treeitem"}
+)
 """Roles of what holds one thing together: what stands in it belongs to each other."""
 
 
@@ -100,6 +102,8 @@ class Lines(Sequence[Line]):
     def beside(self, index: int) -> str:
         """Return what stands right before a line if it is plain text: its label, as a rule."""
         before = index - 1
+        while before >= 0 and not self._lines[before].text and self._lines[before].role not in GROUPS:
+            before -= 1  # Lists made by scripts have the list they stand for beside them.
         if before < 0 or self._lines[before].depth < self._lines[index].depth - 1:
             return ""
         return self._lines[before].text if self._lines[before].role in LABELS else ""

@@ -36,6 +36,8 @@ def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> t
         if number:
             driver.act(Call("new_tab"))
         seen = driver.act(Call("goto", None, (url,)))
+    if len(starts) > 1:
+        seen = driver.act(Call("tab_focus", None, (0,)))
     driver.traffic.entries.clear()  # Signing in is no work of the agent's.
     return seen, ""
 

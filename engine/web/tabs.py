@@ -16,6 +16,17 @@ _TWO_FRAMES = """() => new Promise(done => {
   setTimeout(done, 200);
   requestAnimationFrame(() => requestAnimationFrame(done));
 })"""
+_AT_REST = """limit => new Promise(done => {
+  const end = performance.now() + limit;
+  const moves = each => each.playState === 'running' && isFinite(each.effect?.getComputedTiming().endTime ?? Infinity);
+  const check = () => {
+    if (performance.now() > end || !document.getAnimations().some(moves)) done();
+    else setTimeout(check, 20);
+  };
+  check();
+})"""
+MOTION_MS = 600
+"""Milliseconds that what fades or slides in is waited for: a dialog or panel is no part of the page before."""
 
 
 async def on_element(tab: Tab, call: Call, ref: str) -> None:
@@ -59,11 +70,12 @@ async def snapshot(tab: Tab, limit: float, settle: float) -> str:
 
 
 async def settled(tab: Tab, limit: float) -> None:
-    """Wait for two frames: what an event handler changes is drawn by then."""
+    """Wait for two frames: what an event handler changes is drawn by then; and for what moves, a moment."""
     from playwright.async_api import Error
 
     with contextlib.suppress(Error, TimeoutError):
         await asyncio.wait_for(tab.evaluate(_TWO_FRAMES), limit)
+        await asyncio.wait_for(tab.evaluate(_AT_REST, MOTION_MS), limit)
 
 
 async def found(tab: Tab, look: Look, limit: float) -> str:
