@@ -8,12 +8,18 @@ from typing import Any, Protocol
 
 from engine.errors import JitrlError, TooLong
 from engine.llm import parse, prompts
-from engine.llm.model import Model
+from engine.llm.model import Model, writes_here
 from engine.records import ModelCall, State, Step
 from engine.settings import Settings
 
 BATCH = 15
 """Steps judged in one call: each is to be explained in some eighty words."""
+
+BATCH_HERE = 10
+"""Steps judged in one call by a model of this process, which writes at most a quarter as much."""
+
+REASONING_HERE = 160
+"""Characters in which a model of this process explains a step: it writes some twenty words a second."""
 
 CONTEXT_STEPS = 60
 """Steps shown around the ones to be judged."""
@@ -71,7 +77,8 @@ class LlmEvaluator:
     """A language model's verdict, with the paper's prompt, in batches; the score where it gives none.
 
     A verdict counts only if it names a step that was asked for together with the action taken there, and
-    lies within the scale of the game's rewards. Steps without one are asked for once more.
+    lies within the scale of the game's rewards. Steps without one are asked for once more. A model of this process
+    cannot but do so: its answer is kept to the very steps and actions, and to few words.
 
     Args:
         hybrid: Let the environment have the last word where it has one: where the score changed, where
@@ -91,8 +98,9 @@ class LlmEvaluator:
         lines = [_line(t, step) for t, step in enumerate(steps)]
         lines.append(_ending(final, won=won, died=died, done=done))
         asking = _Asking(self._model, steps, lines, widest)
-        for first in range(0, len(steps), BATCH):
-            asking.ask(range(first, min(first + BATCH, len(steps))))
+        batch = asking.batch
+        for first in range(0, len(steps), batch):
+            asking.ask(range(first, min(first + batch, len(steps))))
         found = asking.found
         judged = [
             by_score[t] if t not in found or (self._hybrid and by_score[t] != 0) else found[t]
@@ -110,7 +118,8 @@ class _Asking:
         self.calls: list[ModelCall] = []
         self.problem = ""
         self._model, self._steps, self._lines, self._widest = model, steps, lines, widest
-        self._shown, self._batch = CONTEXT_STEPS, BATCH
+        self._here = writes_here(model)
+        self._shown, self.batch = CONTEXT_STEPS, BATCH_HERE if self._here else BATCH
 
     def ask(self, wanted: Sequence[int]) -> None:
         """Ask for the scores of `wanted`; what is missing once more, and on as long as an answer brings some."""
@@ -118,10 +127,12 @@ class _Asking:
         while (missing := [t for t in wanted if t not in self.found]) and not self.problem:
             if fruitless == 2 or tries == TRIES:
                 return
-            asked = missing[: self._batch]
+            asked = missing[: self.batch]
             try:
                 reply = self._model.complete(
-                    "rewards", _messages(self._lines, self._steps, asked, self._shown), SCHEMA
+                    "rewards",
+                    _messages(self._lines, self._steps, asked, self._shown),
+                    _exactly(self._steps, asked, self._widest) if self._here else SCHEMA,
                 )
             except TooLong as error:
                 if not self._shorten():
@@ -138,11 +149,11 @@ class _Asking:
 
     def _shorten(self) -> bool:
         """Show fewer steps around those that are asked for, then ask for fewer; False at the end of it."""
-        if self._shown > self._batch:
-            self._shown = max(self._batch, self._shown // 2)
-        elif self._batch > 1:
-            self._batch //= 2
-            self._shown = self._batch
+        if self._shown > self.batch:
+            self._shown = max(self.batch, self._shown // 2)
+        elif self.batch > 1:
+            self.batch //= 2
+            self._shown = self.batch
         else:
             return False
         return True
@@ -219,6 +230,31 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["step_analysis", "overall_assessment"],
     "additionalProperties": False,
 }
+
+
+def _exactly(steps: Sequence[Step], asked: Sequence[int], widest: float) -> Mapping[str, Any]:
+    """Return the schema of an answer that scores the steps `asked`, each once and in order, and says nothing more."""
+    items = [
+        {
+            "type": "object",
+            "properties": {
+                "step": {"const": t},
+                "action": {"const": steps[t].action},
+                "detailed_reasoning": {"type": "string", "maxLength": REASONING_HERE},
+                "score": {"type": "number", "minimum": -widest, "maximum": widest},
+            },
+            "required": ["step", "action", "detailed_reasoning", "score"],
+            "additionalProperties": False,
+        }
+        for t in asked
+    ]
+    analysis = {"type": "array", "prefixItems": items, "items": False, "minItems": len(items)}
+    return {
+        "type": "object",
+        "properties": {"step_analysis": analysis},
+        "required": ["step_analysis"],
+        "additionalProperties": False,
+    }
 
 
 def make_evaluator(settings: Settings, model: Model) -> Evaluator:

@@ -86,6 +86,11 @@ class LanguageModel:
             self._engine.warm([(prompt.chat(), prompt.answer) for prompt in made], folder)
 
     @property
+    def writes_here(self) -> bool:
+        """Whether it writes in this process: kept to any JSON schema, and slow enough to be asked for few words."""
+        return self._engine is not None
+
+    @property
     def prepares(self) -> bool:
         """Whether prompts can be taken in ahead: of local models read by string."""
         return self._engine is not None and self.reading == "string"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.llm.model import Messages, Model, Preparing, Reply, Usage
+from engine.llm.model import Messages, Model, Preparing, Reply, Usage, writes_here
 from engine.llm.priors import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 
@@ -76,6 +76,11 @@ class Mixture:
             dataclasses.replace(offered.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
         )
         return Proposal(candidates, tuple(calls), "; ".join(notes))
+
+    @property
+    def writes_here(self) -> bool:
+        """Whether the one that writes does so in this process."""
+        return next((writes_here(part) for part in self._parts if not isinstance(part, Wordless)), False)
 
     @property
     def prepares(self) -> bool:

@@ -98,3 +98,8 @@ class Preparing(Protocol):
     def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
         """Compute what `propose` will need for `request`; soon after `stopped()` return, whatever is left to do."""
         ...
+
+
+def writes_here(model: object) -> bool:
+    """Return whether `model` writes in this process, as LanguageModel tells."""
+    return bool(getattr(model, "writes_here", False))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from engine.errors import UsageError
-from engine.llm import weights
+from engine.errors import MissingError, UsageError
+from engine.llm import gguf, weights
 from engine.llm.cache import Cache
 from engine.llm.capability import best_reading
 from engine.llm.client import Client, Limits
@@ -47,7 +47,8 @@ def open_local(
         return True
 
     known = weights.KNOWN.get(name)
-    engine = LocalEngine(path, threads=settings.threads or None, on_progress=progress)
+    small = path.stat().st_size < SMALL
+    engine = _engine(path, cache if small else None, settings.threads or None, progress)
     key = name.removeprefix("local/") if name.startswith("local/") else path.stem
     gateway = Gateway({key: engine})
     replies = _cache(cache if keep else None)
@@ -57,12 +58,29 @@ def open_local(
     reading = settings.logits
     if reading == "auto":
         reading = best_reading(cache, name) or (known.reading if known else "string")
-    small = path.stat().st_size < SMALL
     after = known.scored_after if known else "actions_transcript" if small else "actions_listed"
     model = LanguageModel(client, gateway, replies, settings, reading, engine, after)
     on_progress(f"preparing {name}")
     model.warm(cache / "prefixes" if cache else None)
     return model
+
+
+def _engine(
+    path: Path, cache: Path | None, threads: int | None, progress: Callable[[float], bool]
+) -> LocalEngine:
+    """Load a model file, or what `gguf` makes of it in `cache`.
+
+    Raises:
+        MissingError: Missing, damaged, or there is no runtime for it.
+    """
+    if cache is not None:
+        faster = gguf.for_speed(path, cache / "models", f"{path.stem}-{weights.fingerprint(path)[:8]}")
+        if faster != path:
+            try:
+                return LocalEngine(faster, threads=threads, on_progress=progress)
+            except MissingError:
+                faster.unlink(missing_ok=True)  # damaged since: it is made anew next time
+    return LocalEngine(path, threads=threads, on_progress=progress)
 
 
 def open_remote(

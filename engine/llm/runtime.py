@@ -3,10 +3,10 @@
 xllamacpp's own face is llama.cpp's server, which predicts one token a call. Here a whole tree of actions
 goes through the model in one pass, on top of a prompt that stays cached between calls.
 
-Two choices make the result independent of what else was computed with it, so that scores are the same
+Three choices make the result independent of what else was computed with it, so that scores are the same
 to the bit whether the prompt was cached or not and whether actions are scored together or one by one:
-flash attention on (it skips masked cells instead of summing zeros), and at most UBATCH tokens a pass (below
-the size at which llama.cpp changes to another kernel).
+flash attention on (it skips masked cells instead of summing zeros), at most UBATCH tokens a pass and at
+least two (above and below, llama.cpp changes to another kernel).
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ from engine.llm.trie import Trie, build
 
 UBATCH = 32
 SEQUENCES = 128
-"""Most tails scored in one pass; the prompt itself is sequence 0."""
+"""The prompt itself is sequence 0, the last is for company, and between them are the tails."""
+
+TAILS = SEQUENCES - 2
+"""Most tails scored in one pass."""
+
+COMPANY = SEQUENCES - 1
+"""The sequence of a token that is fed only so that another one is not alone."""
 
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
@@ -127,6 +133,8 @@ class Runtime:
         self._memory = lib.llama_get_memory(self._context)
         self._batch = lib.llama_batch_init(UBATCH, 0, SEQUENCES)
         self._cached: list[int] = []
+        self._next: NDArray[np.float32] | None = None
+        """The logits after `_cached`, if they were computed."""
         self.name = path.stem
 
     def _open_context(self, threads: int) -> None:
@@ -134,7 +142,7 @@ class Runtime:
         self._context = lib.llama_init_from_model(
             self._model,
             params(
-                lib.context_params, CONTEXT_LAYOUT, n_ctx=self.context, n_batch=SEQUENCES, n_ubatch=UBATCH,
+                lib.context_params, CONTEXT_LAYOUT, n_ctx=self.context + UBATCH, n_batch=SEQUENCES, n_ubatch=UBATCH,
                 n_seq_max=SEQUENCES, n_outputs_max_per_seq=UBATCH, n_threads=threads,
                 n_threads_batch=threads, flash_attn=1, kv_unified=1,
             ),
@@ -208,9 +216,9 @@ class Runtime:
             ModelError: Too long for the model, or what `check` raises.
         """
         result: list[list[float]] = []
-        for start in range(0, len(tails), SEQUENCES - 1):
-            result += self._score(list(prompt), build(tails[start : start + SEQUENCES - 1]),
-                                  tails[start : start + SEQUENCES - 1], check)  # fmt: skip
+        for start in range(0, len(tails), TAILS):
+            some = tails[start : start + TAILS]
+            result += self._score(list(prompt), build(some), some, check)
         return result
 
     def _score(
@@ -244,26 +252,35 @@ class Runtime:
                 self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return result
 
-    def feed(self, tokens: Sequence[int], check: Check = _free) -> NDArray[np.float32]:
+    def feed(self, tokens: Sequence[int], check: Check = _free, *, exact: bool = True) -> NDArray[np.float32]:
         """Bring the state to just after `tokens` and return the next token's logits, shape (vocabulary,).
 
-        Only what differs from the tokens fed before is computed.
+        Only what differs from the tokens fed before is computed; nothing, if they are the same.
+
+        Args:
+            exact: To the bit what it is whatever was fed before; a single token takes longer then.
         """
         self._check_length(len(tokens), check)
+        if self._next is not None and self._cached == list(tokens):
+            return self._next
         common = 0
         limit = min(len(self._cached), len(tokens) - 1)
         while common < limit and self._cached[common] == tokens[common]:
             common += 1
         self._lib.llama_memory_seq_rm(self._memory, 0, common, -1)
         del self._cached[common:]
+        self._next = None
         size = 0
         for start in range(common, len(tokens), UBATCH):
             chunk = tokens[start : start + UBATCH]
             last = len(tokens) - 1
-            self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], check)
+            rows = [(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)]
+            self._decode(rows, check, exact=exact)
             self._cached += chunk
             size = len(chunk)
-        return self._logits(size - 1)
+        # A copy: the runtime writes the next pass's into the same place.
+        self._next = self._logits(size - 1).copy()
+        return self._next
 
     def _check_length(self, length: int, check: Check) -> None:
         if length > self.context:
@@ -272,9 +289,15 @@ class Runtime:
             raise ModelError("the model is closed", fatal=True)
         check()
 
-    def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check) -> None:
+    def _decode(
+        self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check, *, exact: bool = True
+    ) -> None:
         """Feed up to UBATCH tokens: (token, position, sequences, whether its logits are wanted)."""
         check()
+        if exact and len(rows) == 1:
+            self._decode([rows[0], (rows[0][0], 0, [COMPANY], False)], check)
+            self._lib.llama_memory_seq_rm(self._memory, COMPANY, -1, -1)
+            return
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, (token, position, sequences, wanted) in enumerate(rows):
@@ -311,6 +334,7 @@ class Runtime:
         """Drop the cached prompt."""
         self._lib.llama_memory_clear(self._memory, True)
         self._cached = []
+        self._next = None
 
     def close(self) -> None:
         """Free the memory; safe to call twice."""

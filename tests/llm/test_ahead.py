@@ -130,7 +130,7 @@ def test_a_prepared_decision_computes_little_and_is_the_same(game, prefixes: Pat
     runtime = model._engine._runtime
     fed: list[int] = []
     decode = runtime._decode
-    runtime._decode = lambda rows, check: fed.append(len(rows)) or decode(rows, check)
+    runtime._decode = lambda rows, check, **how: fed.append(len(rows)) or decode(rows, check, **how)
 
     def propose(request: ActionRequest):
         fed.clear()
@@ -152,8 +152,8 @@ def test_a_prepared_decision_computes_little_and_is_the_same(game, prefixes: Pat
 
 def test_a_session_watched_step_by_step_is_the_session_played_at_once(prefixes: Path, tmp_path: Path):
     saves = tmp_path
-    if (prefixes / "prefixes").is_dir():
-        shutil.copytree(prefixes / "prefixes", saves / "cache" / "prefixes")
+    for kept in prefixes.glob("*/"):
+        shutil.copytree(kept, saves / "cache" / kept.name)
     settings = profile("paper", step_limit=4, threads=1)
     config = SessionConfig(game="pantry", episodes=1, settings=settings, memory="own")
     stories, prepared = [], []

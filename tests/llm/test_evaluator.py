@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from engine.evaluator import BATCH, make_evaluator
+from engine.evaluator import BATCH, REASONING_HERE, make_evaluator
 from engine.llm.opening import open_remote
 from engine.records import State, Step
 from engine.settings import Settings
@@ -181,3 +181,19 @@ def test_a_model_that_cannot_write_is_no_judge():
     judged = judge(EPISODE, Settings(rewards="llm"), UniformModel())
     assert judged.rewards == judge(EPISODE, Settings(), None).rewards
     assert "no language model" in judged.note
+
+
+@pytest.mark.model
+def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes):
+    from engine.llm import open_model
+
+    model = open_model("local/smollm2", settings=Settings(threads=1), cache=prefixes, keep=False)
+    episode = steps(('take the "odd" lamp', 0, True), ("go north", 5, True))
+    judged = judge(episode, Settings(rewards="llm"), model)
+    model.close()
+    assert judged.scored == (0, 1)
+    assert all(abs(score) <= 20 for score in judged.rewards)
+    (call,) = judged.calls
+    rows = json.loads(call.reply)["step_analysis"]
+    assert [row["action"] for row in rows] == [step.action for step in episode]
+    assert all(len(row["detailed_reasoning"]) <= REASONING_HERE for row in rows)
