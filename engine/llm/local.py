@@ -214,7 +214,7 @@ class LocalEngine:
             grammar = self._runtime.grammar(schema) if schema is not None else None
             try:
                 while len(tokens) - start < limit:
-                    logits = self._runtime.feed(tokens, check, exact=len(tokens) == start)
+                    logits = self._runtime.feed(tokens, check)
                     if top and len(tokens) == start:
                         likeliest = self._likeliest(logits, top)
                     weights = _weights(logits, temperature, rng)

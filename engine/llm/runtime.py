@@ -3,10 +3,10 @@
 xllamacpp's own face is llama.cpp's server, which predicts one token a call. Here a whole tree of actions
 goes through the model in one pass, on top of a prompt that stays cached between calls.
 
-Three choices make the result independent of what else was computed with it, so that scores are the same
+Two choices make the result independent of what else was computed with it, so that scores are the same
 to the bit whether the prompt was cached or not and whether actions are scored together or one by one:
-flash attention on (it skips masked cells instead of summing zeros), at most UBATCH tokens a pass and at
-least two (above and below, llama.cpp changes to another kernel).
+flash attention on (it skips masked cells instead of summing zeros), and at most UBATCH tokens a pass (below
+the size at which llama.cpp changes to another kernel).
 """
 
 from __future__ import annotations
@@ -36,13 +36,10 @@ from engine.llm.trie import Trie, build
 
 UBATCH = 32
 SEQUENCES = 128
-"""The prompt itself is sequence 0, the last is for company, and between them are the tails."""
+"""The prompt itself is sequence 0, the others are tails."""
 
-TAILS = SEQUENCES - 2
+TAILS = SEQUENCES - 1
 """Most tails scored in one pass."""
-
-COMPANY = SEQUENCES - 1
-"""The sequence of a token that is fed only so that another one is not alone."""
 
 TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
@@ -142,7 +139,7 @@ class Runtime:
         self._context = lib.llama_init_from_model(
             self._model,
             params(
-                lib.context_params, CONTEXT_LAYOUT, n_ctx=self.context + UBATCH, n_batch=SEQUENCES, n_ubatch=UBATCH,
+                lib.context_params, CONTEXT_LAYOUT, n_ctx=self.context, n_batch=SEQUENCES, n_ubatch=UBATCH,
                 n_seq_max=SEQUENCES, n_outputs_max_per_seq=UBATCH, n_threads=threads,
                 n_threads_batch=threads, flash_attn=1, kv_unified=1,
             ),
@@ -252,13 +249,10 @@ class Runtime:
                 self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return result
 
-    def feed(self, tokens: Sequence[int], check: Check = _free, *, exact: bool = True) -> NDArray[np.float32]:
+    def feed(self, tokens: Sequence[int], check: Check = _free) -> NDArray[np.float32]:
         """Bring the state to just after `tokens` and return the next token's logits, shape (vocabulary,).
 
         Only what differs from the tokens fed before is computed; nothing, if they are the same.
-
-        Args:
-            exact: To the bit what it is whatever was fed before; a single token takes longer then.
         """
         self._check_length(len(tokens), check)
         if self._next is not None and self._cached == list(tokens):
@@ -274,8 +268,7 @@ class Runtime:
         for start in range(common, len(tokens), UBATCH):
             chunk = tokens[start : start + UBATCH]
             last = len(tokens) - 1
-            rows = [(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)]
-            self._decode(rows, check, exact=exact)
+            self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], check)
             self._cached += chunk
             size = len(chunk)
         # A copy: the runtime writes the next pass's into the same place.
@@ -289,15 +282,9 @@ class Runtime:
             raise ModelError("the model is closed", fatal=True)
         check()
 
-    def _decode(
-        self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check, *, exact: bool = True
-    ) -> None:
+    def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check) -> None:
         """Feed up to UBATCH tokens: (token, position, sequences, whether its logits are wanted)."""
         check()
-        if exact and len(rows) == 1:
-            self._decode([rows[0], (rows[0][0], 0, [COMPANY], False)], check)
-            self._lib.llama_memory_seq_rm(self._memory, COMPANY, -1, -1)
-            return
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, (token, position, sequences, wanted) in enumerate(rows):
