@@ -68,6 +68,9 @@ FIRST = 1.0
 """An entry that scores so much comes before any button."""
 ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
 """Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
+LOOKED, ARRIVED = 0.5, 1.0
+"""Added to an answer for each of the last steps: the longer one has looked, the sooner one answers; and where the page
+is called what the task names. There its links count half: what is asked is here, as a rule."""
 FINISH, SENT, THERE, CAME = -3.0, 5.0, 4.0, 1.5
 """Where saying that it is done begins; added after a form was sent; added where the page is called what was asked, and
 where one came by a link that has its name from the task."""
@@ -103,6 +106,9 @@ class _Page:
             / (1.0 + math.log(max(1, said[w])))
             for w in self._words
         }
+        heads = [line.text for line in self._lines if line.role == "heading"][:2]
+        self._called = set(stems(" ".join([self._title, *heads])))
+        self._arrived = bool(self._values) and self._special <= self._called
         self._fields = sum(line.role in TYPED for line in self._lines)
         self._entries = self._fields + sum(
             line.role in (*CHOSEN, "combobox", "listbox") for line in self._lines
@@ -161,7 +167,8 @@ class _Page:
             return FOLLOWED[role] + (0.0 if self._values else self._fit(name))
         own = set(stems(name)) | {name.casefold().strip(" .:*")} & SUBMITS
         index = self._index(call)
-        score = FOLLOWED.get(role, 0.0) + self._fit(name) + self._around(index, name)
+        fit = self._fit(name) / (2.0 if self._arrived and role == "link" else 1.0)
+        score = FOLLOWED.get(role, 0.0) + fit + self._around(index, name)
         general = own & SUBMITS and len(own) <= 4 and not (own - SUBMITS) & self._words
         if role != "link" and general and self._entries:
             score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
@@ -266,7 +273,8 @@ class _Page:
 
     def _tell(self, text: str, fits: dict[str, float]) -> float:
         if text != DONE or fits:
-            return ANSWER + FIT * fits.get(text, -0.5) + (0.0 if self._past else EARLY)
+            score = ANSWER + FIT * fits.get(text, -0.5) + (LOOKED * len(self._past) if self._past else EARLY)
+            return score + (ARRIVED if self._arrived else 0.0)
         if asks(self._goal):
             return ANSWER - 1.0
         score = FINISH
@@ -279,9 +287,7 @@ class _Page:
         if _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
             score += SENT  # The form is gone, and not shown once more; or it took no more than this button.
         if LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
-            heads = [line.text for line in self._lines if line.role == "heading"][:2]
-            named = set(stems(" ".join([self._title, *heads]))) & self._special
-            score += THERE * len(named) / max(1, len(self._special))
+            score += THERE * len(self._called & self._special) / max(1, len(self._special))
             score += CAME * self._verbatim(name) if last.name == "click" else 0.0
         return score
 

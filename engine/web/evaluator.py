@@ -1,10 +1,10 @@
 """Who judges the steps of an episode on the web: a model from -3 to +3, and the environment's verdict on top (App. F).
 
-Without a model that can judge in words, rules do. What changed nothing, or led back to where one had been, was useless.
-On the way to a verified success the other steps were useful, as far as can be told. On the way to a failure nothing
-tells which of them was to blame, so the failure stays with the step it was found at: the reward of the others makes up
-for what discounting would hand on to them. Otherwise the first wrong answer would warn of the right way to the page,
-as advantages are normalised however small they are.
+Without a model that can judge in words, rules do. What changed nothing was useless; on the way to a verified success
+the other steps were useful, as far as can be told. On the way to a failure nothing tells which of them was to blame, so
+the failure stays with the step it was found at: the reward of the others makes up for what discounting would hand on to
+them. Otherwise the first wrong answer would warn of the right way to the page, as advantages are normalised however
+small they are.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _by_rules(steps: Sequence[Step], gamma: float, *, won: bool, died: bool) -> 
     for t in range(len(steps) - 1, -1, -1):
         if t == len(steps) - 1 and (won or died):
             rewards[t] = BEST if won else WORST
-        elif not steps[t].changed or _led_back(steps, t):
+        elif not steps[t].changed:
             rewards[t] = USELESS
         elif won:
             rewards[t] = PERHAPS
@@ -92,11 +92,6 @@ def _by_rules(steps: Sequence[Step], gamma: float, *, won: bool, died: bool) -> 
             rewards[t] = max(0.0, -gamma * ahead)
         ahead = rewards[t] + gamma * ahead
     return tuple(rewards)
-
-
-def _led_back(steps: Sequence[Step], t: int) -> bool:
-    then = steps[t + 1].world_hash if t + 1 < len(steps) else ""
-    return bool(then) and any(step.world_hash == then for step in steps[: t + 1])
 
 
 def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, ...]:
