@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.llm import open_model, prompts, weights
+from engine.llm import gguf, open_model, prompts, weights
 from engine.llm.local import LocalEngine
 from engine.records import ActionRequest, Observation
 from engine.settings import Settings
@@ -254,12 +254,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="steps of the counted episode (%(default)s)")
     args = parser.parse_args()
     starting()
-    engine = LocalEngine(weights.find("local/smollm2", None))
-    decisions(engine, args.repeat)
-    screen(engine)
-    reading(args.steps)
-    tokens_per_step(engine, args.steps)
-    engine.close()
+    with tempfile.TemporaryDirectory() as folder:
+        path = weights.find("local/smollm2", None)
+        engine = LocalEngine(gguf.for_speed(path, Path(folder), "smollm2"))
+        decisions(engine, args.repeat)
+        screen(engine)
+        reading(args.steps)
+        tokens_per_step(engine, args.steps)
+        engine.close()
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def rewards(figures: Sequence[dict[str, Any]]) -> str:
     rows = [
         (f["model"], f"{f['game']} {f['episode']}", f"{f['score']:g}", f["steps"], f["judged"], f["calls"],
          f["distinct"], "none: one of the two is constant" if f["rho"] != f["rho"] else f["rho"],
-         f"{f['same_sign']} of {f['judged']}", f["seconds"])
+         f"{f['same_sign']} of {f['judged']}", f.get("processor_s", ""), f["seconds"])
         for f in figures if "game" in f
     ]  # fmt: skip
     header = (
@@ -80,7 +80,8 @@ def rewards(figures: Sequence[dict[str, Any]]) -> str:
         "distinct scores",
         "rho",
         "same sign",
-        "s",
+        "processor, s",
+        "clock, s",
     )
     return table(header, rows)
 

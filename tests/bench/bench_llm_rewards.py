@@ -73,7 +73,7 @@ def main() -> None:
         model = open_model(args.model, settings=settings, cache=cache)
         for game in args.games.split(","):
             for number, episode in enumerate(recorded(Path(scratch), game, args.episodes, args.steps), 1):
-                started = time.perf_counter()
+                started, processor = time.perf_counter(), time.process_time()
                 end = {"won": episode.won, "died": episode.died, "done": episode.done}
                 by_score = ScoreEvaluator(settings).rewards(episode.steps, episode.final, **end).rewards
                 evaluator = LlmEvaluator(settings, model, hybrid=False)
@@ -89,7 +89,8 @@ def main() -> None:
                     "distinct": len(set(theirs)), "rho": round(spearman(ours, theirs), 3),
                     "same_sign": sum(np.sign(a) == np.sign(b) for a, b in zip(ours, theirs, strict=True)).item()
                     if found else 0,
-                    "seconds": round(time.perf_counter() - started, 1), "note": judged.note,
+                    "seconds": round(time.perf_counter() - started, 1),
+                    "processor_s": round(time.process_time() - processor, 1), "note": judged.note,
                 }  # fmt: skip
                 print(json.dumps(figure), flush=True)
         model.close()

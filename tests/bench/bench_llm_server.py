@@ -1,6 +1,7 @@
 """jitrl with a model behind a real OpenAI-compatible server: llama.cpp's own, on loopback.
 
-    python -m tests.bench.bench_llm_server [--model local/smollm2] [--steps N] [--reading token] [--saves DIR]
+    python -m tests.bench.bench_llm_server [--model local/smollm2] [--agents static,jitrl] [--steps N]
+        [--reading token] [--saves DIR]
 
 The server is the one inside the runtime that is installed anyway. `jitrl doctor`, `jitrl models test` and `jitrl run`
 then use it as they would any server: by address and name, over HTTP. Their output is shown as it comes.
@@ -41,7 +42,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--reading", default="token", help="how it is tested and read (%(default)s)")
     parser.add_argument("--game", default="pantry")
-    parser.add_argument("--steps", type=int, default=12, help="of the one episode (%(default)s)")
+    parser.add_argument("--agents", default="static,jitrl", help="who plays an episode (%(default)s)")
+    parser.add_argument("--steps", type=int, default=12, help="of an episode (%(default)s)")
     parser.add_argument("--saves", help="folder in which results are kept (none)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -51,12 +53,16 @@ def main() -> None:
         name = f"openai/{args.model.partition('/')[2]}"
         environment = {**os.environ, "JITRL_API_BASE": base, "JITRL_SAVES": str(saves)}
         environment.pop("OPENAI_API_KEY", None)
+        runs = [
+            ("run", args.game, "--agent", agent, "--model", name, "--episodes", "1", "--steps", str(args.steps),
+             "--fresh", "--set", f"logits={args.reading}", "--set", "deadline_s=600", "--json", "-")
+            for agent in args.agents.split(",")
+        ]  # fmt: skip
         for command in (
             ("doctor", "--model", name),
             ("models", "test", name, "--reading", args.reading),
-            ("run", args.game, "--model", name, "--episodes", "1", "--steps", str(args.steps), "--fresh",
-             "--set", f"logits={args.reading}", "--set", "deadline_s=600", "--json", "-"),
-        ):  # fmt: skip
+            *runs,
+        ):
             print(f"$ JITRL_API_BASE={base} jitrl {' '.join(command)}", flush=True)
             started = time.perf_counter()
             code = subprocess.run(
