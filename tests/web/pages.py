@@ -19,6 +19,10 @@ FIND = """<title>Find</title><form action="/item" method="post"><label>Name <inp
 <button>Send</button></form>"""
 ASK = """<title>Ask</title><form action="/asked"><label>Name <input name="n"></label>
 <label>Password <input name="k" type="password"></label><button>Go</button></form>"""
+FADE = """<title>Fade</title><style>.pane { opacity: 1; transition: opacity .25s } .gone { opacity: 0 }</style>
+<div class="pane" id="old">Old</div><label id="new" hidden>Note <input></label>
+<button onclick="old.classList.add('gone')">Turn</button>
+<script>old.ontransitionend = () => { old.hidden = true; document.getElementById('new').hidden = false }</script>"""
 LARGE = "<title>Large</title>" + "".join(
     f"<p>Line {i} <a href='/p/{i}'>more {i}</a></p>" for i in range(2500)
 )
@@ -38,7 +42,9 @@ class _Handler(BaseHTTPRequestHandler):
         if place == "/slow":
             self.server.hold.wait(10)
         self._send(
-            {"/": HOME, "/find": FIND, "/ask": ASK, "/large": LARGE}.get(place, "<title>Other</title>other")
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/fade": FADE, "/large": LARGE}.get(
+                place, "<title>Other</title>other"
+            )
         )
 
     def do_POST(self):

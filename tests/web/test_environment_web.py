@@ -137,6 +137,14 @@ def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
     assert again.world_hash == env.reset(1).world_hash
 
 
+def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
+    env = opened(site, "Write the note 'x'", "/fade")
+    env.reset(1)
+    assert not any("Note" in action for action in env.valid_actions())
+    env.step("click(<button[Turn]>)")
+    assert "fill(<textbox[Note]>, 'x')" in env.valid_actions()
+
+
 def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
     env = opened(site, path="/large")
     seen = env.reset(1)
