@@ -10,7 +10,7 @@ import pytest
 
 from engine.web.driver import Limits
 from engine.web.environment import WebEnvironment
-from engine.web.records import Assignment
+from engine.web.records import Assignment, SignIn
 from engine.web.text import CLOSE, OPEN
 
 
@@ -143,6 +143,18 @@ def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
     assert not any("Note" in action for action in env.valid_actions())
     env.step("click(<button[Turn]>)")
     assert "fill(<textbox[Note]>, 'x')" in env.valid_actions()
+
+
+def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path, site):
+    starts = (f"{site.url}/", f"{site.url}/ask")
+    form = SignIn(f"{site.url}/find", {"Name": "ana"}, "Send")
+    job = Assignment("t-2", "test", "Find 'Ana'", starts, {"shop": site.url}, sign_in=(form,))
+    env = WebEnvironment(job, browser_path, scope="web/shop")
+    try:
+        assert env.reset(1).place == "shop"
+        assert "tab_focus(1)" in env.valid_actions()
+    finally:
+        env.close()
 
 
 def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
