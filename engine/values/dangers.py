@@ -6,6 +6,7 @@ not go by that name, and never where one does, is taken to lift it everywhere: a
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -91,7 +92,7 @@ class Guises:
 
     def see(self, place: str, have: Tokens, see: Tokens) -> None:
         """Learn by what name a place goes with this in hand."""
-        name = min((_name(token) for token in see if token.startswith("place:")), default="")
+        name = name_in(see)
         if not name:
             return
         guise = self._guises.setdefault(name, _Guise())
@@ -106,9 +107,13 @@ class Guises:
             self._lifting.clear()
 
     def share(self, risk: Risk, context: Tokens) -> float:
-        """Return the share of deadly steps in this context, little where something in hand lifts the danger."""
+        """Return the share of deadly steps in this context.
+
+        It is little where the place does not go by the name it had when one died, or something in hand sees to that.
+        """
         share = risk.share(context)
-        if share > 0.0 and not context.isdisjoint(self._lifts(risk.guise)):
+        guise = risk.guise if share > 0.0 else ""
+        if guise and (name_in(context) not in ("", guise) or not context.isdisjoint(self._lifts(guise))):
             share *= _LIFTED
         return share
 
@@ -127,6 +132,12 @@ class Guises:
                         found |= always - known.carried
             self._lifting[guise] = found
         return found
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def name_in(context: Tokens) -> str:
+    """Return the name that a place goes by in a context, "" if it has no other."""
+    return min((_name(token) for token in context if token.startswith("place:")), default="")
 
 
 def _name(token: str) -> str:

@@ -101,8 +101,7 @@ class Explorer:
         tried = self._x.tried[key]
         if key[1] in self._x.moves:
             # A move that was deadly led nowhere: where it leads is as unknown as before.
-            fatal = self._x.fatal[key]
-            led, rate = tried - fatal, rate / (1 + fatal)
+            led = tried - self._x.fatal[key]
             return rate if led == 0 else rate * self._s.again / led**2
         # What was tried elsewhere is mostly known: things behave alike wherever they are.
         rate /= 1 + self._x.taken[key[1]]
@@ -289,7 +288,11 @@ class Explorer:
                     continue
                 helpers, after = opened
                 then = after.have | after.world.get(goal, see)
-            if x.tried[(goal, action)]:
+            alike = x.died_alike((goal, action), then) if x.fatal[(goal, action)] else 0
+            promise /= 1.0 + alike
+            # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
+            elsewise = x.fatal[(goal, action)] if action in x.moves and not alike else 0
+            if x.tried[(goal, action)] > elsewise:
                 outcome = x.outcome((goal, action), then)
                 promise *= 1.0 - outcome.similarity if outcome else 1.0
             if not here:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from engine.records import State
 from engine.values.conditions import Conditions, Tokens, words_of
-from engine.values.dangers import DEADLY, Guises, Risk
+from engine.values.dangers import DEADLY, Guises, Risk, name_in
 
 Key = tuple[str, str]
 """A place and an action."""
@@ -374,6 +374,11 @@ class Experience:
         if known is None:
             return 0.0
         return self.guises.share(known.moving if moving else known.staying, context)
+
+    def died_alike(self, key: Key, context: Tokens) -> int:
+        """Return how often one died of an action while the place went by the name it has in this context."""
+        name = name_in(context)
+        return sum(o.died and name_in(o.context) == name for o in self._occasions.get(key, ())[-_OCCASIONS:])
 
     def untested(self, place: str, have: Tokens) -> int:
         """Return how many of the things in hand never were at that place."""

@@ -23,6 +23,7 @@ from engine.values.experience import Experience, Key, Situation, situation
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator, Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
+from engine.values.shortening import shortened
 from engine.values.trails import Trails, TrailStep
 
 _PLANS = 6
@@ -59,8 +60,8 @@ class GraphEstimator:
         self._frontier = Frontier()
         self._liking: dict[Key, float] = {}
         self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
-        self._followed: dict[tuple[Situation, tuple[str, ...]], float] = {}
-        self._points = 0.0
+        self._followed: dict[tuple[Situation, tuple[str, ...]], int] = {}
+        self._points = [0.0]
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
         for episode in memory.episodes():
@@ -75,7 +76,7 @@ class GraphEstimator:
         """Forget what only concerned the last episode."""
         now = situation(state)
         self._reckon()
-        self._trails.close()
+        self._trails.close(self._shortened)
         self._progress = Progress(world={now.place: now.see})
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
         self._experience.arrive(now)
@@ -90,7 +91,7 @@ class GraphEstimator:
         self._frontier.add(now, step.action, after, ended=ended)
         self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
         key, progress = (now.place, step.action), self._progress
-        self._points += step.env_reward
+        self._points.append(self._points[-1] + step.env_reward)
         progress.tried[key] += 1
         if step.env_reward > 0:
             progress.gained.add(key)
@@ -195,7 +196,7 @@ class GraphEstimator:
                 plan = self._last_resort(now, query)
         self._plan = plan
         if plan.route:
-            self._followed.setdefault((now, plan.route), self._points)
+            self._followed.setdefault((now, plan.route), len(self._points) - 1)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
 
@@ -231,22 +232,31 @@ class GraphEstimator:
 
         def promise(at: Situation, action: str) -> float:
             moving = action in self._experience.moves
-            if self._experience.hazard(at.place, at.have | at.see, moving=moving) > _TOO_DANGEROUS:
+            hazard = self._experience.hazard(at.place, at.have | at.see, moving=moving)
+            if hazard > _TOO_DANGEROUS:
                 return 0.0
-            return self._planner.novelty((at.place, action), self._liking)
+            return self._planner.novelty((at.place, action), self._liking) - self._planner.death_cost * hazard
 
         if self._settings.curiosity <= 0.0:
             return Plan(0.0, 0.0, ())
         way = self._frontier.toward(now, query.steps_left, promise)
         return Plan(_RESORT * self._settings.curiosity if way else 0.0, 0.0, way)
 
+    def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:
+        x = self._experience
+        deadly = x.deadly()
+        return shortened(steps, x, lambda token: any(x.protects(place, token) for place in deadly))
+
     def _reckon(self) -> None:
-        """Note what came of the routes that the last episode followed."""
-        for (at, route), before in self._followed.items():
+        """Note what came of the routes that the last episode followed: the most it had after it, at any time.
+
+        What was lost later, by dying of curiosity at its end, is not the route's fault.
+        """
+        for (at, route), begun in self._followed.items():
             record = self._records.setdefault(at, {})
             times, points = record.get(route, (0, 0.0))
-            record[route] = (times + 1, points + self._points - before)
-        self._followed, self._points = {}, 0.0
+            record[route] = (times + 1, points + max(self._points[begun:]) - self._points[begun])
+        self._followed, self._points = {}, [0.0]
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
@@ -282,4 +292,4 @@ class GraphEstimator:
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
-        self._trails.close()
+        self._trails.close(self._shortened)

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 
 from engine.values.detours import WORTHWHILE, Detour, Explorer, Novel
 from engine.values.experience import Experience, Key
-from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
+from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
 
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
 
 
-_SPARE = 0.05
-"""What a step left over is worth, in points."""
 _SURE = 0.5
 """Probability of surviving a way to all points above which no other is looked for."""
 
@@ -90,7 +88,7 @@ class Planner:
                 route = max(complete, key=lambda route: route.value)
                 return Plan(route.value, route.value, route.actions, route.goal, route.actions)
         for route in sorted(routes, key=lambda route: -route.value):
-            if route.value + route.left * (most + _SPARE) <= best.value:
+            if route.value + route.left * (most + SPARE) <= best.value:
                 continue
             plan = self._with_detours(route, novel)
             if plan.actions and plan.value > best.value + 1e-9:
@@ -138,4 +136,4 @@ class Planner:
             first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
-        return Plan(value + _SPARE * slack, route.value, actions, goal, route.actions)
+        return Plan(value + SPARE * slack, route.value, actions, goal, route.actions)

@@ -11,6 +11,9 @@ from engine.values.conditions import Tokens
 from engine.values.experience import Experience, Key, Situation
 from engine.values.trails import Trail
 
+SPARE = 0.05
+"""What a step left over is worth, in points: of equal routes the shorter one."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannerSettings:
@@ -167,7 +170,7 @@ class Router:
             key = (route.gained, route.at.place, route.at.have)
             if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
                 distinct[key] = route
-        best = sorted(distinct.values(), key=lambda route: -route.value)
+        best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
         return [start, *best[: self._s.beam]]
 
     def _follow(self, start: Route, trail: Trail) -> Route:

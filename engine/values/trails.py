@@ -8,7 +8,7 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
@@ -76,13 +76,22 @@ class Trails:
             self._gained.add(key)
         self._current.append(step)
 
-    def close(self) -> None:
-        """End the episode: from now on its steps can be followed."""
+    def close(self, shorten: Callable[[list[TrailStep]], list[TrailStep] | None] | None = None) -> None:
+        """End the episode: from now on its steps can be followed.
+
+        Args:
+            shorten: Returns the steps without those that were in vain, to be followed as well.
+        """
         walked, self._current = self._current, []
         self._gained.clear()
         steps = without_loops(walked)
-        if not steps:
-            return
+        if steps:
+            self._keep(steps)
+            shorter = shorten(steps) if shorten is not None else None
+            if shorter:
+                self._keep(shorter)
+
+    def _keep(self, steps: list[TrailStep]) -> None:
         number = len(self._episodes)
         self._episodes.append(steps)
         best = 0.0

@@ -16,6 +16,7 @@ from engine.values.conditions import Conditions
 from engine.values.experience import Experience, Situation
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator
+from engine.values.shortening import shortened
 from engine.values.trails import Trails, TrailStep, without_loops
 
 NONE: frozenset[str] = frozenset()
@@ -87,6 +88,36 @@ def test_what_an_action_needs_is_read_from_what_it_names_first():
     c.see(frozenset({"have:lamp", "see:rug", "see:bird", "see:wind"}), ("north",))
     # Not the bird either. What it really takes never shows; the lamp it names is all that is left to ask for.
     assert c.needs("light lamp") == ({"have:lamp"},)
+
+
+def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not():
+    yard, hall, vault = (
+        at("yard", see=("stone",)),
+        at("hall", see=("key", "ball")),
+        at("vault", see=("gold",)),
+    )
+    key, both = at("hall", have=("key",), see=("ball",)), at("hall", have=("key", "ball"))
+    inside = at("vault", have=("key", "ball"), see=("gold",))
+    rich = at("vault", have=("key", "ball", "gold"))
+    way = [(yard, "east", hall), (hall, "west", yard), (yard, "east", hall), (hall, "take key", key),
+           (key, "take ball", both), (both, "unlock with key", inside), (inside, "take gold", rich)]  # fmt: skip
+    x, steps = Experience(), []
+    for now, action, then in way:
+        x.see(now, (action,))
+        gold = 5.0 * (action == "take gold")
+        x.learn(now, action, gold, then, ended=False, died=False)
+        steps.append(trail_step(now, action, then, gold))
+    x.see(hall, ("take key", "take ball", "west"))  # no key in hand, and it cannot be unlocked
+    x.see(key, ("take ball", "unlock with key"))
+    x.see(vault, ("take gold",))
+
+    def actions(*protecting):
+        found = shortened(steps, x, lambda token: token in protecting)
+        return [step.action for step in found]
+
+    assert actions() == ["east", "take key", "unlock with key", "take gold"]
+    assert actions("have:ball") == ["east", "take key", "take ball", "unlock with key", "take gold"]
+    assert shortened(shortened(steps, x, lambda token: False), x, lambda token: False) is None
 
 
 def test_an_action_may_be_possible_in_more_than_one_way():
