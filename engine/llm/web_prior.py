@@ -68,6 +68,8 @@ FIRST = 1.0
 """An entry that scores so much comes before any button."""
 ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
 """Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
+UNSURE = -1.5
+"""Added to an answer where the task may want a page instead ("Show me ...")."""
 LOOKED, ARRIVED = 0.5, 1.0
 """Added to an answer for each of the last steps: the longer one has looked, the sooner one answers; and where the page
 is called what the task names. There its links count half: what is asked is here, as a rule."""
@@ -118,8 +120,7 @@ class _Page:
 
     def scores(self, actions: Iterable[str]) -> list[float]:
         """Return the score of each action."""
-        wants = asks(self._goal)
-        fits = {a.text: a.fit for a in ranked(self._lines, self._goal, self._title)} if wants else {}
+        fits = {a.text: a.fit for a in ranked(self._lines, self._goal, self._title)}
         repeated = Counter(call.text for call, _ in self._past)
         found, entries, buttons = [], [0.0], []
         for number, action in enumerate(actions):
@@ -272,10 +273,11 @@ class _Page:
     # ------------------------------------------------------------------------------------- telling
 
     def _tell(self, text: str, fits: dict[str, float]) -> float:
-        if text != DONE or fits:
+        wants = asks(self._goal)
+        if text != DONE or (fits and wants):
             score = ANSWER + FIT * fits.get(text, -0.5) + (LOOKED * len(self._past) if self._past else EARLY)
-            return score + (ARRIVED if self._arrived else 0.0)
-        if asks(self._goal):
+            return score + (ARRIVED if self._arrived else 0.0) + (0.0 if wants else UNSURE)
+        if wants:
             return ANSWER - 1.0
         score = FINISH
         if not self._past:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engine.web.lines import Line, Lines
-from engine.web.wording import DATE, DURATION, MONEY, NAME, NUMBER, TEXT, asks, expected, stems, tokens
+from engine.web.wording import DATE, DURATION, MONEY, NAME, NUMBER, TEXT, expected, may_ask, stems, tokens
 
 MOST = 40
 LONGEST = 60
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
 
 def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[Answer, ...]:
     """Return at most `most` possible answers, those that fit best first; none where nothing is asked."""
-    if not asks(intent):
+    if not may_ask(intent):
         return ()
     question = _Question(lines, intent, title)
     best: dict[str, float] = {}

@@ -33,6 +33,7 @@ _ASKS = re.compile(
     r"\?|^\W*(who|whom|whose|which|what|when|where|how|why|tell|list|give|name|count|compare|get|identify|summarize)\b",
     re.IGNORECASE,
 )
+_MAY_ASK = re.compile(r"^\W*(show me|find|present|calculate|determine|extract|look up)\b", re.IGNORECASE)
 
 
 def stem(word: str) -> str:
@@ -60,6 +61,11 @@ def tokens(text: str) -> list[str]:
 def asks(intent: str) -> bool:
     """Whether something is to be told, not done."""
     return bool(_ASKS.search(intent))
+
+
+def may_ask(intent: str) -> bool:
+    """Whether something may have to be told, too: "Show me the name of ..." wants a page or an answer."""
+    return asks(intent) or bool(_MAY_ASK.search(intent))
 
 
 def expected(intent: str) -> str:

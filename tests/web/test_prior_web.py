@@ -122,6 +122,11 @@ def test_a_task_that_asks_nothing_is_not_answered_with_what_stands_on_the_page()
     assert [a for a in actions if a.startswith("send_msg")] == ["send_msg_to_user('done')"]
 
 
+def test_where_a_page_or_an_answer_may_be_wanted_both_are_offered():
+    actions = offered(parse(LIBRARY), "Show me the reader of Ulysses")
+    assert {"send_msg_to_user('Bo Lind')", "send_msg_to_user('done')"} <= set(actions)
+
+
 def test_what_the_task_names_is_clicked_and_nothing_is_deleted_unasked():
     assert best(LIBRARY, "Show me all books") == "click(<link[Books]>)"
     asked = request(LIBRARY, "Prolong the loan of Ulysses")
