@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens
+from engine.values.conditions import Tokens, objects
 from engine.values.experience import MOVE, Experience, Key
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.ways import Way, Ways
@@ -103,8 +103,10 @@ class Explorer:
             # A move that was deadly led nowhere: where it leads is as unknown as before.
             led = tried - self._x.fatal[key]
             return rate if led == 0 else rate * self._s.again / led**2
-        # What was tried elsewhere is mostly known: things behave alike wherever they are.
-        rate /= 1 + self._x.taken[key[1]]
+        if " " not in key[1] or objects(key[1]):
+            # What was tried elsewhere is mostly known: things behave alike wherever they are. "Take all" is no such
+            # thing: elsewhere all is something else.
+            rate /= 1 + self._x.taken[key[1]]
         return rate if tried == 0 else rate * self._s.again / tried
 
     def novel(self, progress: Progress, liking: Mapping[Key, float]) -> Novel:
@@ -215,9 +217,12 @@ class Explorer:
     ) -> Detour | None:
         """Return the best detour from an anchor to a place, None if none is worth its danger."""
         x, have = self._x, anchor.have
-        alive = 1.0
-        for key in (*way.deadly, *(back.deadly if back is not None else ())):
+        arrives = alive = 1.0
+        for key in way.deadly:
+            arrives *= 1.0 - self._danger(route, key, have)
+        for key in back.deadly if back is not None else ():
             alive *= 1.0 - self._danger(route, key, have)
+        alive *= arrives
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
         context = have | self._router.look(route.at.world, goal, have)
@@ -225,7 +230,7 @@ class Explorer:
         staying = self._hazard(goal, context, moving=False) * price
         total = -(1.0 - alive) * price
         if bonus:
-            total += bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
+            total += arrives * bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
         travel = way.steps + (back.steps if back is not None else 0)
         count, cost = 0, travel
         first: tuple[str, ...] = ()
@@ -234,7 +239,9 @@ class Explorer:
         for offer in self._offers(
             goal, have, self._router.look(route.at.world, goal, have), promising, fetching
         ):
-            promise = offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
+            promise = (
+                arrives * offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
+            )
             if promise < _LEAST:
                 continue
             first = first or offer.actions
