@@ -74,13 +74,18 @@ def _engine(
         MissingError: Missing, damaged, or there is no runtime for it.
     """
     if cache is not None:
-        faster = gguf.for_speed(path, cache / "models", f"{path.stem}-{weights.fingerprint(path)[:8]}")
+        faster = for_speed(path, cache)
         if faster != path:
             try:
                 return LocalEngine(faster, threads=threads, on_progress=progress)
             except MissingError:
                 faster.unlink(missing_ok=True)  # damaged since: it is made anew next time
     return LocalEngine(path, threads=threads, on_progress=progress)
+
+
+def for_speed(path: Path, cache: Path) -> Path:
+    """Return what `gguf.for_speed` makes of a model file in `cache`, or the file itself."""
+    return gguf.for_speed(path, cache / "models", f"{path.stem}-{weights.fingerprint(path)[:8]}")
 
 
 def open_remote(

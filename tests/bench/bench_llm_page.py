@@ -3,7 +3,8 @@
     python -m tests.bench.bench_llm_page [--saves DIR] [--bench FILE] [--rewards FILE ...] [--run TITLE=FILE ...]
         [--server FILE]
 
-Each part is written only if its source is given; the prose around stays as it is.
+Each part is written only if its source is given; the prose around stays as it is. In the tables of models, step scores
+and runs, rows of what was not measured anew stay.
 
 - `--saves`: the folder in which `jitrl models test` kept its results: the capability table.
 - `--bench`: the output of `make bench-llm`.
@@ -36,6 +37,21 @@ def put(page: str, part: str, text: str) -> str:
     if not marks.search(page):
         raise ValueError(f"{PAGE} has no part {part!r}")
     return marks.sub(lambda found: f"{found.group(1)}{text}\n{found.group(2)}", page)
+
+
+def merged(page: str, part: str, text: str, keys: int = 2) -> str:
+    """Return the page with the table `text` in `part`: its rows take the place of those alike in the first cells."""
+    found = re.search(rf"<!-- {part} -->\n(.*?)<!-- end -->", page, re.DOTALL)
+    old = [line for line in (found.group(1) if found else "").splitlines() if line.startswith("|")]
+    new = text.splitlines()
+
+    def key(line: str) -> list[str]:
+        return line.split("|")[1 : 1 + keys]
+
+    columns = new[0].count("|")
+    taken = [key(line) for line in new[2:]]
+    kept = [line for line in old[2:] if key(line) not in taken and line.count("|") == columns]
+    return put(page, part, "\n".join([*new[:2], *kept, *new[2:]]))
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
@@ -117,16 +133,16 @@ def main() -> None:
     args = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
     if args.saves:
-        page = put(page, "capability", capability.table(capability.load(args.saves / "cache")))
+        page = merged(page, "capability", capability.table(capability.load(args.saves / "cache")))
     if args.bench:
         page = put(page, "bench", bench(lines_of(args.bench)))
     if args.rewards:
-        page = put(page, "rewards", rewards([f for file in args.rewards for f in lines_of(file)]))
+        page = merged(page, "rewards", rewards([f for file in args.rewards for f in lines_of(file)]))
     if args.server:
         page = put(page, "server", server(args.server.read_text(encoding="utf-8")))
     if args.run:
         pairs = [text.rpartition("=") for text in args.run]
-        page = put(page, "runs", runs([(t, json.loads(Path(f).read_text("utf-8"))) for t, _, f in pairs]))
+        page = merged(page, "runs", runs([(t, json.loads(Path(f).read_text("utf-8"))) for t, _, f in pairs]))
     PAGE.write_text(page, encoding="utf-8")
 
 

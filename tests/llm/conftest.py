@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.llm import weights
+from engine.llm import opening, weights
 from engine.llm.local import LocalEngine
 from tests.llm.server import Server
 
@@ -18,16 +18,19 @@ def weights_file() -> Path:
 
 
 @pytest.fixture(scope="session")
-def engine(weights_file: Path) -> Iterator[LocalEngine]:
-    loaded = LocalEngine(weights_file, threads=1)
-    yield loaded
-    loaded.close()
+def prefixes(tmp_path_factory: pytest.TempPathFactory, weights_file: Path) -> Path:
+    """A cache folder of no replies (`keep=False`) that keeps what makes models open at once."""
+    folder = tmp_path_factory.mktemp("prefixes")
+    opening.for_speed(weights_file, folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def prefixes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder of no replies (`keep=False`) that keeps what all prompts begin with: models open at once."""
-    return tmp_path_factory.mktemp("prefixes")
+def engine(weights_file: Path, prefixes: Path) -> Iterator[LocalEngine]:
+    """The embedded model as it runs where there is a cache folder."""
+    loaded = LocalEngine(opening.for_speed(weights_file, prefixes), threads=1)
+    yield loaded
+    loaded.close()
 
 
 @pytest.fixture

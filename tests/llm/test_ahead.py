@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -153,7 +154,7 @@ def test_a_prepared_decision_computes_little_and_is_the_same(game, prefixes: Pat
 def test_a_session_watched_step_by_step_is_the_session_played_at_once(prefixes: Path, tmp_path: Path):
     saves = tmp_path
     for kept in prefixes.glob("*/"):
-        shutil.copytree(kept, saves / "cache" / kept.name)
+        shutil.copytree(kept, saves / "cache" / kept.name, copy_function=os.link)
     settings = profile("paper", step_limit=4, threads=1)
     config = SessionConfig(game="pantry", episodes=1, settings=settings, memory="own")
     stories, prepared = [], []

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.llm import gguf
+from engine.llm import gguf, opening
 from engine.llm.llamacpp import library
 from engine.llm.local import LocalEngine
 
@@ -38,23 +38,20 @@ def test_weights_move_by_no_more_than_the_rounding():
     assert before.std() > 0.5
 
 
-@pytest.fixture(scope="module")
-def fast(weights_file: Path, tmp_path_factory: pytest.TempPathFactory):
-    folder = tmp_path_factory.mktemp("models")
-    path = gguf.for_speed(weights_file, folder, "small")
-    assert list(folder.iterdir()) == [path]
+def test_a_file_is_made_once(weights_file: Path, prefixes: Path):
+    (path,) = (prefixes / "models").iterdir()
     made = path.stat()
-    assert gguf.for_speed(weights_file, folder, "small") == path
+    assert opening.for_speed(weights_file, prefixes) == path
     assert path.stat().st_mtime_ns == made.st_mtime_ns
-    engine = LocalEngine(path, threads=1)
-    yield engine
-    engine.close()
 
 
 @pytest.mark.model
-def test_the_model_says_the_same(fast: LocalEngine, engine: LocalEngine):
+def test_the_model_says_the_same(engine: LocalEngine, weights_file: Path):
     messages = [{"role": "transcript", "content": STATE}]
-    ours, before = (np.asarray(e.score(messages, ">", ACTIONS).mean) for e in (fast, engine))
+    original = LocalEngine(weights_file, threads=1)
+    ours, before = (np.asarray(e.score(messages, ">", ACTIONS).mean) for e in (engine, original))
+    original.close()
+    assert engine.identity != original.identity  # scores that are kept are not mixed up
     assert (
         np.abs(ours - before).max() < 0.35
     )  # nats a token; what the rounding of activations does is as large
@@ -62,8 +59,8 @@ def test_the_model_says_the_same(fast: LocalEngine, engine: LocalEngine):
 
 
 @pytest.mark.model
-def test_scores_are_the_same_whatever_else_is_computed_with_them(fast: LocalEngine):
-    runtime = fast._runtime
+def test_scores_are_the_same_whatever_else_is_computed_with_them(engine: LocalEngine):
+    runtime = engine._runtime
     prompt = runtime.tokenize(STATE * 2 + "\n\n>")
     tails = [runtime.tokenize(f"{action}\n") for action in ACTIONS]
     assert {len(tail) for tail in tails} >= {2}  # one token that is fed, all alone

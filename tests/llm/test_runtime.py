@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.errors import MissingError, ModelError
+from engine.llm import opening
 from engine.llm.local import LocalEngine
 from engine.llm.runtime import SEQUENCES, Runtime
 
@@ -32,12 +33,12 @@ def prompt(state: str, actions: list[str]) -> tuple[list[dict[str, str]], str]:
 
 
 @pytest.fixture(scope="module")
-def reference(weights_file: Path):
+def reference(weights_file: Path, prefixes: Path):
     """llama.cpp's own server, asked one token at a time."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(weights_file)
+    params.model.path = str(opening.for_speed(weights_file, prefixes))
     params.n_ctx, params.n_parallel, params.n_gpu_layers = 2048, 1, 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup, params.verbosity, params.port = False, -1, 0
@@ -218,11 +219,13 @@ def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, weights_file: Path
         Runtime(path, threads=1, context=512)
 
 
-def test_what_all_prompts_begin_with_is_kept_on_disk(tmp_path: Path, weights_file: Path, engine: LocalEngine):
+def test_what_all_prompts_begin_with_is_kept_on_disk(
+    tmp_path: Path, weights_file: Path, prefixes: Path, engine: LocalEngine
+):
     system = {"role": "system", "content": "You play a text adventure. " * 6}
     asks = [([system, {"role": "user", "content": text}], "Do:") for text in ("A cave.", "Zoo.")]
     expected = engine.score(*asks[0], ["wait", "go north"])
-    fresh = LocalEngine(weights_file, threads=1)
+    fresh = LocalEngine(opening.for_speed(weights_file, prefixes), threads=1)
     try:
         fresh.warm(asks, tmp_path)
         (kept,) = tmp_path.iterdir()
