@@ -95,6 +95,25 @@ def test_death_is_learnt_and_then_avoided():
     assert "jump" not in actions
 
 
+def test_what_lies_behind_certain_death_promises_nothing():
+    """However much there is to try beyond a deadly way, who is never there cannot try it."""
+    x = Experience()
+    gate, garden = (situation(State(p, (f"place:{p}",))) for p in ("gate", "garden"))
+    x.see(gate, ("on",))
+    x.see(garden, ("back", *(f"open chest {n}" for n in range(9))))
+    x.learn(gate, "on", 0.0, garden, ended=False, died=False)
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    here = Imagined(gate.place, gate.have, {})
+
+    def goal():
+        return planner.plan(here, 30, Progress(), {}, valid=("on",)).goal
+
+    assert goal()[0] == garden.place
+    for _ in range(12):
+        x.learn(gate, "on", 0.0, gate, ended=True, died=True)
+    assert goal()[0] != garden.place
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(Remembered(), SETTINGS)
