@@ -1,23 +1,24 @@
 """Who judges the steps of an episode on the web: a model from -3 to +3, and the environment's verdict on top (App. F).
 
 Without a model that can judge in words, rules do. What changed nothing was useless; on the way to a verified success
-the other steps were useful, as far as can be told. On the way to a failure nothing tells which of them was to blame, so
-the failure stays with the step it was found at: the reward of the others makes up for what discounting would hand on to
-them. Otherwise the first wrong answer would warn of the right way to the page, as advantages are normalised however
-small they are.
+the other steps were useful, as far as can be told. A failure is handed on to the steps before it by discounting, but
+not to those that were about the task by their words: their reward makes up for it. Otherwise the first wrong answer
+would warn of the right way to the page, as advantages are normalised however small they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.errors import JitrlError
+from engine.errors import JitrlError, UsageError
 from engine.evaluator import SCHEMA, Judgement
 from engine.llm import parse, prompts
 from engine.llm.model import Model
 from engine.records import State, Step
 from engine.settings import Settings
+from engine.web.actions import parse as parse_action
 from engine.web.text import fenced
+from engine.web.wording import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
 
@@ -88,10 +89,22 @@ def _by_rules(steps: Sequence[Step], gamma: float, *, won: bool, died: bool) -> 
             rewards[t] = USELESS
         elif won:
             rewards[t] = PERHAPS
-        else:
+        elif _about(steps[t]):
             rewards[t] = max(0.0, -gamma * ahead)
         ahead = rewards[t] + gamma * ahead
     return tuple(rewards)
+
+
+def _about(step: Step) -> bool:
+    """Whether what was acted on or typed shares a content word with the task."""
+    try:
+        call = parse_action(step.action)
+    except UsageError:
+        return False
+    name = call.target.name if call.target else ""
+    said = stems(f"{name} {' '.join(map(str, call.arguments))}")
+    task = stems(" ".join(token.rpartition(" ")[2] for token in step.state.tokens))
+    return bool(set(said) & set(task))
 
 
 def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, ...]:

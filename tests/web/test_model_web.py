@@ -112,7 +112,7 @@ def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(serve
 
 
 @pytest.mark.parametrize(
-    ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0.3, -3)), (False, False, (0, 0))]
+    ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0, -3)), (False, False, (0, 0))]
 )
 def test_without_a_model_rules_judge_in_silence(won, died, expected):
     from engine.llm.priors import open_prior
@@ -122,15 +122,18 @@ def test_without_a_model_rules_judge_in_silence(won, died, expected):
     assert (found.note, found.calls) == ("", ())
 
 
-def test_by_rule_a_failure_stays_with_the_step_it_was_found_at():
+def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
     from engine.jitrl import discounted_returns
     from engine.llm.priors import open_prior
+    from engine.web.state import task_tokens
 
-    def by_rule(names, *, won):
-        steps = [Step(State(h, ("x",)), f"click(<link[{h}]>)", 0.0) for h in names]
+    def by_rule(*, won):
+        state = State("[shop: x] Find the lamps", task_tokens("shop", "Find the lamps"))
+        names = ("Garden", "Lamp", "Send")
+        steps = [Step(state, f"click(<link[{name}]>)", 0.0) for name in names]
         judge = make_evaluator(profile("web"), open_prior("prior/verbs", "web"))
-        return judge.rewards(steps, State("end", ("x",)), won=won, died=not won, done=True).rewards
+        return judge.rewards(steps, state, won=won, died=not won, done=True).rewards
 
-    lost = by_rule("abc", won=False)
-    assert discounted_returns(lost, 0.1) == pytest.approx([0, 0, -3])  # nothing to warn of but the last step
-    assert by_rule("abc", won=True) == (1, 1, 3)
+    assert discounted_returns(by_rule(won=False), 0.1) == pytest.approx([0, 0, -3])
+    assert by_rule(won=False)[:2] == pytest.approx((0, 0.3))
+    assert by_rule(won=True) == (1, 1, 3)
