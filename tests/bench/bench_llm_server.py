@@ -1,7 +1,7 @@
 """jitrl with a model behind a real OpenAI-compatible server: llama.cpp's own, on loopback.
 
     python -m tests.bench.bench_llm_server [--model local/smollm2] [--agents static,jitrl] [--steps N]
-        [--reading token] [--saves DIR]
+        [--reading token] [--only-runs] [--saves DIR]
 
 The server is the one inside the runtime that is installed anyway. `jitrl doctor`, `jitrl models test` and `jitrl run`
 then use it as they would any server: by address and name, over HTTP. Their output is shown as it comes.
@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--game", default="pantry")
     parser.add_argument("--agents", default="static,jitrl", help="who plays an episode (%(default)s)")
     parser.add_argument("--steps", type=int, default=12, help="of an episode (%(default)s)")
+    parser.add_argument("--only-runs", action="store_true", help="neither doctor nor test")
     parser.add_argument("--saves", help="folder in which results are kept (none)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -58,11 +59,8 @@ def main() -> None:
              "--fresh", "--set", f"logits={args.reading}", "--set", "deadline_s=600", "--json", "-")
             for agent in args.agents.split(",")
         ]  # fmt: skip
-        for command in (
-            ("doctor", "--model", name),
-            ("models", "test", name, "--reading", args.reading),
-            *runs,
-        ):
+        looks = [("doctor", "--model", name), ("models", "test", name, "--reading", args.reading)]
+        for command in runs if args.only_runs else [*looks, *runs]:
             print(f"$ JITRL_API_BASE={base} jitrl {' '.join(command)}", flush=True)
             started = time.perf_counter()
             code = subprocess.run(
