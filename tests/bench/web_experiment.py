@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import sys
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -67,8 +68,10 @@ def main() -> int:
             continue
         for arm in ARMS:
             owner = owners.get(arm)
+            # One for each task: draws belong to seed, episode and step, and would be the same in all of them.
+            seed = args.seed * 10_000 + zlib.crc32(name.encode()) % 10_000
             config = SessionConfig(
-                name, arm, args.model, args.episodes, args.seed, "web", settings,
+                name, arm, args.model, args.episodes, seed, "web", settings,
                 memory=f"own:{owner}" if owner else "own",
             )  # fmt: skip
             saved = sessions.create(saves, config, "run")
