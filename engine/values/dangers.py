@@ -55,10 +55,10 @@ class Risk:
 
     def lessened_by(self, token: str) -> bool:
         """Return whether one died clearly less with this in hand."""
-        if not self.carried[token]:
+        if not self.deaths or not self.carried[token]:
             return False
         share = self.deaths / (self.steps + 2.0)
-        return (self.died_with[token] + share) / (self.carried[token] + 1.0) < 0.5 * share
+        return (self.died_with[token] + share) / (self.carried[token] + 1.0) <= 0.5 * share
 
     @property
     def hope(self) -> float:

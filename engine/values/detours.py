@@ -217,15 +217,17 @@ class Explorer:
     ) -> Detour | None:
         """Return the best detour from an anchor to a place, None if none is worth its danger."""
         x, have = self._x, anchor.have
+        world = self._router.world_at(route, anchor.steps)
+        see = self._router.look(world, goal, have)
         arrives = alive = 1.0
         for key in way.deadly:
-            arrives *= 1.0 - self._danger(route, key, have)
+            arrives *= 1.0 - self._danger(world, key, have)
         for key in back.deadly if back is not None else ():
-            alive *= 1.0 - self._danger(route, key, have)
+            alive *= 1.0 - self._danger(world, key, have)
         alive *= arrives
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
-        context = have | self._router.look(route.at.world, goal, have)
+        context = have | see
         leaving = self._hazard(goal, context, moving=True) * price
         staying = self._hazard(goal, context, moving=False) * price
         total = -(1.0 - alive) * price
@@ -236,9 +238,7 @@ class Explorer:
         first: tuple[str, ...] = ()
         returns = back is not None
         best: Detour | None = None
-        for offer in self._offers(
-            goal, have, self._router.look(route.at.world, goal, have), promising, fetching
-        ):
+        for offer in self._offers(goal, have, see, promising, fetching):
             promise = (
                 arrives * offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
             )
@@ -355,13 +355,13 @@ class Explorer:
             return len(route.actions)
         return max((steps for steps, place, _ in route.marks if place in deadly), default=-1)
 
-    def _danger(self, route: Route, key: Key, have: Tokens) -> float:
+    def _danger(self, world: Mapping[str, Tokens], key: Key, have: Tokens) -> float:
         """Return the probability of dying of a known move with this in hand."""
-        outcome = self._x.outcome(key, have | self._router.look(route.at.world, key[0], have))
+        outcome = self._x.outcome(key, have | self._router.look(world, key[0], have))
         return (
             outcome.death
             if outcome is not None
-            else self._hazard(key[0], have | self._router.look(route.at.world, key[0], have), moving=True)
+            else self._hazard(key[0], have | self._router.look(world, key[0], have), moving=True)
         )
 
     def _hazard(self, place: str, have: Tokens, *, moving: bool) -> float:

@@ -157,7 +157,7 @@ class GraphEstimator:
             and (expected.place, expected.have) == (now.place, now.have)
             and expected.world.get(now.place, now.see) == now.see
         )
-        if not (as_expected and plan.actions and plan.actions[0] in valid):
+        if not (as_expected and plan.actions and plan.actions[0] in valid) or self._is_deadly(now, plan):
             if (
                 expected is not None
                 and expected.place == now.place
@@ -199,6 +199,11 @@ class GraphEstimator:
             self._followed.setdefault((now, plan.route), len(self._points) - 1)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
+
+    def _is_deadly(self, now: Situation, plan: Plan) -> bool:
+        """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
+        outcome = self._experience.outcome((now.place, plan.actions[0]), now.have | now.see)
+        return outcome is not None and outcome.death > _TOO_DANGEROUS
 
     def _terms(
         self, action: str, now: Situation, plan: Plan, steps_left: int

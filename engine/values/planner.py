@@ -97,9 +97,16 @@ class Planner:
 
     @staticmethod
     def _tempered(route: Route, record: Mapping[tuple[str, ...], tuple[int, float]]) -> Route:
-        """Return the route with its value drawn towards what came of it when it was followed from here."""
+        """Return the route with its value drawn towards what came of it when it was followed from here.
+
+        What it did not keep of its promise, it hardly comes to either: what is to be tried along it counts less, too.
+        """
         times, points = record.get(route.actions, (0, 0.0))
-        return replace(route, value=(route.value + points) / (1.0 + times)) if times else route
+        if not times:
+            return route
+        value = (route.value + points) / (1.0 + times)
+        kept = min(1.0, max(0.0, value) / route.value) if route.value > 0 else 1.0
+        return replace(route, value=value, alive=route.alive * kept)
 
     @property
     def death_cost(self) -> float:

@@ -124,18 +124,24 @@ class Router:
         self._x = experience
         self._s = settings
         self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
+        self._world: Mapping[str, Tokens] = {}
         self._valid: frozenset[str] = frozenset()
         self._enabled: dict[str, tuple[int, dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]] = {}
 
     def stand(self, now: Imagined, valid: tuple[str, ...]) -> None:
         """Take note of what is possible here and now: there memory need not be asked."""
         self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
+        self._world = now.world
         self._valid = frozenset(valid)
         self._enabled.pop(now.place, None)
 
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
         return (place, have, see) == self._here
+
+    def world_at(self, route: Route, steps: int) -> Mapping[str, Tokens]:
+        """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
+        return route.at.world if steps else self._world
 
     @property
     def death_cost(self) -> float:

@@ -1,16 +1,20 @@
 """What a remembered episode did, without what it did in vain.
 
-Episodes that explore do much that has nothing to do with what they gained. A step is left out where, by all that
-is known of what actions need, the rest is still possible without it, and what protects is still in hand at the end.
+Episodes that explore do much that has nothing to do with what they gained. A step is left out where, by all that is
+known of what actions need, the rest is still possible without it, no more deadly, and what protects is still in hand
+where it does and at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.values.conditions import Tokens
 from engine.values.experience import Experience, Situation
 from engine.values.trails import TrailStep
+
+_TOO_DANGEROUS = 0.3
+"""Probability of dying above which a step is not taken in a situation that it was not taken in."""
 
 
 def shortened(
@@ -26,26 +30,38 @@ def shortened(
     if not kept:
         return None
     kept_have = frozenset(token for token in kept[-1].then.have if protects(token))
+    guarded = {
+        step.now: frozenset(token for token in step.now.have if experience.protects(step.now.place, token))
+        for step in kept
+    }
+
+    def walked(part: Sequence[TrailStep]) -> list[TrailStep] | None:
+        return _walked(part, experience, guarded, kept_have)
+
     number = len(kept) - 2
     while number >= 0:
         step = kept[number]
         if step.reward <= 0 and step.then.place == step.now.place:
-            number = _without(kept, number, number + 1, experience, kept_have)
+            number = _without(kept, number, number + 1, walked)
         number -= 1
     number = 0
     while number < len(kept):
         # Ways that lead back to where they began, with nothing done on them.
         end = _way_back(kept, number)
         if end > number:
-            _without(kept, number, end, experience, kept_have)
+            _without(kept, number, end, walked)
         number += 1
-    return _walked(kept, experience, kept_have) if len(kept) < last + 1 else None
+    return walked(kept) if len(kept) < last + 1 else None
 
 
-def _without(kept: list[TrailStep], begin: int, end: int, experience: Experience, kept_have: Tokens) -> int:
+def _without(
+    kept: list[TrailStep],
+    begin: int,
+    end: int,
+    walked: Callable[[Sequence[TrailStep]], list[TrailStep] | None],
+) -> int:
     """Cut a part out if the rest is possible without it; return where to go on from."""
-    rest = kept[:begin] + kept[end:]
-    if _walked(rest, experience, kept_have) is not None:
+    if walked(kept[:begin] + kept[end:]) is not None:
         del kept[begin:end]
     return begin
 
@@ -62,16 +78,25 @@ def _way_back(kept: list[TrailStep], begin: int) -> int:
     return found
 
 
-def _walked(steps: Sequence[TrailStep], experience: Experience, kept_have: Tokens) -> list[TrailStep] | None:
-    """Return the steps with what would be carried and seen, None if one of them is not possible."""
+def _walked(
+    steps: Sequence[TrailStep],
+    experience: Experience,
+    guarded: Mapping[Situation, Tokens],
+    kept_have: Tokens,
+) -> list[TrailStep] | None:
+    """Return the steps with what would be carried and seen, None if one of them is not possible or deadly."""
     have, world, walked = steps[0].now.have, dict[str, Tokens](), list[TrailStep]()
     place = steps[0].now.place
     for step in steps:
         if step.now.place != place:
             return None
         see = world.get(place, step.now.see)
-        if experience.missing((place, step.action), have | see):
+        if experience.missing((place, step.action), have | see) or not guarded[step.now] <= have:
             return None
+        if (have, see) != (step.now.have, step.now.see):
+            outcome = experience.outcome((place, step.action), have | see)
+            if outcome is not None and outcome.death > _TOO_DANGEROUS:
+                return None
         now = Situation(place, have, see)
         have = (have - (step.now.have - step.then.have)) | (step.then.have - step.now.have)
         if step.then.place == place:
