@@ -15,7 +15,7 @@ READINGS = ("string", "token", "verbalized")
 
 PRIORS = {
     "prior/uniform": "no model: all actions alike",
-    "prior/verbs": "no model: a small table of verbs says what to try",
+    "prior/verbs": "no model: what people try first; on the web, the words of the task",
 }
 
 LEGEND = """\
