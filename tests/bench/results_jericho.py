@@ -168,17 +168,19 @@ def curves(found: dict[tuple[str, str], list[tuple[Run, dict[str, Any]]]], targe
     columns = min(3, len(games))
     rows = -(-len(games) // columns)
     figure, panels = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.4 * rows), squeeze=False)
+    lines: dict[str, Any] = {}
     for panel, game in zip(panels.flat, games, strict=False):
-        for arm in ARMS:
+        for number, arm in enumerate(ARMS):
             got = found.get((arm, game))
             if not got:
                 continue
+            colour = f"C{number}"  # an arm has the same in every panel
             scores = np.array([[e["score"] for e in result["episodes"]] for _, result in got], dtype=float)
             episodes, mean = np.arange(1, scores.shape[1] + 1), scores.mean(axis=0)
-            panel.plot(episodes, mean, label=ARMS[arm][0], linewidth=1.4)
+            (lines[arm],) = panel.plot(episodes, mean, label=ARMS[arm][0], linewidth=1.4, color=colour)
             if len(scores) > 1:
                 half = 1.96 * scores.std(axis=0, ddof=1) / math.sqrt(len(scores))
-                panel.fill_between(episodes, mean - half, mean + half, alpha=0.15)
+                panel.fill_between(episodes, mean - half, mean + half, alpha=0.15, color=colour)
         if game in PAPER:
             panel.axhline(PAPER[game][0], color="grey", linestyle=":", linewidth=1)
         panel.set_title(game)
@@ -186,8 +188,8 @@ def curves(found: dict[tuple[str, str], list[tuple[Run, dict[str, Any]]]], targe
         panel.set_ylabel("score")
     for panel in list(panels.flat)[len(games) :]:
         panel.axis("off")
-    panels.flat[0].legend(fontsize=7)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.legend(handles=list(lines.values()), loc="lower center", ncols=4, fontsize=8)
     figure.savefig(target, dpi=110)
 
 
