@@ -228,8 +228,8 @@ class Explorer:
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
         context = have | see
-        leaving = self._hazard(goal, context, moving=True) * price
-        staying = self._hazard(goal, context, moving=False) * price
+        leaving = self._x.hazard(goal, context, moving=True) * price
+        staying = self._x.hazard(goal, context, moving=False) * price
         total = -(1.0 - alive) * price
         if bonus:
             total += arrives * bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
@@ -275,7 +275,8 @@ class Explorer:
             opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
             if opened is not None:
                 if not self._router.is_here(goal, have, see):
-                    use *= self._chance(goal, opened[1], see, action)
+                    after = opened[1]
+                    use *= self._chance(goal, after.have | after.world.get(goal, see), action)
                 if use * self._bonus() >= _LEAST:
                     fetched.append(_Offer(use * self._bonus(), 0.0, (*opened[0], action), False))
         x = self._x
@@ -303,7 +304,7 @@ class Explorer:
                 outcome = x.outcome((goal, action), then)
                 promise *= 1.0 - outcome.similarity if outcome else 1.0
             if not here:
-                promise *= self._chance_in(goal, then, action)
+                promise *= self._chance(goal, then, action)
             if promise < _LEAST:
                 continue
             names = bool(words) and not words.isdisjoint(action.split())
@@ -313,10 +314,7 @@ class Explorer:
             self._known[key] = (promising, version, found)
         return [*fetched, *found] if fetched else found
 
-    def _chance(self, goal: str, after: Imagined, see: Tokens, action: str) -> float:
-        return self._chance_in(goal, after.have | after.world.get(goal, see), action)
-
-    def _chance_in(self, goal: str, context: Tokens, action: str) -> float:
+    def _chance(self, goal: str, context: Tokens, action: str) -> float:
         """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
         missed = self._x.missed[(goal, action)]
         return self._x.places[goal].possible.chance(action, context) / (1.0 + missed) ** 2
@@ -361,11 +359,8 @@ class Explorer:
         return (
             outcome.death
             if outcome is not None
-            else self._hazard(key[0], have | self._router.look(world, key[0], have), moving=True)
+            else self._x.hazard(key[0], have | self._router.look(world, key[0], have), moving=True)
         )
-
-    def _hazard(self, place: str, have: Tokens, *, moving: bool) -> float:
-        return self._x.hazard(place, have, moving=moving)
 
     def _bonus(self) -> float:
         """Return what being at a deadly place with something new is worth."""

@@ -289,10 +289,6 @@ class Experience:
         made = self.place(place).makers
         return dict.fromkeys(action for token in sorted(needed) for action in made.get(token, ()))
 
-    def known(self, key: Key) -> bool:
-        """Return whether the action was ever taken at the place."""
-        return key in self._occasions
-
     def exits(self, place: str) -> Iterable[tuple[str, str]]:
         """Return the moves known at a place and where each led last."""
         return self._exits.get(place, {}).items()
@@ -325,12 +321,16 @@ class Experience:
             outcome = known[1][context] = self._expect(key, occasions, context)
         return outcome
 
-    def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
+    def _near(self, occasions: list[Occasion], context: Tokens) -> tuple[list[Occasion], list[float], float]:
+        """Return the latest occasions most similar to a context, their weights, and the highest similarity."""
         latest = occasions[-_OCCASIONS:]
         similar = [_jaccard(o.context, context) for o in latest]
-        best = max(similar)
+        best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
-        weights = [self._recency**age for age in range(len(near) - 1, -1, -1)]
+        return near, [self._recency**age for age in range(len(near) - 1, -1, -1)], best
+
+    def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
+        near, weights, best = self._near(occasions, context)
         total = sum(weights)
         death = sum(w for o, w in zip(near, weights, strict=True) if o.died)
         effective = [o for o in near if o.did_something and not o.ended]
@@ -354,11 +354,8 @@ class Experience:
             known = self._expected[key] = (version, {})
         found = known[1].get(context)
         if found is None:
-            fresh = [o for o in self._occasions.get(key, ()) if o.fresh][-_OCCASIONS:]
-            similar = [_jaccard(o.context, context) for o in fresh]
-            best = max(similar, default=0.0)
-            near = [o for o, s in zip(fresh, similar, strict=True) if s > best - _NEAR]
-            weights = [self._recency**age for age in range(len(near) - 1, -1, -1)]
+            fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
+            near, weights, _ = self._near(fresh, context)
             total = sum(weights)
             points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
             found = known[1][context] = points / total if total else 0.0
