@@ -33,7 +33,8 @@ def why(
     if how == jitrl.KNOWN:
         took = valuation.n[chosen]
         sentence = (
-            f"'{action}' was tried in {took} of {visits} and returned G = {q} on average, against V = {v}: "
+            f"'{action}' was tried in {took} of {visits}{_elsewhere(action, neighbours)} and "
+            f"returned G = {q} on average, against V = {v}: "
             f"{number(advantage[chosen])}"
         )
     elif how == jitrl.OPTIMISTIC:
@@ -45,6 +46,15 @@ def why(
     if without_memory and without_memory != action:
         return f"{sentence}; without memory it would have been '{without_memory}'."
     return f"{sentence}; without memory the choice would have been the same."
+
+
+def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
+    """Return how the action was called where it was taken for another task, in brackets; "" if it never was."""
+    taken = [n.taken for n in neighbours if n.action == action and n.taken]
+    if not taken:
+        return ""
+    most = max(dict.fromkeys(taken), key=taken.count)
+    return f" ({len(taken)} for another task, as '{most}')"
 
 
 def _planned(chosen: int, action: str, valuation: Valuation, without_memory: str) -> str:

@@ -40,6 +40,12 @@ class Settings:
         0.0,
         1.0,
     )
+    other_tasks: str = setting(
+        "literal",
+        "what memories of other tasks on the web say: what was done, word for word (the paper), or the same with this "
+        "task's words in place of theirs, and nothing where it has none (lifted; estimator knn)",
+        choices=("literal", "lifted"),
+    )
     gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
     lam: float = setting(
         0.65, "probability of optimism for an action never tried here (exploration rate)", 0.0, 1.0

@@ -87,7 +87,7 @@ def memory_lines(decision: Decision) -> list[str]:
     """Return each neighbour as one line."""
     return [
         f"similarity {n.similarity:.2f}, {clean(n.action)}, return {signed(n.g)}, episode {n.episode} "
-        f"step {n.step + 1}, by {n.provenance}"
+        f"step {n.step + 1}, by {n.provenance}{f', taken as {clean(n.taken)} for another task' if n.taken else ''}"
         for n in decision.neighbours
     ] or ["Nothing similar is remembered."]
 

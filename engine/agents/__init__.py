@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.agents.base import Agent, Prior
 from engine.errors import UsageError
 from engine.settings import Settings
+from engine.values.base import Estimator
 from engine.values.graph import EpisodicMemory
 
 AGENTS = {
@@ -24,9 +25,7 @@ def make_agent(name: str, prior: Prior, memory: EpisodicMemory, settings: Settin
     from engine.agents.random import UniformPrior
 
     if name == "jitrl":
-        from engine.values import make_estimator
-
-        return JitrlAgent(prior, make_estimator(memory, settings), settings)
+        return JitrlAgent(prior, _estimator(memory, settings), settings)
     if name == "static":
         return JitrlAgent(prior, None, settings)
     if name == "random":
@@ -34,3 +33,14 @@ def make_agent(name: str, prior: Prior, memory: EpisodicMemory, settings: Settin
         agent.name = "random"
         return agent
     raise UsageError(f"there is no agent {name!r}; choose one of: {', '.join(AGENTS)}")
+
+
+def _estimator(memory: EpisodicMemory, settings: Settings) -> Estimator:
+    if settings.other_tasks == "lifted" and settings.estimator == "knn":
+        from engine.values.knn import KnnEstimator
+        from engine.web.lifting import LiftedMemory
+
+        return KnnEstimator(LiftedMemory(memory), settings)
+    from engine.values import make_estimator
+
+    return make_estimator(memory, settings)

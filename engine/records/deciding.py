@@ -97,6 +97,7 @@ class Neighbour:
         episode: Number of the episode it was lived in, counted from 1 within its scope.
         step: Step within that episode, from 0.
         provenance: "agent", "human" or "imported:NAME".
+        taken: The action as it was taken, where `action` tells it in the words of another task; "" if it is the same.
     """
 
     entry: int
@@ -107,6 +108,7 @@ class Neighbour:
     step: int
     state: str
     provenance: str = "agent"
+    taken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

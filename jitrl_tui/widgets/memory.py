@@ -56,7 +56,8 @@ class MemoryPane(LinePane):
         for neighbour in decision.neighbours:
             lines.append(_row(neighbour, decision.action, size, width, excerpt=not self.whole))
             if self.whole:
-                text = wrap(clean(neighbour.state), max(10, width - 14))
+                taken = f"{clean(neighbour.taken)} for another task: " if neighbour.taken else ""
+                text = wrap(taken + clean(neighbour.state), max(10, width - 14))
                 lines.extend(Content.styled(" " * 14 + line, MUTED) for line in text)
         return lines
 

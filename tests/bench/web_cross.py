@@ -22,7 +22,7 @@ from engine.paths import saves_folder
 from engine.session import Session
 from engine.settings import SessionConfig, profile
 from engine.web.opening import ready
-from tests.bench.web_experiment import ARMS, _shown
+from tests.bench.web_experiment import ARMS, _shown, value
 
 
 class EachAnother(Session):
@@ -39,21 +39,32 @@ def main() -> int:
     parser.add_argument("--model", default="prior/verbs")
     parser.add_argument("--tasks", type=int, default=10, help="tasks of each page, one episode each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
+    parser.add_argument("--only", default="", help="pages with this in their name")
     parser.add_argument("--saves")
+    parser.add_argument(
+        "--static", type=Path, help="take what `static` did from this file: it has no memory to set"
+    )
     parser.add_argument(
         "--json", type=Path, help="written after every page; the same command goes on with it"
     )
     args = parser.parse_args()
     saves = saves_folder(args.saves)
     names = ready("web:miniwob", saves, os.environ)[:: args.every]
+    names = [name for name in names if args.only in name]
+    settings = profile("web", **{k: value(v) for k, _, v in (text.partition("=") for text in args.changes)})
     results = json.loads(args.json.read_text()) if args.json and args.json.is_file() else []
     done = {result["page"] for result in results}
+    known = json.loads(args.static.read_text()) if args.static else []
+    known = [result for result in known if result["arm"] == "static" and not result["error"]]
     for number, name in enumerate(names, 1):
         if name in done:
             continue
-        for arm in ARMS:
+        given = [r for r in known if r["page"] == name]
+        results += given
+        for arm in ARMS[bool(given) :]:
             config = SessionConfig(
-                name, arm, args.model, args.tasks, args.seed, "web", profile("web"), memory="own"
+                name, arm, args.model, args.tasks, args.seed, "web", settings, memory="own"
             )
             session = EachAnother(sessions.create(saves, config, "run"), saves, lambda event: None)
             session.run()
