@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from engine.web.choices import REDACTED, is_secret
 from engine.web.lines import is_bare, says
@@ -32,21 +32,24 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
     `engine.web.lines.read` reads it back.
     """
     lines, used = [], 0
-    total = len(page.nodes)
-    levels, shown = [0] * total, [False] * total
+    for number, line in told(page):
+        used += len(line) + 1
+        if used > limit:
+            lines.append(f"... {len(page.nodes) - number} more elements are not shown")
+            break
+        lines.append(line)
+    return redact("\n".join(lines), secrets)
+
+
+def told(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield each of a page's elements that says something: its number among the nodes, and its line."""
+    levels, shown = [0] * len(page.nodes), [False] * len(page.nodes)
     for number, node in enumerate(page.nodes):
         up = node.parent
         levels[number] = levels[up] + shown[up] if up >= 0 else 0
         shown[number] = says(node)
-        if not shown[number]:
-            continue
-        line = _line(node, levels[number])
-        used += len(line) + 1
-        if used > limit:
-            lines.append(f"... {total - number} more elements are not shown")
-            break
-        lines.append(line)
-    return redact("\n".join(lines), secrets)
+        if shown[number]:
+            yield number, _line(node, levels[number])
 
 
 def fenced(text: str) -> str:

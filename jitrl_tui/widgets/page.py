@@ -138,26 +138,26 @@ class TreePane(OfPage):
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Write one line for each element."""
         from engine.web.items import items_of
-        from engine.web.snapshot import Page
-        from engine.web.text import outline
+        from engine.web.text import told
 
         if self._page is None:
             rest = [Content(line) for line in wrap(clean(self._instead), width)]
             return [*self._missing(width), Content(""), *rest[:MOST_LINES]]
         numbers = {id(item.node): item.number for item in items_of(self._page)}
         lines = []
-        for node in self._page.nodes[:MOST_LINES]:
-            text = outline(Page((node,)))
-            if text:
-                number = numbers.get(id(node), 0)
-                marked = bool(number) and f"<{node.label}>" in self._action
-                if marked and self._top is not None and len(lines) >= height:
-                    self._top = len(lines) - height // 2
-                style = "reverse" if marked else "" if number else MUTED
-                tag = f"{number or '':>3} "
-                lines.append(
-                    Content.assemble((tag, ACCENT), (fit(clean(text), max(1, width - 4)).rstrip(), style))
-                )
+        for at, text in told(self._page):
+            if at >= MOST_LINES:
+                break
+            node = self._page.nodes[at]
+            number = numbers.get(id(node), 0)
+            marked = bool(number) and f"<{node.label}>" in self._action
+            if marked and self._top is not None and len(lines) >= height:
+                self._top = len(lines) - height // 2
+            style = "reverse" if marked else "" if number else MUTED
+            tag = f"{number or '':>3} "
+            lines.append(
+                Content.assemble((tag, ACCENT), (fit(clean(text), max(1, width - 4)).rstrip(), style))
+            )
         if len(self._page.nodes) > MOST_LINES:
             lines.append(Content.styled(f"… {len(self._page.nodes) - MOST_LINES:,} more", MUTED))
         return lines

@@ -28,7 +28,8 @@ SMALL, LARGE = (80, 24), (140, 45)
 PAGE = """\
 - link "Quayside {n}" [ref=e2] [box=20,20,80,20]
 - searchbox "Search" [ref=e3] [box=700,20,300,30]
-- button "Go" [ref=e4] [box=1020,20,60,30]
+- navigation "Shelves" [ref=e10] [box=0,0,1280,60]:
+  - button "Go" [ref=e4] [box=1020,20,60,30]
 - heading "Kettles [b]now[/b]" [ref=e6] [box=20,80,200,40]
 - link "Open mailbox" [ref=e8] [box=20,900,200,20]
 """
@@ -97,6 +98,8 @@ def test_the_page_stands_in_the_transcripts_place_with_url_task_step_and_reward(
             await settled(pilot)
             assert "[tree]" in screen_text(app)
             assert "  1 <link[Quayside 4]>" in screen_text(app)
+            assert "    <navigation[Shelves]>" in screen_text(app)
+            assert "  3   <button[Go]>" in screen_text(app)
             await pilot.press("t")
             await settled(pilot)
             assert "[transcript]" in screen_text(app)
@@ -191,7 +194,8 @@ def test_games_have_no_page_and_its_keys_do_nothing():
 
 
 def test_the_pages_used_here_are_pages():
-    assert [n.role for n in parse(PAGE).nodes] == ["link", "searchbox", "button", "heading", "link"]
+    roles = ["link", "searchbox", "navigation", "button", "heading", "link"]
+    assert [n.role for n in parse(PAGE).nodes] == roles
 
 
 def test_plain_lines_draw_the_page_and_take_numbers(tmp_path):
