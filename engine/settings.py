@@ -136,12 +136,13 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
     "web": {
         "domain": "web", "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27,
-        "rewards": "hybrid", "transform": "linear", "selection": "greedy", "step_limit": 10,
+        "other_tasks": "lifted", "rewards": "hybrid", "transform": "linear", "selection": "greedy", "step_limit": 10,
     },
 }  # fmt: skip
 """Differences from the defaults above, which are the paper's for text adventures. `default` is what learns best with a
 small model or none: values by planning through memory, the most probable action taken. `web` are the paper's values
-for web pages (appendix, WebArena), with logits as its case study shows them (Table 5); `web:...` names have it.
+for web pages (appendix, WebArena), with logits as its case study shows them (Table 5); `web:...` names have it. Its
+`other_tasks` is ours: the paper's is literal.
 """
 
 

@@ -48,10 +48,15 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--show", type=Path, help="play nothing, print the tables of this file")
+    parser.add_argument(
+        "--against", type=Path, help="with --show: compare its `jitrl` with that of this file, too"
+    )
     args = parser.parse_args()
     if args.show:
         kept = json.loads(args.show.read_text())
         print(tables(kept["results"]))
+        if args.against:
+            print("\n" + between(json.loads(args.against.read_text())["results"], kept["results"]))
         print("\n" + uses_table(saves_folder(args.saves), kept["owners"]["jitrl"]))
         return 0
     saves = saves_folder(args.saves)
@@ -172,6 +177,27 @@ def uses_table(saves: Path, owner: str) -> str:
         near = max(1, mine["same"] + mine["other"])
         rows.append(f"| {name} | {mine['decisions']} | {100 * mine['informed'] / max(1, mine['decisions']):.0f} "
                     f"| {100 * mine['same'] / near:.0f} | {100 * mine['other'] / near:.0f} |")  # fmt: skip
+    return "\n".join(rows)
+
+
+def between(before: list[dict], after: list[dict]) -> str:
+    """Return what `jitrl` did in two files, the tasks that are in both, and the differences paired by task."""
+    rng = np.random.default_rng(0)
+    rows = ["| sites | tasks | jitrl of | Avg % | Final % | first % |", "|---|---|---|---|---|---|"]
+    found = [
+        {r["task"]: r for r in results if r["arm"] == "jitrl" and r["scores"]} for results in (before, after)
+    ]
+    both = [task for task in found[0] if task in found[1]]
+    for name in ["all", *dict.fromkeys(found[0][task]["site"] for task in both)]:
+        tasks = [task for task in both if name in ("all", found[0][task]["site"])]
+        parts = [
+            [[np.mean(arm[t]["scores"]), arm[t]["scores"][-1], arm[t]["scores"][0]] for t in tasks]
+            for arm in found
+        ]
+        for title, values in (("the other file", parts[0]), ("this one", parts[1]),
+                              ("difference", np.subtract(parts[1], parts[0]))):  # fmt: skip
+            shown = " | ".join(_shown(list(np.asarray(values)[:, i]), rng) for i in range(3))
+            rows.append(f"| {name} | {len(tasks)} | {title} | {shown} |")
     return "\n".join(rows)
 
 

@@ -96,4 +96,5 @@ def test_returns_are_discounted_by_a_tenth(tmp_path):
 def test_the_profile_has_the_papers_values():
     s = profile("web")
     assert (s.gamma, s.k, s.r, s.task_threshold, s.history_weight) == (0.1, 10, 0.8, 0.27, 0.7)
+    assert s.other_tasks == "lifted"  # The one value that is not the paper's.
     assert (s.lam, s.alpha, s.step_limit, s.candidates, s.temperature) == (0.05, 5, 10, 3, 0.8)
