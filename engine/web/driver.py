@@ -374,16 +374,23 @@ class Driver:
 
     async def _loaded(self, tab: Tab) -> Tab:
         """Wait until what was begun is there to be read; return the tab that is shown then."""
+        from playwright.async_api import TimeoutError as Late
+
+        end = self._loop.time() + self.limits.load
         await tabs.settled(tab, self.limits.settle)
-        for _ in range(int(self.limits.load / 0.02)):
-            if not self._loading:
-                break
+        while self._loading and self._loop.time() < end:
             await asyncio.sleep(0.02)
-        else:
+        tab = self._tab or tab
+        left = max(
+            end - self._loop.time(), self.limits.settle
+        )  # Scripts of a page may be slower than its text.
+        try:
+            await tab.wait_for_load_state("domcontentloaded", timeout=left * 1000)
+        except Late:
+            self._loading.add(None)
+        if self._loading:
             self._notes.append(f"a page was still loading after {self.limits.load:.0f} s")
             self._loading.clear()
-        tab = self._tab or tab
-        await tab.wait_for_load_state("domcontentloaded", timeout=self.limits.settle * 1000)
         await tabs.settled(tab, self.limits.settle)
         return tab
 

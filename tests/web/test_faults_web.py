@@ -35,18 +35,25 @@ class Site:
     def __init__(self):
         outer = self
         self.cookie, self.logins, self.hold, self.nodes = "", 0, None, 0
+        self.script = None
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 if outer.hold is not None:
                     outer.hold.wait(15)
+                if self.path == "/slow.js":
+                    outer.script.wait(15)
                 if self.path != "/login" and self.headers.get("Cookie") != f"s={outer.cookie}":
                     self.answer(302, "", Location="/login")
                 elif self.path == "/login":
                     self.answer(200, FORM)
                 else:
                     lines = "".join(f"<p>Line {i} <a href=/p{i}>more {i}</a></p>" for i in range(outer.nodes))
-                    self.answer(200, f"<title>Inside</title><a href=/a>Alpha</a> <a href=/b>Beta</a>{lines}")
+                    self.answer(
+                        200,
+                        f"<title>Inside</title><a href=/a>Alpha</a> <a href=/b>Beta</a>{lines}"
+                        f"{'<script src=/slow.js></script><p>Behind' if outer.script else ''}",
+                    )
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -253,6 +260,18 @@ def test_a_site_that_takes_ten_seconds_is_waited_for(play, site):
 
     events, _ = play(once(Stepped, 1, slow), episodes=1, limits=Limits())
     assert not any("still loading" in e.observation.text for e in events if isinstance(e, Stepped))
+
+
+@pytest.mark.soak
+def test_a_page_with_a_script_that_takes_five_seconds_is_read_whole(play, site):
+    def slow():
+        site.script = threading.Event()
+        threading.Timer(5.0, site.script.set).start()
+
+    events, _ = play(once(Stepped, 1, slow), episodes=1, limits=Limits())
+    seen = [e.observation for e in events if isinstance(e, Stepped)]
+    assert any("Behind" in each.description for each in seen)
+    assert not any("cannot be read" in each.text for each in seen)
 
 
 def test_a_session_that_is_killed_leaves_no_browser_behind_and_goes_on_later(tmp_path, browser_path):
