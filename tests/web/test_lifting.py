@@ -20,6 +20,7 @@ from engine.values.knn import KnnEstimator
 from engine.web.lifting import LiftedMemory, lifted, task_of
 from engine.web.state import WebAbstractor
 from engine.web.wording import STOP
+from tests.bench.web_other_tasks import ARMS, tried
 
 ASKED = "What is the population of Quarrow?"
 NOW = "What is the population of Glenmoor?"
@@ -165,79 +166,10 @@ def test_the_papers_profile_takes_them_word_for_word():
     assert profile("paper").other_tasks == profile("default").other_tasks == "literal"
 
 
-# ------------------------------------------------------------------------ a site made up, and tasks of it
-
-NAMED = ("Quarrow", "Glenmoor", "Old Harbor", "Tarn", "Westby", "Millford", "Sedge", "Upper Lyne")
-ASKED_OF = ("population", "mayor", "river")
-
-
-class Skilled:
-    """A prior that mostly sees which words of the page are the task's, or its answer."""
-
-    def __init__(self, name, answer):
-        self._name, self._answer = name, answer
-
-    def propose(self, request, rng):
-        z = rng.gumbel(size=len(request.valid_actions))
-        for i, action in enumerate(request.valid_actions):
-            z[i] += 4.0 * (f"[{self._name}]" in action) + 2.0 * (self._answer in action)
-        best = np.argsort(-z)[:3]
-        share = np.exp(z[best]) / np.exp(z[best]).sum()
-        return Proposal(
-            tuple(
-                Candidate(request.valid_actions[i], float(p), "model")
-                for i, p in zip(best, share, strict=True)
-            )
-        )
-
-
-def played(scope, settings, name, asked, rng, number):
-    """Play one episode: a list of links, behind each a page with three facts; return whether the answer was right."""
-    agent = make_agent(
-        "jitrl" if scope is not None else "static", Skilled(name, f"{asked} {name}"), scope, settings
-    )
-    abstractor = WebAbstractor(lambda: f"What is the {asked} of {name}?", lambda: ())
-    now, page, steps, right = abstractor.begin(Observation("x", place="a/list")), "", [], False
-    for t in range(6):
-        links = (*(f"click(<link[{each}]>)" for each in NAMED), "click(<link[Help]>)")
-        facts = (*(f"send_msg_to_user('the {each} {page}')" for each in ASKED_OF), "go_back()")
-        valid = facts if page else links
-        turn = Turn(t, 6 - t, Observation("x"), now, valid, "",
-                    lambda a, v=valid, p=page: a if a in v or (p and a.startswith("send")) else None)  # fmt: skip
-        action = agent.decide(turn, rng).action
-        steps.append((now, action))
-        if action.startswith("send"):
-            right = action == f"send_msg_to_user('the {asked} {name}')"
-            break
-        page = "" if action == "go_back()" else page if "Help" in action else action[len("click(<link[") : -3]
-        now = abstractor.advance(action, Observation("x", place="a/SLUG" if page else "a/list", changed=True))
-    if scope is not None:
-        rewards = [1.0 * right] * (len(steps) - 1) + [3.0 if right else -3.0]
-        lived = tuple(Step(s, a, r) for (s, a), r in zip(steps, rewards, strict=True))
-        scope.append(Episode(f"e{number}", "web/a", lived, State("end", ("end",))))
-    return right
-
-
-def first_and_all(folder, agent, how, seed):
-    """Return the success in first episodes at tasks that have others before them, and in all episodes."""
-    tasks = [(name, asked) for name in NAMED for asked in ASKED_OF]
-    np.random.default_rng(seed).shuffle(tasks)
-    settings = profile("web", other_tasks=how)
-    with Memory(folder) as memory:
-        scope = memory.scope("web/a") if agent == "jitrl" else None
-        done = [
-            [played(scope, settings, *task, np.random.default_rng([seed, i, e]), 5 * i + e) for e in range(5)]
-            for i, task in enumerate(tasks[:8])
-        ]
-    return np.mean([row[0] for row in done[1:]]), np.mean(done)
-
-
 def test_on_a_made_up_site_other_tasks_harm_word_for_word_and_help_lifted(tmp_path):
     static, literal, told = (
-        np.mean(
-            [first_and_all(tmp_path / f"{how}{agent}{seed}", agent, how, seed) for seed in range(4)], axis=0
-        )
-        for agent, how in (("static", "literal"), ("jitrl", "literal"), ("jitrl", "lifted"))
+        np.mean([tried(tmp_path / f"{arm}{seed}", arm, 4.0, seed) for seed in range(4)], axis=0)
+        for arm in ARMS
     )
     assert literal[0] < static[0] - 0.2  # "Quarrow" is remembered as good where "Glenmoor" is asked for.
     assert told[0] > literal[0] + 0.2
