@@ -7,6 +7,7 @@ not go by that name, and never where one does, is taken to lift it everywhere: a
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -16,6 +17,10 @@ DEADLY = 0.08
 """Share of deadly steps that makes a place one to be prepared for."""
 
 _NONE: Tokens = frozenset()
+_MOSTLY = 0.75
+"""Share of the deaths at a place that have to come under one name for it to be the name of the danger."""
+_CHANCE = 0.1
+"""Probability of so few deaths by chance above which nothing is said to have prevented them."""
 _LIFTED = 0.1
 """Share of a danger that is left with something in hand that lifts it."""
 
@@ -41,7 +46,7 @@ class Risk:
         """Return the share of deadly steps, cautiously low where hardly anything is known.
 
         What is carried or seen may be what makes the difference: the share is the lowest that holds with any
-        of it, and what never was there is given half a chance.
+        of it that clearly made one, and what never was there is given a chance, a lesser one the more was in vain.
         """
         if not self.deaths:
             return 0.0
@@ -49,16 +54,22 @@ class Risk:
         lowest = share
         for token in context:
             steps = self.carried[token]
-            rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
-            lowest = min(lowest, rate)
+            if not steps:
+                lowest = min(lowest, (1.0 - 0.5 * self.hope) * share)
+            elif self.lessened_by(token):
+                lowest = min(lowest, (self.died_with[token] + share) / (steps + 1.0))
         return lowest
 
     def lessened_by(self, token: str) -> bool:
-        """Return whether one died clearly less with this in hand."""
-        if not self.deaths or not self.carried[token]:
+        """Return whether one died clearly less with this in hand: less than half as often, and hardly by chance."""
+        carried, died = self.carried[token], self.died_with[token]
+        if not self.deaths or not carried:
             return False
-        share = self.deaths / (self.steps + 2.0)
-        return (self.died_with[token] + share) / (self.carried[token] + 1.0) <= 0.5 * share
+        without = (self.deaths - died) / (self.steps - carried + 1.0)
+        if (died + without) / (carried + 1.0) > 0.5 * without:
+            return False
+        expected = without * carried
+        return math.exp(-expected) * (math.e * expected / max(1, died)) ** died <= _CHANCE
 
     @property
     def hope(self) -> float:
@@ -69,7 +80,7 @@ class Risk:
     def guise(self) -> str:
         """The name that the place went by whenever one died there, "" if there is none."""
         for token, died in self.died_with.items():
-            if died == self.deaths and token.startswith("place:"):
+            if died >= _MOSTLY * self.deaths and token.startswith("place:"):
                 return _name(token)
         return ""
 
@@ -89,6 +100,31 @@ class Guises:
         self._guises: dict[str, _Guise] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         self._lifting: dict[str, Tokens] = {}
+        self._risks: dict[tuple[str, bool], Risk] = {}
+
+    def add(self, see: Tokens, moving: bool, died: bool) -> None:
+        """Count a step made where a place goes by a name: the same name is the same danger elsewhere."""
+        name = name_in(see)
+        if name:
+            risk = self._risks.setdefault((name, moving), Risk())
+            risk.steps += 1
+            risk.deaths += died
+
+    def elsewhere(self, context: Tokens, *, moving: bool) -> float:
+        """Return the share of deadly steps at all places while they go by the name that this one has now.
+
+        0 if it is one place's own name.
+        """
+        name = name_in(context)
+        guise, risk = self._guises.get(name), self._risks.get((name, moving))
+        if (
+            guise is None
+            or risk is None
+            or len(guise.places) < 2
+            or not context.isdisjoint(self._lifts(name))
+        ):
+            return 0.0
+        return risk.deaths / (risk.steps + 2.0)
 
     def see(self, place: str, have: Tokens, see: Tokens) -> None:
         """Learn by what name a place goes with this in hand."""
@@ -113,13 +149,17 @@ class Guises:
         """
         share = risk.share(context)
         guise = risk.guise if share > 0.0 else ""
-        if guise and (name_in(context) not in ("", guise) or not context.isdisjoint(self._lifts(guise))):
-            share *= _LIFTED
-        return share
+        if not guise:
+            return share
+        lifting = self._lifts(guise)
+        if name_in(context) not in ("", guise) or not context.isdisjoint(lifting):
+            return share * _LIFTED
+        # Where it is known what helps, there is no hope in anything else.
+        return risk.deaths / (risk.steps + 2.0) if lifting else share
 
-    def lifted(self, risk: Risk, token: str) -> bool:
-        """Return whether having this lifts the guise that the danger comes in."""
-        return risk.deaths > 0 and token in self._lifts(risk.guise)
+    def lifting(self, risk: Risk) -> Tokens:
+        """Return what lifts the guise that the danger comes in; nothing if it comes in none, or nobody knows."""
+        return self._lifts(risk.guise) if risk.deaths and risk.guise else _NONE
 
     def _lifts(self, guise: str) -> Tokens:
         """Return what was always in hand where a place did not go by that name, and never where one did."""

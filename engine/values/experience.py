@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
-from engine.values.conditions import Conditions, Tokens, words_of
+from engine.values.conditions import Conditions, Tokens, objects, words_of, words_of_token
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 
 Key = tuple[str, str]
@@ -29,6 +29,9 @@ Key = tuple[str, str]
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
+
+AGAIN = "<again>"
+"""The class of what was done again with a treasure in hand."""
 
 _NONE: Tokens = frozenset()
 _OCCASIONS = 24
@@ -117,6 +120,7 @@ class _Place:
     staying: Risk = field(default_factory=Risk)
     moving: Risk = field(default_factory=Risk)
     makers: dict[str, dict[str, None]] = field(default_factory=dict)
+    killers: Counter[str] = field(default_factory=Counter)
     version: int = 0
 
 
@@ -149,6 +153,8 @@ class Experience:
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
         self.guises = Guises()
+        self._treasures: set[str] = set()
+        self._treasure_words: set[str] = set()
         self._exits: dict[str, dict[str, str]] = {}
         self._class_losses: Counter[str] = Counter()
         self.sources: dict[str, dict[Key, None]] = {}
@@ -191,16 +197,22 @@ class Experience:
             self.news += 1
         place, key = self.place(now.place), (now.place, action)
         self.guises.see(now.place, now.have, now.see)
-        (place.moving if self.kind(action) == MOVE else place.staying).add(now.have | now.see, died)
+        moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
+        (place.moving if moving else place.staying).add(now.have | now.see, died)
+        self.guises.add(now.see, moving, died)
+        if died and not moving:
+            place.killers[self.kind(action)] += 1
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
             self._deaths += 1
             self.moves_version += 1  # ways tell where one dies
         place.version += 1
-        if not self.tried[key]:
+        first = not self.tried[key]
+        if first:
             self.news += 1
             self.taken[action] += 1
-            kind = self.kind(action)
+        if first or self.reveals_with_treasure(key, now.have | now.see):
+            kind = self.kind(action) if first else AGAIN
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             self._class_tries[kind] += 1
@@ -234,6 +246,10 @@ class Experience:
                 place.makers.setdefault(token, {})[action] = None
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources.setdefault(token, {})[key] = None
+        if reward > 0 and then.have - now.have:
+            self._treasures |= then.have - now.have
+            self._treasure_words |= objects(action).union(*map(words_of_token, then.have - now.have))
+            self.news += 1
         led = then.place if moved else None
         self._destinations[key] = led if self._destinations.get(key, led) == led else None
         if reward > 0:
@@ -277,8 +293,33 @@ class Experience:
     # --------------------------------------------------------------------------------------- predicting
 
     def kind(self, action: str) -> str:
-        """Return the class an action is counted in: moves, or its verb."""
-        return MOVE if action == MOVE or action in self.moves else action.split(" ", 1)[0]
+        """Return the class an action is counted in: moves, or its verb; apart, if it is about a treasure."""
+        if action in (MOVE, AGAIN):
+            return action
+        if action in self.moves:
+            return MOVE
+        verb = action.split(" ", 1)[0]
+        return verb if objects(action).isdisjoint(self._treasure_words) else f"{verb} <treasure>"
+
+    def revealing(self, place: str) -> Iterable[str]:
+        """Return the actions that ever made anything appear at the place, once anything carried was worth points."""
+        if not self._treasures:
+            return ()
+        makers = self.place(place).makers
+        return dict.fromkeys(
+            action for token, made in makers.items() if not token.startswith("have:") for action in made
+        )
+
+    def reveals_with_treasure(self, key: Key, context: Tokens) -> bool:
+        """Return whether the action made something appear, but never with a treasure in hand that is in hand here.
+
+        What is worth points to have may be worth more put to use: what was opened without it, is worth opening again.
+        """
+        held = context & self._treasures
+        occasions = self._occasions.get(key, [])[-_OCCASIONS:]
+        if not held or not any(occasion.appeared for occasion in occasions):
+            return False
+        return any(all(token not in occasion.context for occasion in occasions) for token in held)
 
     def missing(self, key: Key, context: Tokens) -> Tokens:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
@@ -342,7 +383,7 @@ class Experience:
         return Outcome(
             lasting[-1],
             success,
-            (death + self.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
+            (death + self.peril(key, context)) / (total + 1.0),
             best,
         )
 
@@ -370,7 +411,32 @@ class Experience:
         known = self.places.get(place)
         if known is None:
             return 0.0
-        return self.guises.share(known.moving if moving else known.staying, context)
+        risk = known.moving if moving else known.staying
+        # The same name is the same danger, wherever one met it.
+        return max(self.guises.share(risk, context), self.guises.elsewhere(context, moving=moving))
+
+    def peril(self, key: Key, context: Tokens) -> float:
+        """Return the probability of dying of an action never tried in such a context.
+
+        Who died at a place of one kind of thing only, died of that rather than of the place.
+        """
+        place, action = key
+        if action in self.moves:
+            return self.hazard(place, context, moving=True)
+        share = self.hazard(place, context, moving=False)
+        killers = self.places[place].killers if share > 0.0 else None
+        if not killers or killers[self.kind(action)]:
+            return share
+        return (
+            share / (1.0 + killers.total()) if len(killers) == 1 else share * len(killers) / killers.total()
+        )
+
+    def risk(self, at: Situation, action: str) -> float:
+        """Return the probability of dying of an action in a situation."""
+        context = at.have | at.see
+        outcome = self.outcome((at.place, action), context)
+        peril = self.peril((at.place, action), context)
+        return max(peril, outcome.death) if outcome is not None else peril
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the name it has in this context."""
@@ -391,8 +457,18 @@ class Experience:
     def protects(self, place: str, token: str) -> bool:
         """Return whether one died clearly less of leaving that place with this in hand."""
         known = self.places.get(place)
-        risk = known.moving if known is not None else None
-        return risk is not None and (self.guises.lifted(risk, token) or risk.lessened_by(token))
+        if known is None:
+            return False
+        lifting = self.guises.lifting(known.moving)
+        return token in lifting if lifting else known.moving.lessened_by(token)
+
+    def lifting(self) -> Tokens:
+        """Return all that is known to lift the guise of a danger: a light, where one dies in the dark."""
+        return frozenset().union(*(self.guises.lifting(self.places[name].moving) for name in self.deadly()))
+
+    def helpless(self, place: str) -> bool:
+        """Return whether nothing is known yet that protects at a deadly place."""
+        return not self.guises.lifting(self.places[place].moving)
 
     def deadly(self) -> list[str]:
         """Return the places that one dies of leaving often."""

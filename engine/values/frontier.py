@@ -29,12 +29,17 @@ class Frontier:
         self._led.setdefault(now, {})[action] = None if ended else then
 
     def toward(
-        self, now: Situation, steps: int, promise: Callable[[Situation, str], float]
+        self,
+        now: Situation,
+        steps: int,
+        promise: Callable[[Situation, str], float],
+        deadly: Callable[[Situation, str], bool],
     ) -> tuple[str, ...]:
         """Return the shortest known way to something untried, and that thing; () if there is none in so many steps.
 
         Args:
             promise: How good it is to try an action in a situation; 0 or less: not at all.
+            deadly: Whether an action is too dangerous to be taken on the way.
         """
         before: dict[Situation, tuple[Situation, str] | None] = {now: None}
         queue = deque([(now, 0)])
@@ -48,7 +53,7 @@ class Frontier:
             if length + 2 > steps:
                 continue
             for action, then in led.items():
-                if then is not None and then not in before:
+                if then is not None and then not in before and not deadly(at, action):
                     before[then] = (at, action)
                     queue.append((then, length + 1))
         return ()

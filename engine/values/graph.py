@@ -19,6 +19,7 @@ from engine import jitrl
 from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
+from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key, Situation, situation
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator, Retriever
@@ -30,6 +31,7 @@ _PLANS = 6
 """Plans made at one step before it is taken without one."""
 _TOO_DANGEROUS = 0.3
 """Probability of dying above which nothing is tried for its own sake."""
+_WAIT = "wait"
 _RESORT = 0.1
 """What doing something for the first time is worth where nothing better is known, per unit of curiosity."""
 _PATIENCE = 3
@@ -115,8 +117,13 @@ class GraphEstimator:
         return self._nearest.neighbours(state)
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return every valid action: the first step of the best plan must not depend on the model's taste."""
-        return valid_actions
+        """Return every valid action: the first step of the best plan must not depend on the model's taste.
+
+        Where one dies of leaving, waiting is a choice, too, though it changes nothing and so is not among them.
+        """
+        now = situation(state)
+        trapped = self._experience.hazard(now.place, now.have | now.see, moving=True) > DEADLY
+        return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
@@ -166,7 +173,7 @@ class GraphEstimator:
             ):
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8, valid)
+                trails = self._trails.from_here(now, query.steps_left, 8, valid, self._experience.risk)
                 plan = self._planner.plan(
                     here,
                     query.steps_left,
@@ -213,12 +220,7 @@ class GraphEstimator:
             return plan.known, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
         outcome = self._experience.outcome(key, now.have | now.see)
-        moving = action in self._experience.moves
-        risk = (
-            outcome.death
-            if outcome
-            else self._experience.hazard(now.place, now.have | now.see, moving=moving)
-        )
+        risk = outcome.death if outcome else self._experience.peril(key, now.have | now.see)
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
         loss = -(abs(plan.value) + 1.0) * risk
@@ -226,7 +228,7 @@ class GraphEstimator:
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = self._settings.curiosity / (1.0 + self._experience.tried_so[(now, action)])
-            return 0.0, max(own, rare), 0.0, -self._planner.death_cost * risk
+            return 0.0, max(own, rare), 0.0, -self._planner.death_cost * self._experience.risk(now, action)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
@@ -236,15 +238,17 @@ class GraphEstimator:
         """Return a plan for the nearest thing never done in just the situation it was possible in."""
 
         def promise(at: Situation, action: str) -> float:
-            moving = action in self._experience.moves
-            hazard = self._experience.hazard(at.place, at.have | at.see, moving=moving)
-            if hazard > _TOO_DANGEROUS:
+            risk = self._experience.risk(at, action)
+            if risk > _TOO_DANGEROUS:
                 return 0.0
-            return self._planner.novelty((at.place, action), self._liking) - self._planner.death_cost * hazard
+            return self._planner.novelty((at.place, action), self._liking) - self._planner.death_cost * risk
+
+        def deadly(at: Situation, action: str) -> bool:
+            return self._experience.risk(at, action) > _TOO_DANGEROUS
 
         if self._settings.curiosity <= 0.0:
             return Plan(0.0, 0.0, ())
-        way = self._frontier.toward(now, query.steps_left, promise)
+        way = self._frontier.toward(now, query.steps_left, promise, deadly)
         return Plan(_RESORT * self._settings.curiosity if way else 0.0, 0.0, way)
 
     def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:

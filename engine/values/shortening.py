@@ -35,8 +35,12 @@ def shortened(
         for step in kept
     }
 
+    first: dict[str, Tokens] = {}
+    for step in kept:
+        first.setdefault(step.now.place, step.now.see)
+
     def walked(part: Sequence[TrailStep]) -> list[TrailStep] | None:
-        return _walked(part, experience, guarded, kept_have)
+        return _walked(part, experience, guarded, kept_have, first)
 
     number = len(kept) - 2
     while number >= 0:
@@ -83,14 +87,19 @@ def _walked(
     experience: Experience,
     guarded: Mapping[Situation, Tokens],
     kept_have: Tokens,
+    first: Mapping[str, Tokens],
 ) -> list[TrailStep] | None:
-    """Return the steps with what would be carried and seen, None if one of them is not possible or deadly."""
-    have, world, walked = steps[0].now.have, dict[str, Tokens](), list[TrailStep]()
+    """Return the steps with what would be carried and seen, None if one of them is not possible or deadly.
+
+    Args:
+        first: What each place looked like at first: what a step left out would have changed is not changed.
+    """
+    have, world, walked = steps[0].now.have, dict(first), list[TrailStep]()
     place = steps[0].now.place
     for step in steps:
         if step.now.place != place:
             return None
-        see = world.get(place, step.now.see)
+        see = world[place]
         if experience.missing((place, step.action), have | see) or not guarded[step.now] <= have:
             return None
         if (have, see) != (step.now.have, step.now.see):

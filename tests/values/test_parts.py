@@ -35,9 +35,12 @@ def test_the_frontier_leads_the_shortest_way_to_what_was_never_done():
         frontier.add(a, "back", rooms[0], ended=False)
     frontier.see(rooms[4], ("on", "dig"))
     frontier.add(rooms[4], "on", rooms[4], ended=False)
-    assert frontier.toward(rooms[0], 9, lambda now, action: 1.0) == ("on", "on", "on", "on", "dig")
-    assert frontier.toward(rooms[0], 4, lambda now, action: 1.0) == ()
-    assert frontier.toward(rooms[0], 9, lambda now, action: 0.0) == ()
+    safe = lambda now, action: False  # noqa: E731
+    assert frontier.toward(rooms[0], 9, lambda now, action: 1.0, safe) == ("on", "on", "on", "on", "dig")
+    assert frontier.toward(rooms[0], 4, lambda now, action: 1.0, safe) == ()
+    assert frontier.toward(rooms[0], 9, lambda now, action: 0.0, safe) == ()
+    deadly = lambda now, action: now == rooms[2]  # noqa: E731
+    assert frontier.toward(rooms[0], 9, lambda now, action: 1.0, deadly) == ()
 
 
 def test_a_dead_end_is_no_way():
@@ -45,7 +48,7 @@ def test_a_dead_end_is_no_way():
     frontier.see(at("a"), ("jump", "walk"))
     frontier.add(at("a"), "jump", at("a"), ended=True)
     frontier.add(at("a"), "walk", at("a"), ended=False)
-    assert frontier.toward(at("a"), 9, lambda now, action: 1.0) == ()
+    assert frontier.toward(at("a"), 9, lambda now, action: 1.0, lambda now, action: False) == ()
 
 
 def trail_step(now, action, then, reward=0.0):
@@ -249,3 +252,85 @@ def test_the_papers_estimates_approach_the_truth_also_when_it_moves(tmp_path, dr
     assert value.q[1] == pytest.approx(right, abs=error)
     assert value.v == pytest.approx((left + right) / 2, abs=error)
     assert set(value.how) == {jitrl.KNOWN}
+
+
+def test_what_a_step_left_out_would_have_changed_stays_as_it_was():
+    shut, ajar = at("hall", see=("shut door",)), at("hall", see=("open door",))
+    keyed, out = at("hall", have=("key",), see=("open door",)), at("yard", have=("key",))
+    rich = at("yard", have=("key", "gold"))
+    way = [
+        (shut, "open door", ajar),
+        (ajar, "take key", keyed),
+        (keyed, "out", out),
+        (out, "take gold", rich),
+    ]
+    x, steps = Experience(), []
+    for now, action, then in way:
+        x.see(now, (action,))
+        gold = 5.0 * (action == "take gold")
+        x.learn(now, action, gold, then, ended=False, died=False)
+        steps.append(trail_step(now, action, then, gold))
+    x.see(ajar, ("take key", "out"))
+    x.see(shut, ("open door", "take key"))  # but not out of it
+    x.see(at("hall", have=("key",), see=("shut door",)), ("open door",))
+    x.see(at("yard"), ("take gold",))
+    found = shortened(steps, x, lambda token: False)
+    assert [step.action for step in found] == ["open door", "out", "take gold"]
+
+
+def test_who_ran_into_a_wall_has_not_left():
+    x, dark = Experience(), at("cellar", see=("dark",))
+    x.moves.update(("north", "south"))
+    for _ in range(3):
+        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+    before = x.hazard("cellar", dark.see, moving=True)
+    for _ in range(9):
+        x.learn(dark, "south", 0.0, dark, ended=False, died=False)
+    assert x.hazard("cellar", dark.see, moving=True) == before > 0.5
+
+
+def test_one_dark_is_as_deadly_as_another():
+    x = Experience()
+
+    def room(name, number, *have):
+        return Situation(
+            f"room {number}", frozenset(f"have:{h}" for h in have), frozenset({f"place:{name}#{number}"})
+        )
+
+    x.moves.add("north")
+    for _ in range(4):
+        x.learn(room("darkness", 7), "north", -10.0, room("darkness", 7), ended=True, died=True)
+    x.learn(room("darkness", 2), "look", 0.0, room("darkness", 2), ended=False, died=False)
+    x.learn(room("attic", 2, "light"), "look", 0.0, room("attic", 2, "light"), ended=False, died=False)
+    assert x.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5  # nobody died of leaving it yet
+    assert x.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
+    assert x.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
+
+
+def test_who_dies_of_one_kind_of_thing_does_not_die_of_the_place():
+    x, kitchen = Experience(), at("kitchen", see=("fish", "pan"))
+    context = kitchen.have | kitchen.see
+    for _ in range(3):
+        x.learn(kitchen, "eat fish", 0.0, kitchen, ended=True, died=True)
+    place = x.hazard("kitchen", context, moving=False)
+    assert x.peril(("kitchen", "eat pan"), context) == place > 0.5
+    assert x.peril(("kitchen", "take pan"), context) == pytest.approx(place / 4)
+    for action in ("hit pan", "wave pan", "ask cook"):
+        x.learn(kitchen, action, 0.0, kitchen, ended=True, died=True)
+    assert x.peril(("kitchen", "take pan"), context) > 0.6 * x.hazard("kitchen", context, moving=False)
+
+
+def test_what_was_opened_without_a_treasure_is_worth_opening_again_with_one():
+    x = Experience()
+    nest, hall = at("tree"), at("hall", see=("case",))
+    x.learn(hall, "open case", 0.0, at("hall", see=("case", "shelf")), ended=False, died=False)
+    stone, egg = at("hall", have=("stone",), see=("case",)), at("hall", have=("egg",), see=("case",))
+    assert not x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)  # an egg like any other
+    assert x.kind("put egg") == "put"
+    x.learn(nest, "take egg", 5.0, at("tree", have=("egg",)), ended=False, died=False)
+    assert x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)
+    assert not x.reveals_with_treasure(("hall", "open case"), stone.have | stone.see)
+    assert x.kind("put egg") != x.kind("put stone")
+    assert list(x.revealing("hall")) == ["open case"]
+    x.learn(egg, "open case", 0.0, at("hall", have=("egg",), see=("case", "shelf")), ended=False, died=False)
+    assert not x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)
