@@ -153,6 +153,7 @@ class Experience:
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
         self.guises = Guises()
+        self._kind_risks: dict[str, tuple[int, int]] = {}
         self._treasures: set[str] = set()
         self._treasure_words: set[str] = set()
         self._exits: dict[str, dict[str, str]] = {}
@@ -200,8 +201,12 @@ class Experience:
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
         (place.moving if moving else place.staying).add(now.have | now.see, died)
         self.guises.add(now.see, moving, died)
-        if died and not moving:
-            place.killers[self.kind(action)] += 1
+        if not moving:
+            kind = self.kind(action)
+            done, deaths = self._kind_risks.get(kind, (0, 0))
+            self._kind_risks[kind] = (done + 1, deaths + died)
+            if died:
+                place.killers[kind] += 1
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
             self._deaths += 1
@@ -418,18 +423,19 @@ class Experience:
     def peril(self, key: Key, context: Tokens) -> float:
         """Return the probability of dying of an action never tried in such a context.
 
-        Who died at a place of one kind of thing only, died of that rather than of the place.
+        Who died at a place of one kind of thing only, died of that rather than of the place, and that kind of thing is
+        as deadly elsewhere.
         """
         place, action = key
         if action in self.moves:
             return self.hazard(place, context, moving=True)
-        share = self.hazard(place, context, moving=False)
-        killers = self.places[place].killers if share > 0.0 else None
-        if not killers or killers[self.kind(action)]:
-            return share
-        return (
-            share / (1.0 + killers.total()) if len(killers) == 1 else share * len(killers) / killers.total()
-        )
+        share, kind = self.hazard(place, context, moving=False), self.kind(action)
+        killers = self.places[place].killers if share > 0.0 else Counter[str]()
+        if killers and not killers[kind]:
+            alone = len(killers) == 1
+            share *= 1.0 / (1.0 + killers.total()) if alone else len(killers) / killers.total()
+        done, died = self._kind_risks.get(kind, (0, 0))
+        return max(share, died / (done + 2.0))
 
     def risk(self, at: Situation, action: str) -> float:
         """Return the probability of dying of an action in a situation."""

@@ -314,6 +314,8 @@ def test_who_dies_of_one_kind_of_thing_does_not_die_of_the_place():
         x.learn(kitchen, "eat fish", 0.0, kitchen, ended=True, died=True)
     place = x.hazard("kitchen", context, moving=False)
     assert x.peril(("kitchen", "eat pan"), context) == place > 0.5
+    assert x.peril(("garden", "eat berry"), context) > 0.5  # eating is, elsewhere too
+    assert x.peril(("garden", "take berry"), context) == 0.0
     assert x.peril(("kitchen", "take pan"), context) == pytest.approx(place / 4)
     for action in ("hit pan", "wave pan", "ask cook"):
         x.learn(kitchen, action, 0.0, kitchen, ended=True, died=True)
