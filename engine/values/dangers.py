@@ -33,6 +33,10 @@ class Risk:
     deaths: int = 0
     carried: Counter[str] = field(default_factory=Counter)
     died_with: Counter[str] = field(default_factory=Counter)
+    hope: float = 1.0
+    """How likely something new in hand helps against this danger, after all that did not."""
+    guise: str = ""
+    """The name that the place went by mostly when one died there, "" if there is none."""
 
     def add(self, context: Tokens, died: bool) -> None:
         """Count a step."""
@@ -41,6 +45,9 @@ class Risk:
         if died:
             self.deaths += 1
             self.died_with.update(context)
+            self.hope = 2.0 / (2.0 + sum(token.startswith("have:") for token in self.died_with))
+            names = (token for token, died in self.died_with.items() if died >= _MOSTLY * self.deaths)
+            self.guise = next((_name(token) for token in names if token.startswith("place:")), "")
 
     def share(self, context: Tokens) -> float:
         """Return the share of deadly steps, cautiously low where hardly anything is known.
@@ -70,19 +77,6 @@ class Risk:
             return False
         expected = without * carried
         return math.exp(-expected) * (math.e * expected / max(1, died)) ** died <= _CHANCE
-
-    @property
-    def hope(self) -> float:
-        """How likely something new in hand helps against this danger, after all that did not."""
-        return 2.0 / (2.0 + sum(token.startswith("have:") for token in self.died_with))
-
-    @property
-    def guise(self) -> str:
-        """The name that the place went by whenever one died there, "" if there is none."""
-        for token, died in self.died_with.items():
-            if died >= _MOSTLY * self.deaths and token.startswith("place:"):
-                return _name(token)
-        return ""
 
 
 @dataclass(slots=True)

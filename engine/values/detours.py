@@ -156,19 +156,21 @@ class Explorer:
 
     def most(self, novel: Novel) -> float:
         """Return a rate that no detour exceeds."""
-        return max((offers[0][0] for offers in novel.values()), default=0.0) + self._bonus()
+        fetching = self._bonus() if self._wanted or any(map(self._x.helpless, self._x.deadly())) else 0.0
+        return max((offers[0][0] for offers in novel.values()), default=0.0) + fetching
 
     def detours(self, route: Route, novel: Novel) -> list[Detour]:
         """Return the best detour to each place, those with the highest rate first."""
         bonus = self._bonus()
         deadly = set(self._x.deadly())
         until = self._last_danger(route, deadly)
+        helpless = {name for name in deadly if self._x.helpless(name)}
 
         @functools.cache
         def most(goal: str, travel: int) -> float:
             """Return the highest rate that a detour of this length can have."""
             promises = [bonus] * len(self._wanted.get(goal, ())) + [p for p, _ in novel.get(goal, ())]
-            extra = bonus if goal in deadly else 0.0
+            extra = bonus if goal in helpless else 0.0
             sums = itertools.accumulate(sorted(promises, reverse=True))
             return max((extra + total) / (travel + count) for count, total in enumerate(sums, 1))
 
@@ -198,7 +200,7 @@ class Explorer:
         for bound, goal, starts in bounded:
             if bound < WORTHWHILE * top:
                 break
-            extra, known = bonus if goal in deadly else 0.0, None
+            extra, known = bonus if goal in helpless else 0.0, None
             safe: dict[tuple[Tokens, bool], float] = {}
             for travel, anchor, way, back in starts:
                 bound = most(goal, travel)
@@ -241,7 +243,7 @@ class Explorer:
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
         context = have | see
         total = -(1.0 - alive) * price
-        if bonus and x.helpless(goal):
+        if bonus:
             total += arrives * bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
         travel = way.steps + (back.steps if back is not None else 0)
         count, cost = 0, travel

@@ -154,6 +154,8 @@ class Experience:
         """How often an action was not possible where memory had it."""
         self.guises = Guises()
         self._kind_risks: dict[str, tuple[int, int]] = {}
+        self._hazards: dict[tuple[str, Tokens, bool], float] = {}
+        self._kinds: dict[str, str] = {}
         self._treasures: set[str] = set()
         self._treasure_words: set[str] = set()
         self._exits: dict[str, dict[str, str]] = {}
@@ -192,9 +194,11 @@ class Experience:
         fresh: bool = True,
     ) -> None:
         """Learn from one step; `reward` is the change of the game's score."""
+        self._hazards.clear()
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
+            self._kinds.clear()
             self.news += 1
         place, key = self.place(now.place), (now.place, action)
         self.guises.see(now.place, now.have, now.see)
@@ -252,6 +256,7 @@ class Experience:
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources.setdefault(token, {})[key] = None
         if reward > 0 and then.have - now.have:
+            self._kinds.clear()
             self._treasures |= then.have - now.have
             self._treasure_words |= objects(action).union(*map(words_of_token, then.have - now.have))
             self.news += 1
@@ -299,12 +304,18 @@ class Experience:
 
     def kind(self, action: str) -> str:
         """Return the class an action is counted in: moves, or its verb; apart, if it is about a treasure."""
-        if action in (MOVE, AGAIN):
-            return action
-        if action in self.moves:
-            return MOVE
-        verb = action.split(" ", 1)[0]
-        return verb if objects(action).isdisjoint(self._treasure_words) else f"{verb} <treasure>"
+        found = self._kinds.get(action)
+        if found is None:
+            if action in (MOVE, AGAIN):
+                found = action
+            elif action in self.moves:
+                found = MOVE
+            else:
+                verb = action.split(" ", 1)[0]
+                about = not objects(action).isdisjoint(self._treasure_words)
+                found = f"{verb} <treasure>" if about else verb
+            self._kinds[action] = found
+        return found
 
     def revealing(self, place: str) -> Iterable[str]:
         """Return the actions that ever made anything appear at the place, once anything carried was worth points."""
@@ -416,9 +427,15 @@ class Experience:
         known = self.places.get(place)
         if known is None:
             return 0.0
-        risk = known.moving if moving else known.staying
-        # The same name is the same danger, wherever one met it.
-        return max(self.guises.share(risk, context), self.guises.elsewhere(context, moving=moving))
+        # Plans ask for the same few places thousands of times between two steps.
+        key = (place, context, moving)
+        found = self._hazards.get(key)
+        if found is None:
+            risk = known.moving if moving else known.staying
+            # The same name is the same danger, wherever one met it.
+            found = max(self.guises.share(risk, context), self.guises.elsewhere(context, moving=moving))
+            self._hazards[key] = found
+        return found
 
     def peril(self, key: Key, context: Tokens) -> float:
         """Return the probability of dying of an action never tried in such a context.
