@@ -60,13 +60,17 @@ async def on_element(tab: Tab, call: Call, ref: str) -> None:
 async def snapshot(tab: Tab, limit: float, settle: float) -> str:
     """Return the page's elements with handles and boxes; `limit` and `settle` in seconds."""
     from playwright.async_api import Error
+    from playwright.async_api import TimeoutError as Late
 
     for _ in range(2):
-        # A page that loads another one just now has no snapshot: the next one has.
-        with contextlib.suppress(Error):
-            return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 500)
-        await tab.wait_for_load_state("domcontentloaded", timeout=settle * 1000)
-    return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 500)
+        # A page that loads another one just now has no snapshot: the next one has. One that is slow has only this one.
+        try:
+            return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 1000)
+        except Late:
+            raise
+        except Error:
+            await tab.wait_for_load_state("domcontentloaded", timeout=settle * 1000)
+    return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 1000)
 
 
 async def settled(tab: Tab, limit: float) -> None:
