@@ -53,7 +53,7 @@ class Risk:
         """Return the share of deadly steps, cautiously low where hardly anything is known.
 
         What is carried or seen may be what makes the difference: the share is the lowest that holds with any
-        of it that clearly made one, and what never was there is given a chance, a lesser one the more was in vain.
+        of it, and what never was there is given half a chance.
         """
         if not self.deaths:
             return 0.0
@@ -61,10 +61,8 @@ class Risk:
         lowest = share
         for token in context:
             steps = self.carried[token]
-            if not steps:
-                lowest = min(lowest, (1.0 - 0.5 * self.hope) * share)
-            elif self.lessened_by(token):
-                lowest = min(lowest, (self.died_with[token] + share) / (steps + 1.0))
+            rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
+            lowest = min(lowest, rate)
         return lowest
 
     def lessened_by(self, token: str) -> bool:
@@ -143,13 +141,9 @@ class Guises:
         """
         share = risk.share(context)
         guise = risk.guise if share > 0.0 else ""
-        if not guise:
-            return share
-        lifting = self._lifts(guise)
-        if name_in(context) not in ("", guise) or not context.isdisjoint(lifting):
-            return share * _LIFTED
-        # Where it is known what helps, there is no hope in anything else.
-        return risk.deaths / (risk.steps + 2.0) if lifting else share
+        if guise and (name_in(context) not in ("", guise) or not context.isdisjoint(self._lifts(guise))):
+            share *= _LIFTED
+        return share
 
     def lifting(self, risk: Risk) -> Tokens:
         """Return what lifts the guise that the danger comes in; nothing if it comes in none, or nobody knows."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.values.conditions import Tokens, objects
-from engine.values.experience import AGAIN, MOVE, Experience, Key
+from engine.values.experience import MOVE, Experience, Key
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.ways import Way, Ways
 
@@ -27,8 +27,6 @@ _RETRIED = 2
 """Times that an action is tried at a place in the hope that another situation makes a difference."""
 _FETCH = 0.5
 """Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
-_FUMBLED = 0.5
-"""Probability of losing the light by doing something new with it."""
 _SOURCES = 4
 _NEAR = 3
 
@@ -74,7 +72,6 @@ class _Offer(NamedTuple):
 
     Attributes:
         loss: Share of what is at stake that trying it may cost.
-        dark: Probability of losing by it what lifts dangers.
         actions: It, after what makes it possible.
     """
 
@@ -82,7 +79,6 @@ class _Offer(NamedTuple):
     loss: float
     actions: tuple[str, ...]
     moves: bool
-    dark: float = 0.0
 
 
 class Explorer:
@@ -140,15 +136,7 @@ class Explorer:
             if action not in spent and (x.tried[(name, action)] <= _RETRIED or action in x.moves)
         ]
         promising.sort(key=lambda item: (-item[0], item[1]))
-        best = promising[: 2 * self._s.several]
-        known_here = {action for _, action in best}
-        # What made something appear may do more with a treasure in hand, however often it was done without.
-        again = [
-            (self.novelty((name, action), liking), action)
-            for action in x.revealing(name)
-            if action not in spent and action not in known_here
-        ]
-        found = (*best, *again)
+        found = tuple(promising[: 2 * self._s.several])
         if known is not None and known[1] == found:
             found = known[1]
         self._promises[name] = (state, found)
@@ -242,6 +230,8 @@ class Explorer:
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
         context = have | see
+        leaving = self._x.hazard(goal, context, moving=True) * price
+        staying = self._x.hazard(goal, context, moving=False) * price
         total = -(1.0 - alive) * price
         if bonus:
             total += arrives * bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
@@ -252,10 +242,7 @@ class Explorer:
         best: Detour | None = None
         for offer in self._offers(goal, have, see, promising, fetching):
             promise = (
-                arrives * offer.promise
-                - anchor.stake * offer.loss
-                - x.peril((goal, offer.actions[-1]), context) * price
-                - (anchor.stake + _STEP * self._s.curiosity * route.left) * offer.dark
+                arrives * offer.promise - anchor.stake * offer.loss - (leaving if offer.moves else staying)
             )
             if promise < _LEAST:
                 continue
@@ -300,8 +287,7 @@ class Explorer:
         known = self._known.get(key)
         if known is not None and known[0] is promising and known[1] == version and not here:
             return [*fetched, *known[2]] if fetched else known[2]
-        context, words, lifting = have | see, _words(have), _words(have & x.lifting())
-        again = self._s.curiosity * x.discovery_rate(AGAIN, self._s.prior_yield, self._s.prior_tries)
+        context, words = have | see, _words(have)
         found: list[_Offer] = []
         for promise, action in promising:
             helpers: tuple[str, ...] = ()
@@ -318,28 +304,14 @@ class Explorer:
             elsewise = x.fatal[(goal, action)] if action in x.moves and not alike else 0
             if x.tried[(goal, action)] > elsewise:
                 outcome = x.outcome((goal, action), then)
-                if outcome is not None:
-                    promise *= 1.0 - outcome.similarity
-                if x.reveals_with_treasure((goal, action), then):
-                    promise = max(promise, again)
+                promise *= 1.0 - outcome.similarity if outcome else 1.0
             if not here:
                 promise *= self._chance(goal, then, action)
             if promise < _LEAST:
                 continue
-            words_in = action.split()
-            names = bool(words) and not words.isdisjoint(words_in)
-            everything = "all" in words_in and not action.startswith("take ")
-            loss = x.loss_rate(action) * (1.0 if everything else 1.0 / len(have) if names else 0.0)
-            light = lifting and (everything or not lifting.isdisjoint(words_in))
-            found.append(
-                _Offer(
-                    promise,
-                    loss,
-                    (*helpers, action),
-                    action in x.moves,
-                    max(_FUMBLED, x.loss_rate(action)) if light else 0.0,
-                )
-            )
+            names = bool(words) and not words.isdisjoint(action.split())
+            loss = x.loss_rate(action) / len(have) if names else 0.0
+            found.append(_Offer(promise, loss, (*helpers, action), action in x.moves))
         if not here:
             self._known[key] = (promising, version, found)
         return [*fetched, *found] if fetched else found
@@ -358,7 +330,7 @@ class Explorer:
         for token, sources in x.sources.items() if deadly else ():
             if "@" in token:
                 continue  # how things are packed makes no new thing
-            if any(x.protects(name, token) for name in helpless):
+            if any(x.protects(name, token) for name in deadly):
                 self._helpful[token] = 1.0
             else:
                 hopes = [x.hope(name) for name in helpless if x.untested(name, frozenset((token,)))]

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
-from engine.values.conditions import Conditions, Tokens, objects, words_of, words_of_token
+from engine.values.conditions import Conditions, Tokens, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 
 Key = tuple[str, str]
@@ -29,9 +29,6 @@ Key = tuple[str, str]
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
-
-AGAIN = "<again>"
-"""The class of what was done again with a treasure in hand."""
 
 _NONE: Tokens = frozenset()
 _OCCASIONS = 24
@@ -120,7 +117,6 @@ class _Place:
     staying: Risk = field(default_factory=Risk)
     moving: Risk = field(default_factory=Risk)
     makers: dict[str, dict[str, None]] = field(default_factory=dict)
-    killers: Counter[str] = field(default_factory=Counter)
     version: int = 0
 
 
@@ -153,11 +149,7 @@ class Experience:
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
         self.guises = Guises()
-        self._kind_risks: dict[str, tuple[int, int]] = {}
         self._hazards: dict[tuple[str, Tokens, bool], float] = {}
-        self._kinds: dict[str, str] = {}
-        self._treasures: set[str] = set()
-        self._treasure_words: set[str] = set()
         self._exits: dict[str, dict[str, str]] = {}
         self._class_losses: Counter[str] = Counter()
         self.sources: dict[str, dict[Key, None]] = {}
@@ -198,30 +190,21 @@ class Experience:
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
-            self._kinds.clear()
             self.news += 1
         place, key = self.place(now.place), (now.place, action)
         self.guises.see(now.place, now.have, now.see)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
         (place.moving if moving else place.staying).add(now.have | now.see, died)
         self.guises.add(now.see, moving, died)
-        if not moving:
-            kind = self.kind(action)
-            done, deaths = self._kind_risks.get(kind, (0, 0))
-            self._kind_risks[kind] = (done + 1, deaths + died)
-            if died:
-                place.killers[kind] += 1
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
             self._deaths += 1
             self.moves_version += 1  # ways tell where one dies
         place.version += 1
-        first = not self.tried[key]
-        if first:
+        if not self.tried[key]:
             self.news += 1
             self.taken[action] += 1
-        if first or self.reveals_with_treasure(key, now.have | now.see):
-            kind = self.kind(action) if first else AGAIN
+            kind = self.kind(action)
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             self._class_tries[kind] += 1
@@ -255,11 +238,6 @@ class Experience:
                 place.makers.setdefault(token, {})[action] = None
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources.setdefault(token, {})[key] = None
-        if reward > 0 and then.have - now.have:
-            self._kinds.clear()
-            self._treasures |= then.have - now.have
-            self._treasure_words |= objects(action).union(*map(words_of_token, then.have - now.have))
-            self.news += 1
         led = then.place if moved else None
         self._destinations[key] = led if self._destinations.get(key, led) == led else None
         if reward > 0:
@@ -303,39 +281,8 @@ class Experience:
     # --------------------------------------------------------------------------------------- predicting
 
     def kind(self, action: str) -> str:
-        """Return the class an action is counted in: moves, or its verb; apart, if it is about a treasure."""
-        found = self._kinds.get(action)
-        if found is None:
-            if action in (MOVE, AGAIN):
-                found = action
-            elif action in self.moves:
-                found = MOVE
-            else:
-                verb = action.split(" ", 1)[0]
-                about = not objects(action).isdisjoint(self._treasure_words)
-                found = f"{verb} <treasure>" if about else verb
-            self._kinds[action] = found
-        return found
-
-    def revealing(self, place: str) -> Iterable[str]:
-        """Return the actions that ever made anything appear at the place, once anything carried was worth points."""
-        if not self._treasures:
-            return ()
-        makers = self.place(place).makers
-        return dict.fromkeys(
-            action for token, made in makers.items() if not token.startswith("have:") for action in made
-        )
-
-    def reveals_with_treasure(self, key: Key, context: Tokens) -> bool:
-        """Return whether the action made something appear, but never with a treasure in hand that is in hand here.
-
-        What is worth points to have may be worth more put to use: what was opened without it, is worth opening again.
-        """
-        held = context & self._treasures
-        occasions = self._occasions.get(key, [])[-_OCCASIONS:]
-        if not held or not any(occasion.appeared for occasion in occasions):
-            return False
-        return any(all(token not in occasion.context for occasion in occasions) for token in held)
+        """Return the class an action is counted in: moves, or its verb."""
+        return MOVE if action == MOVE or action in self.moves else action.split(" ", 1)[0]
 
     def missing(self, key: Key, context: Tokens) -> Tokens:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
@@ -399,7 +346,7 @@ class Experience:
         return Outcome(
             lasting[-1],
             success,
-            (death + self.peril(key, context)) / (total + 1.0),
+            (death + self.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
             best,
         )
 
@@ -437,29 +384,12 @@ class Experience:
             self._hazards[key] = found
         return found
 
-    def peril(self, key: Key, context: Tokens) -> float:
-        """Return the probability of dying of an action never tried in such a context.
-
-        Who died at a place of one kind of thing only, died of that rather than of the place, and that kind of thing is
-        as deadly elsewhere.
-        """
-        place, action = key
-        if action in self.moves:
-            return self.hazard(place, context, moving=True)
-        share, kind = self.hazard(place, context, moving=False), self.kind(action)
-        killers = self.places[place].killers if share > 0.0 else Counter[str]()
-        if killers and not killers[kind]:
-            alone = len(killers) == 1
-            share *= 1.0 / (1.0 + killers.total()) if alone else len(killers) / killers.total()
-        done, died = self._kind_risks.get(kind, (0, 0))
-        return max(share, died / (done + 2.0))
-
     def risk(self, at: Situation, action: str) -> float:
         """Return the probability of dying of an action in a situation."""
         context = at.have | at.see
         outcome = self.outcome((at.place, action), context)
-        peril = self.peril((at.place, action), context)
-        return max(peril, outcome.death) if outcome is not None else peril
+        hazard = self.hazard(at.place, context, moving=action in self.moves)
+        return max(hazard, outcome.death) if outcome is not None else hazard
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the name it has in this context."""
@@ -484,10 +414,6 @@ class Experience:
             return False
         lifting = self.guises.lifting(known.moving)
         return token in lifting if lifting else known.moving.lessened_by(token)
-
-    def lifting(self) -> Tokens:
-        """Return all that is known to lift the guise of a danger: a light, where one dies in the dark."""
-        return frozenset().union(*(self.guises.lifting(self.places[name].moving) for name in self.deadly()))
 
     def helpless(self, place: str) -> bool:
         """Return whether nothing is known yet that protects at a deadly place."""

@@ -173,7 +173,7 @@ class GraphEstimator:
             ):
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8, valid, self._experience.risk)
+                trails = self._trails.from_here(now, query.steps_left, 8, valid)
                 plan = self._planner.plan(
                     here,
                     query.steps_left,
@@ -220,7 +220,12 @@ class GraphEstimator:
             return plan.known, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
         outcome = self._experience.outcome(key, now.have | now.see)
-        risk = outcome.death if outcome else self._experience.peril(key, now.have | now.see)
+        moving = action in self._experience.moves
+        risk = (
+            outcome.death
+            if outcome
+            else self._experience.hazard(now.place, now.have | now.see, moving=moving)
+        )
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
         loss = -(abs(plan.value) + 1.0) * risk

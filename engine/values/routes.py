@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from engine.values.conditions import Tokens
 from engine.values.experience import Experience, Key, Situation
@@ -13,10 +13,6 @@ from engine.values.trails import Trail
 
 SPARE = 0.05
 """What a step left over is worth, in points: of equal routes the shorter one."""
-
-
-_SOURCES = 4
-"""Ways to come by something that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +157,18 @@ class Router:
         )
         told = [self._follow(start, trail) for trail in trails]
         retold = [route for trail in trails[:4] for route in self._retell(start, trail, progress)]
-        protection = self._protection()
         beam = [start, *told, *retold]
         found = list(beam)
-        beam = self._best(beam, protection, lambda route: route.value)
+        beam.sort(key=lambda route: -route.value)
+        beam = beam[: self._s.beam]
         for _ in range(self._s.depth):
             longer = [further for route in beam for further in self._further(route, progress)]
-            if protection:
-                longer += [
-                    ready for route in beam if (ready := self._prepared(route, protection)) is not None
-                ]
             if not longer:
                 break
             unique = {
-                (route.gained, route.at.place, route.at.have & protection): route
-                for route in sorted(longer, key=lambda r: (r.value, r.left))
+                (route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)
             }
-            beam = self._best(list(unique.values()), protection, lambda route: route.value)
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._s.beam]
             found += beam
         # Of routes that come to the same place with the same gains, one is enough.
         distinct: dict[tuple[frozenset[Key], str, Tokens], Route] = {}
@@ -185,81 +176,8 @@ class Router:
             key = (route.gained, route.at.place, route.at.have)
             if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
                 distinct[key] = route
-        best = self._best(list(distinct.values()), protection, lambda route: route.value + SPARE * route.left)
-        return [start, *best]
-
-    def _best(self, routes: list[Route], protection: Tokens, worth: Callable[[Route], float]) -> list[Route]:
-        """Return the best routes, and the best of those that end better protected: what that is for comes later."""
-        chosen: dict[Tokens, list[Route]] = {}
-        for route in sorted(routes, key=lambda route: -worth(route)):
-            alike = chosen.setdefault(route.at.have & protection, [])
-            if len(alike) < self._s.beam:
-                alike.append(route)
-        return [route for alike in chosen.values() for route in alike]
-
-    # ------------------------------------------------------------------------------------- protection
-
-    def _protection(self) -> Tokens:
-        """Return what is known to lift dangers, and what has to be in hand to have it."""
-        lifting = self._x.lifting()
-        base = frozenset(
-            need
-            for token in lifting
-            for place, action in list(self._x.sources.get(token, ()))[:_SOURCES]
-            for needs in self._x.places[place].possible.needs(action)
-            for need in needs
-            if need.startswith("have:")
-        )
-        return lifting | base
-
-    def _prepared(self, route: Route, protection: Tokens) -> Route | None:
-        """Return the route with a step towards protection added, None if there is none to be taken.
-
-        First what lifts dangers, if it can be had now; else what has to be in hand for that.
-        """
-        lifting = self._x.lifting()
-        if not lifting or lifting & route.at.have:
-            return None
-        reached = self._reach(route.at, route.left)
-        for wanted in (lifting, protection - lifting):
-            if wanted & route.at.have:
-                return None
-            found: Route | None = None
-            for token in sorted(wanted):
-                for place, action in list(self._x.sources.get(token, ()))[:_SOURCES]:
-                    further = self._then(route, reached, place, action)
-                    if further and token in further.at.have and (found is None or further.left > found.left):
-                        found = further
-            if found is not None:
-                return found
-        return None
-
-    def _then(self, route: Route, reached: Mapping[str, _Reached], place: str, action: str) -> Route | None:
-        """Return the route with a known action at a place added, None if it cannot be taken there."""
-        way = reached.get(place)
-        if way is None or way.cost + 1 > route.left:
-            return None
-        enabled = self.enable(way.at, action, 2)
-        done = self._do(enabled[1], action) if enabled else None
-        if enabled is None or done is None:
-            return None
-        cost = way.cost + len(enabled[0]) + done[1]
-        if cost > route.left:
-            return None
-        alive = route.alive * way.alive * (1.0 - done[2])
-        moves, marks = _way(reached, place)
-        taken = len(route.actions)
-        actions = (*route.actions, *moves, *enabled[0], action)
-        new_marks = tuple((taken + n, where, way.at.have) for n, where in marks)
-        return replace(
-            route,
-            at=done[0],
-            left=route.left - cost,
-            value=route.value - self.death_cost * (route.alive - alive),
-            alive=alive,
-            actions=actions,
-            marks=(*route.marks, *new_marks, (len(actions), done[0].place, done[0].have)),
-        )
+        best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
+        return [start, *best[: self._s.beam]]
 
     def _follow(self, start: Route, trail: Trail) -> Route:
         """Return the route that is a trail."""
@@ -309,23 +227,35 @@ class Router:
         """Return the route with one known gain added, and its points per step."""
         place, action = key
         way = reached.get(place)
-        if way is None or key in progress.failed:
+        if way is None or key in progress.failed or way.cost + 1 > route.left:
             return None
-        further = self._then(route, reached, place, action)
         enabled = self.enable(way.at, action, 2)
-        if further is None or enabled is None:
+        done = self._do(enabled[1], action) if enabled else None
+        if enabled is None or done is None:
             return None
         ready = enabled[1]
         gain = self._x.gain(key, ready.have | self.look(ready.world, place, ready.have))
         if gain < 0.1:
             return None
-        won = gain * further.alive
-        value = further.value + won
-        return (value - route.value) / (route.left - further.left + self._s.overhead), replace(
-            further,
-            value=value,
-            gained=route.gained | {key},
-            earned=(*route.earned, (len(further.actions), won)),
+        cost = way.cost + len(enabled[0]) + done[1]
+        if cost > route.left:
+            return None
+        alive = route.alive * way.alive * (1.0 - done[2])
+        value = gain * alive - self.death_cost * (route.alive - alive)
+        moves, marks = _way(reached, place)
+        taken = len(route.actions)
+        actions = (*route.actions, *moves, *enabled[0], action)
+        have = done[0].have
+        new_marks = tuple((taken + n, where, way.at.have) for n, where in marks)
+        return value / (cost + self._s.overhead), Route(
+            done[0],
+            route.left - cost,
+            route.value + value,
+            alive,
+            actions,
+            route.gained | {key},
+            (*route.marks, *new_marks, (len(actions), done[0].place, have)),
+            (*route.earned, (len(actions), gain * alive)),
         )
 
     def imagine(self, at: Imagined, action: str) -> Imagined | None:
@@ -406,7 +336,6 @@ class Router:
         self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
     ) -> _Enabled | None:
         x = self._x
-        best: tuple[tuple[int, int], _Enabled] | None = None
         for helper in x.helpers(place, needed):
             if helper == action or helper in x.moves:
                 continue
@@ -417,14 +346,9 @@ class Router:
             if done is None or done[0].place != place:
                 continue
             after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
-            if after is None:
-                continue
-            actions = (*before[0], helper, *after[0])
-            taken = len(after[1] - have)
-            if best is None or (len(actions), taken) < best[0]:
-                # Of equals what brings least else in hand: it has to be carried.
-                best = (len(actions), taken), (actions, after[1], after[2])
-        return best[1] if best is not None else None
+            if after is not None:
+                return (*before[0], helper, *after[0]), after[1], after[2]
+        return None
 
     def _do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""

@@ -106,18 +106,10 @@ class Trails:
                 known.sort(key=lambda t: (-t[0], t[2], -t[1]))
                 del known[_KEPT:]
 
-    def from_here(
-        self,
-        now: Situation,
-        steps: int,
-        most: int,
-        valid: Sequence[str],
-        risk: Callable[[Situation, str], float] = lambda at, action: 0.0,
-    ) -> list[Trail]:
+    def from_here(self, now: Situation, steps: int, most: int, valid: Sequence[str]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
 
         Args:
-            risk: The probability of dying of an action, by all that is known: who survived it once was lucky, perhaps.
             valid: What is possible now; no trail begins with anything else.
 
         Each ends with something gained. At most `most`, those with the highest gain per trail first.
@@ -131,7 +123,7 @@ class Trails:
             episode = self._episodes[number]
             if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
                 continue
-            found += self._cuts(episode, index, steps, risk)
+            found += self._cuts(episode, index, steps)
         found.sort(key=lambda item: -item[0])
         chosen: dict[tuple[str, ...], Trail] = {}
         for _, trail in found:
@@ -140,9 +132,7 @@ class Trails:
                 break
         return list(chosen.values())
 
-    def _cuts(
-        self, episode: list[TrailStep], start: int, steps: int, risk: Callable[[Situation, str], float]
-    ) -> list[tuple[float, Trail]]:
+    def _cuts(self, episode: list[TrailStep], start: int, steps: int) -> list[tuple[float, Trail]]:
         found: list[tuple[float, Trail]] = []
         actions: list[str] = []
         gains: list[tuple[Key, float]] = []
@@ -157,7 +147,7 @@ class Trails:
             actions.append(step.action)
             outcomes = self._outcomes.get((step.now, step.action), Counter())
             same = outcomes[(step.then.place, step.then.have, step.died, step.reward)]
-            sure *= min((same + 1.0) / (outcomes.total() + 1.0), 1.0 - risk(step.now, step.action))
+            sure *= (same + 1.0) / (outcomes.total() + 1.0)
             if sure < 0.02:
                 break
             world[step.now.place] = step.now.see

@@ -305,34 +305,3 @@ def test_one_dark_is_as_deadly_as_another():
     assert x.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5  # nobody died of leaving it yet
     assert x.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
     assert x.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
-
-
-def test_who_dies_of_one_kind_of_thing_does_not_die_of_the_place():
-    x, kitchen = Experience(), at("kitchen", see=("fish", "pan"))
-    context = kitchen.have | kitchen.see
-    for _ in range(3):
-        x.learn(kitchen, "eat fish", 0.0, kitchen, ended=True, died=True)
-    place = x.hazard("kitchen", context, moving=False)
-    assert x.peril(("kitchen", "eat pan"), context) == place > 0.5
-    assert x.peril(("garden", "eat berry"), context) > 0.5  # eating is, elsewhere too
-    assert x.peril(("garden", "take berry"), context) == 0.0
-    assert x.peril(("kitchen", "take pan"), context) == pytest.approx(place / 4)
-    for action in ("hit pan", "wave pan", "ask cook"):
-        x.learn(kitchen, action, 0.0, kitchen, ended=True, died=True)
-    assert x.peril(("kitchen", "take pan"), context) > 0.6 * x.hazard("kitchen", context, moving=False)
-
-
-def test_what_was_opened_without_a_treasure_is_worth_opening_again_with_one():
-    x = Experience()
-    nest, hall = at("tree"), at("hall", see=("case",))
-    x.learn(hall, "open case", 0.0, at("hall", see=("case", "shelf")), ended=False, died=False)
-    stone, egg = at("hall", have=("stone",), see=("case",)), at("hall", have=("egg",), see=("case",))
-    assert not x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)  # an egg like any other
-    assert x.kind("put egg") == "put"
-    x.learn(nest, "take egg", 5.0, at("tree", have=("egg",)), ended=False, died=False)
-    assert x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)
-    assert not x.reveals_with_treasure(("hall", "open case"), stone.have | stone.see)
-    assert x.kind("put egg") != x.kind("put stone")
-    assert list(x.revealing("hall")) == ["open case"]
-    x.learn(egg, "open case", 0.0, at("hall", have=("egg",), see=("case", "shelf")), ended=False, died=False)
-    assert not x.reveals_with_treasure(("hall", "open case"), egg.have | egg.see)
