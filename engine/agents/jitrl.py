@@ -105,7 +105,7 @@ class JitrlAgent:
         union = jitrl.candidate_set(
             list(by_action),
             [*(n.action for n in neighbours if _can(turn, n.action)), *more],
-            (*turn.valid_actions, *remembered) if turn.resolve else turn.valid_actions,
+            (*turn.valid_actions, *more, *(remembered if turn.resolve else ())),
         )
         return tuple(
             _both(by_action[a], a in remembered)

@@ -142,6 +142,10 @@ class Explorer:
         self._promises[name] = (state, found)
         return found
 
+    def price(self, steps_left: float) -> float:
+        """Return the points that dying costs, known gains apart: score, and what the steps left could discover."""
+        return self._router.death_cost + _STEP * self._s.curiosity * steps_left
+
     def most(self, novel: Novel) -> float:
         """Return a rate that no detour exceeds."""
         fetching = self._bonus() if self._wanted or any(map(self._x.helpless, self._x.deadly())) else 0.0
@@ -228,7 +232,7 @@ class Explorer:
             alive *= 1.0 - self._danger(world, key, have)
         alive *= arrives
         # Dying costs what was still to be gained, and what the steps left could have discovered.
-        price = anchor.stake + self._router.death_cost + _STEP * self._s.curiosity * route.left
+        price = anchor.stake + self.price(route.left)
         context = have | see
         leaving = self._x.hazard(goal, context, moving=True) * price
         staying = self._x.hazard(goal, context, moving=False) * price

@@ -233,7 +233,8 @@ class GraphEstimator:
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = self._settings.curiosity / (1.0 + self._experience.tried_so[(now, action)])
-            return 0.0, max(own, rare), 0.0, -self._planner.death_cost * self._experience.risk(now, action)
+            risk = self._experience.risk(now, action)
+            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.price(steps_left)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
@@ -246,7 +247,8 @@ class GraphEstimator:
             risk = self._experience.risk(at, action)
             if risk > _TOO_DANGEROUS:
                 return 0.0
-            return self._planner.novelty((at.place, action), self._liking) - self._planner.death_cost * risk
+            novelty = self._planner.novelty((at.place, action), self._liking)
+            return (1.0 - risk) * novelty - risk * self._planner.price(query.steps_left)
 
         def deadly(at: Situation, action: str) -> bool:
             return self._experience.risk(at, action) > _TOO_DANGEROUS

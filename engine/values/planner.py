@@ -108,10 +108,9 @@ class Planner:
         kept = min(1.0, max(0.0, value) / route.value) if route.value > 0 else 1.0
         return replace(route, value=value, alive=route.alive * kept)
 
-    @property
-    def death_cost(self) -> float:
-        """Points that dying costs."""
-        return self._router.death_cost
+    def price(self, steps_left: float) -> float:
+        """Return the points that dying costs where no known gain is at stake: score, and what could be discovered."""
+        return self._explorer.price(steps_left)
 
     def imagine(self, at: Imagined, action: str) -> Imagined | None:
         """Return the situation expected after `action`, None if it was never taken at this place."""
