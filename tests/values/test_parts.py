@@ -26,6 +26,13 @@ def at(place, have=(), see=()):
     return Situation(place, frozenset(f"have:{x}" for x in have), frozenset(f"see:{x}" for x in see))
 
 
+def room(name, number, *have):
+    """Return the situation in a numbered room that goes by this name, with these things in hand."""
+    return Situation(
+        f"room {number}", frozenset(f"have:{h}" for h in have), frozenset({f"place:{name}#{number}"})
+    )
+
+
 def test_the_frontier_leads_the_shortest_way_to_what_was_never_done():
     frontier = Frontier()
     rooms = [at(str(i)) for i in range(5)]
@@ -192,11 +199,6 @@ def test_a_gain_is_expected_where_it_was_had_and_less_each_time_it_stays_away():
 def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
     x = Experience()
 
-    def room(name, number, *have):
-        return Situation(
-            f"room {number}", frozenset(f"have:{h}" for h in have), frozenset({f"place:{name}#{number}"})
-        )
-
     x.moves.add("north")
     for _ in range(3):
         dark = room("darkness", 7, "sword")
@@ -291,11 +293,6 @@ def test_who_ran_into_a_wall_has_not_left():
 
 def test_one_dark_is_as_deadly_as_another():
     x = Experience()
-
-    def room(name, number, *have):
-        return Situation(
-            f"room {number}", frozenset(f"have:{h}" for h in have), frozenset({f"place:{name}#{number}"})
-        )
 
     x.moves.add("north")
     for _ in range(4):
