@@ -100,6 +100,17 @@ def test_what_an_action_needs_is_read_from_what_it_names_first():
     assert c.needs("light lamp") == ({"have:lamp"},)
 
 
+def lived(way):
+    """Return the experience of walking this way once, its gold worth 5 points, and the steps."""
+    x, steps = Experience(), []
+    for now, action, then in way:
+        x.see(now, (action,))
+        gold = 5.0 * (action == "take gold")
+        x.learn(now, action, gold, then, ended=False, died=False)
+        steps.append(trail_step(now, action, then, gold))
+    return x, steps
+
+
 def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not():
     yard, hall, vault = (
         at("yard", see=("stone",)),
@@ -111,12 +122,7 @@ def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not
     rich = at("vault", have=("key", "ball", "gold"))
     way = [(yard, "east", hall), (hall, "west", yard), (yard, "east", hall), (hall, "take key", key),
            (key, "take ball", both), (both, "unlock with key", inside), (inside, "take gold", rich)]  # fmt: skip
-    x, steps = Experience(), []
-    for now, action, then in way:
-        x.see(now, (action,))
-        gold = 5.0 * (action == "take gold")
-        x.learn(now, action, gold, then, ended=False, died=False)
-        steps.append(trail_step(now, action, then, gold))
+    x, steps = lived(way)
     x.see(hall, ("take key", "take ball", "west"))  # no key in hand, and it cannot be unlocked
     x.see(key, ("take ball", "unlock with key"))
     x.see(vault, ("take gold",))
@@ -266,12 +272,7 @@ def test_what_a_step_left_out_would_have_changed_stays_as_it_was():
         (keyed, "out", out),
         (out, "take gold", rich),
     ]
-    x, steps = Experience(), []
-    for now, action, then in way:
-        x.see(now, (action,))
-        gold = 5.0 * (action == "take gold")
-        x.learn(now, action, gold, then, ended=False, died=False)
-        steps.append(trail_step(now, action, then, gold))
+    x, steps = lived(way)
     x.see(ajar, ("take key", "out"))
     x.see(shut, ("open door", "take key"))  # but not out of it
     x.see(at("hall", have=("key",), see=("shut door",)), ("open door",))
