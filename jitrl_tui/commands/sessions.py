@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +46,11 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {item['episodes']:>4} episodes  {state}"
         )
-    for save in keeping.named(saves):
+    named = list(keeping.named(saves))
+    for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")
+    if not found and not named:
+        print("no session yet; jitrl play, jitrl watch and jitrl run make one", file=sys.stderr)
     return 0
 
 

@@ -134,3 +134,12 @@ def test_the_help_shows_keys_and_typed_commands(tmp_path):
                 assert words in text
 
     drive(go())
+
+
+def test_without_any_session_that_is_said_and_nothing_is_listed(tmp_path, capsys):
+    from jitrl_tui.cli import main
+
+    assert main(["sessions", "--saves", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("no session yet")
