@@ -9,7 +9,7 @@ there and the action still was impossible, all that was never there then is need
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 
 Tokens = frozenset[str]
@@ -20,6 +20,8 @@ _SMALL = frozenset(
 )
 _CONTEXTS = 64
 """Latest situations of a place that are asked whether an action was impossible there."""
+_CLAUSES = 16
+"""Latest alternatives kept of what an action needs."""
 
 
 class Conditions:
@@ -27,6 +29,7 @@ class Conditions:
 
     def __init__(self) -> None:
         self._contexts: dict[Tokens, frozenset[str]] = {}
+        self._latest: deque[Tokens] = deque(maxlen=_CONTEXTS)
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
@@ -44,6 +47,7 @@ class Conditions:
             return False, False
         if known is None:
             self._counts.update(context)
+            self._latest.append(context)
         self._contexts[context] = frozenset(possible).union(known or ())
         named: dict[str, set[str]] = {}
         for token in context:
@@ -55,7 +59,9 @@ class Conditions:
             if clauses is None:
                 clauses, new = self._clauses.setdefault(action, {}), True
             clause = _NONE.union(*(named.get(word, ()) for word in objects(action)))
-            clauses[clause] = clauses.get(clause, context) & context
+            clauses[clause] = clauses.pop(clause, context) & context
+            if len(clauses) > _CLAUSES:
+                del clauses[next(iter(clauses))]
         self._needs.clear()
         self._missing.clear()
         self._chances.clear()
@@ -95,7 +101,7 @@ class Conditions:
             return 0.0
         found = self._chances.get((action, need))
         if found is None:
-            alike = [possible for seen, possible in list(self._contexts.items())[-_CONTEXTS:] if need <= seen]
+            alike = [self._contexts[seen] for seen in self._latest if need <= seen]
             possible = sum(action in possible for possible in alike)
             found = self._chances[(action, need)] = (possible + 0.5) / (len(alike) + 0.5)
         return found
@@ -104,8 +110,7 @@ class Conditions:
         clauses = self._clauses.get(action)
         if not clauses:
             return ()
-        contexts = list(self._contexts.items())[-_CONTEXTS:]
-        against = [context for context, possible in contexts if action not in possible]
+        against = [context for context in self._latest if action not in self._contexts[context]]
         if len(clauses) > 1:
             # What all have in common is enough, if it names as much and was never there in vain.
             common = functools.reduce(frozenset.__and__, clauses)
@@ -145,3 +150,9 @@ def words_of_token(token: str) -> frozenset[str]:
 def words_of(tokens: Tokens) -> frozenset[str]:
     """Return the words of tokens."""
     return frozenset().union(*map(words_of_token, tokens))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def union(have: Tokens, see: Tokens) -> Tokens:
+    """Return what is carried and seen together: the same object each time, whose hash is known then."""
+    return have | see

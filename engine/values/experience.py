@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.records import State
-from engine.values.conditions import Conditions, Tokens, words_of
+from engine.values.conditions import Conditions, Tokens, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 
 Key = tuple[str, str]
@@ -151,6 +151,7 @@ class Experience:
         self.guises = Guises()
         self._hazards: dict[tuple[str, Tokens, bool], float] = {}
         self._exits: dict[str, dict[str, str]] = {}
+        self._unsettled: Key | None = None
         self._class_losses: Counter[str] = Counter()
         self.sources: dict[str, dict[Key, None]] = {}
         self._occasions: dict[Key, list[Occasion]] = {}
@@ -166,12 +167,13 @@ class Experience:
 
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
+        self._settle()
         place = self.place(now.place)
-        news, new = place.possible.see(now.have | now.see, possible)
+        news, new = place.possible.see(union(now.have, now.see), possible)
         if news:
             place.version += 1
             self._tokens.add(now.place)
-            self._words |= words_of(now.have | now.see)
+            self._words |= words_of(union(now.have, now.see))
         return new
 
     def learn(
@@ -194,16 +196,14 @@ class Experience:
         place, key = self.place(now.place), (now.place, action)
         self.guises.see(now.place, now.have, now.see)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
-        (place.moving if moving else place.staying).add(now.have | now.see, died)
+        (place.moving if moving else place.staying).add(union(now.have, now.see), died)
         self.guises.add(now.see, moving, died)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
             self._deaths += 1
             self.moves_version += 1  # ways tell where one dies
         place.version += 1
-        if not self.tried[key]:
-            self.news += 1
-            self.taken[action] += 1
+        if key not in self._occasions:
             kind = self.kind(action)
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
@@ -212,12 +212,15 @@ class Experience:
             self._class_yield[kind] += max(0.0, reward) + (
                 self._new_place if found else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
-        self.tried[key] += 1
+        # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
+        self._unsettled = key
+        if ended or then == now:
+            self._settle()
         self.tried_so[(now, action)] += 1
         self.fatal[key] += died
         self._occasions.setdefault(key, []).append(
             Occasion(
-                context=now.have | now.see,
+                context=union(now.have, now.see),
                 place=then.place,
                 gained=then.have - now.have,
                 lost=now.have - then.have,
@@ -243,10 +246,25 @@ class Experience:
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
+    def _settle(self) -> None:
+        """Count the last action as tried: what came of it was seen."""
+        key, self._unsettled = self._unsettled, None
+        if key is not None:
+            if not self.tried[key]:
+                self.news += 1
+                self.taken[key[1]] += 1
+            self.tried[key] += 1
+            self.place(key[0]).version += 1
+
+    def begin_episode(self) -> None:
+        """Forget what the last episode ended on: what could have been done after it was not seen."""
+        self._unsettled = None
+
     def miss(self, key: Key) -> None:
         """Count that an action was not possible where memory had it."""
         self.missed[key] += 1
         self.place(key[0]).version += 1
+        self.moves_version += key[1] in self.moves  # ways tell what is unsure on them
 
     def arrive(self, now: Situation) -> None:
         """Learn what a place looks like when an episode first comes to it with this in hand."""
@@ -288,6 +306,12 @@ class Experience:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
         return self.places[key[0]].possible.missing(key[1], context)
 
+    def attainable(self, key: Key, context: Tokens) -> bool:
+        """Return whether all that an action needs in one way or another is there or was ever made at the place."""
+        place = self.places[key[0]]
+        made = place.makers.keys()
+        return any(need - context <= made for need in place.possible.needs(key[1]))
+
     def helpers(self, place: str, needed: Tokens) -> Iterable[str]:
         """Return the actions that ever made any of `needed` appear at the place."""
         made = self.place(place).makers
@@ -301,6 +325,10 @@ class Experience:
         """Return how often an action of this class, tried for the first time, cost something carried."""
         kind = self.kind(action)
         return (self._class_losses[kind] + 0.2) / (self._class_tries[kind] + 1.0)
+
+    def lifting(self) -> Tokens:
+        """Return all that lifts a danger."""
+        return _NONE.union(*(self.guises.lifting(self.places[name].moving) for name in self.deadly()))
 
     def destination(self, key: Key) -> str | None:
         """Return where the action led whenever it was taken at the place, None if it varied."""
@@ -386,10 +414,14 @@ class Experience:
 
     def risk(self, at: Situation, action: str) -> float:
         """Return the probability of dying of an action in a situation."""
-        context = at.have | at.see
+        context = union(at.have, at.see)
         outcome = self.outcome((at.place, action), context)
         hazard = self.hazard(at.place, context, moving=action in self.moves)
         return max(hazard, outcome.death) if outcome is not None else hazard
+
+    def sureness(self, key: Key) -> float:
+        """Return how often an action was possible where memory had it."""
+        return (self.tried[key] + 1.0) / (self.tried[key] + self.missed[key] + 1.0)
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the name it has in this context."""

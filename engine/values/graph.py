@@ -19,6 +19,7 @@ from engine import jitrl
 from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
+from engine.values.conditions import union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key, Situation, situation
 from engine.values.frontier import Frontier
@@ -81,6 +82,7 @@ class GraphEstimator:
         self._trails.close(self._shortened)
         self._progress = Progress(world={now.place: now.see})
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
+        self._experience.begin_episode()
         self._experience.arrive(now)
 
     def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
@@ -122,7 +124,7 @@ class GraphEstimator:
         Where one dies of leaving, waiting is a choice, too, though it changes nothing and so is not among them.
         """
         now = situation(state)
-        trapped = self._experience.hazard(now.place, now.have | now.see, moving=True) > DEADLY
+        trapped = self._experience.hazard(now.place, union(now.have, now.see), moving=True) > DEADLY
         return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
@@ -209,7 +211,7 @@ class GraphEstimator:
 
     def _is_deadly(self, now: Situation, plan: Plan) -> bool:
         """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
-        outcome = self._experience.outcome((now.place, plan.actions[0]), now.have | now.see)
+        outcome = self._experience.outcome((now.place, plan.actions[0]), union(now.have, now.see))
         return outcome is not None and outcome.death > _TOO_DANGEROUS
 
     def _terms(
@@ -219,12 +221,12 @@ class GraphEstimator:
         if plan.actions and action == plan.actions[0]:
             return plan.known, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
-        outcome = self._experience.outcome(key, now.have | now.see)
+        outcome = self._experience.outcome(key, union(now.have, now.see))
         moving = action in self._experience.moves
         risk = (
             outcome.death
             if outcome
-            else self._experience.hazard(now.place, now.have | now.see, moving=moving)
+            else self._experience.hazard(now.place, union(now.have, now.see), moving=moving)
         )
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
@@ -285,6 +287,7 @@ class GraphEstimator:
 
     def _relive(self, episode: Episode) -> None:
         """Learn from a remembered episode."""
+        self._experience.begin_episode()
         visited: set[str] = set()
         gained: set[Key] = set()
         for number, step in enumerate(episode.steps):

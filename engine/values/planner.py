@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.values.detours import WORTHWHILE, Detour, Explorer, Novel
+from engine.values.detours import Explorer
 from engine.values.experience import Experience, Key
+from engine.values.promises import Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
 
@@ -46,7 +47,8 @@ class Planner:
     def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
         self._x = experience
         self._router = Router(experience, settings)
-        self._explorer = Explorer(experience, settings, self._router)
+        self._promises = Promises(experience, settings, self._router)
+        self._explorer = Explorer(experience, settings, self._router, self._promises)
 
     def plan(
         self,
@@ -70,9 +72,8 @@ class Planner:
                 nothing left to discover.
         """
         self._router.stand(now, valid)
-        novel = self._explorer.novel(progress, liking)
         best = Plan(0.0, 0.0, ())
-        most = self._explorer.most(novel)
+        most = self._promises.think(progress, liking)
         routes = self._router.routes(now, steps_left, progress, trails)
         if record:
             routes = [self._tempered(route, record) for route in routes]
@@ -90,8 +91,8 @@ class Planner:
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue
-            plan = self._with_detours(route, novel)
-            if plan.actions and plan.value > best.value + 1e-9:
+            plan = self._with_detours(route, best.value)
+            if plan is not None and plan.actions and plan.value > best.value + 1e-9:
                 best = plan
         return best
 
@@ -118,24 +119,19 @@ class Planner:
 
     def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
         """Return what taking the action at the place promises to discover, in points."""
-        return self._explorer.novelty(key, liking)
+        return self._promises.novelty(key, liking)
 
     def _points(self, route: Route, progress: Progress) -> float:
         """Return the points that a route gains if all goes as expected."""
         return sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
 
-    def _with_detours(self, route: Route, novel: Novel) -> Plan:
-        """Return the plan that spends what the route leaves free on what was never tried."""
-        detours = self._explorer.detours(route, novel)
-        value, slack = route.value, route.left
-        taken: list[Detour] = []
-        for detour in detours:
-            if detour.rate < WORTHWHILE * detours[0].rate:
-                break  # what comes of being farther on with more steps left is worth more
-            if detour.cost <= slack:
-                slack -= detour.cost
-                value += detour.worth
-                taken.append(detour)
+    def _with_detours(self, route: Route, least: float) -> Plan | None:
+        """Return the plan that spends what the route leaves free on what was never tried; None if not worth more."""
+        taken = self._explorer.fill(route, least)
+        if taken is None:
+            return None
+        value = route.value + sum(detour.worth for detour in taken)
+        slack = route.left - sum(detour.cost for detour in taken)
         actions, goal = route.actions, route.goal
         if taken:
             # Of those that start together the best is made first: all is thought over again after it.

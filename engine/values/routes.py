@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.values.conditions import Tokens
+from engine.values.conditions import Tokens, union
 from engine.values.experience import Experience, Key, Situation
 from engine.values.trails import Trail
 
@@ -135,6 +135,11 @@ class Router:
         self._valid = frozenset(valid)
         self._enabled.pop(now.place, None)
 
+    @property
+    def valid(self) -> frozenset[str]:
+        """What is possible here and now; empty if that is not known."""
+        return self._valid
+
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
         return (place, have, see) == self._here
@@ -234,7 +239,7 @@ class Router:
         if enabled is None or done is None:
             return None
         ready = enabled[1]
-        gain = self._x.gain(key, ready.have | self.look(ready.world, place, ready.have))
+        gain = self._x.gain(key, union(ready.have, self.look(ready.world, place, ready.have)))
         if gain < 0.1:
             return None
         cost = way.cost + len(enabled[0]) + done[1]
@@ -284,7 +289,7 @@ class Router:
                 if opening is None:
                     continue
                 ready = opening[1]
-                outcome = x.outcome(key, ready.have | self.look(ready.world, name, ready.have))
+                outcome = x.outcome(key, union(ready.have, self.look(ready.world, name, ready.have)))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 there = outcome.occasion.place
@@ -312,7 +317,7 @@ class Router:
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
         x = self._x
-        needed = x.missing((place, action), have | see)
+        needed = x.missing((place, action), union(have, see))
         if (place, have, see) == self._here:
             if action in self._valid:
                 return (), have, see
@@ -320,7 +325,7 @@ class Router:
                 return None  # something is missing that nobody knows
         if not needed:
             return (), have, see
-        if depth == 0:
+        if depth == 0 or not x.attainable((place, action), union(have, see)):
             return None
         # The same is asked thousands of times between two changes at a place.
         version = x.places[place].version
@@ -353,7 +358,7 @@ class Router:
     def _do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
         see = self.look(at.world, at.place, at.have)
-        outcome = self._x.outcome((at.place, action), at.have | see)
+        outcome = self._x.outcome((at.place, action), union(at.have, see))
         if outcome is None or (outcome.occasion.ended and outcome.death > 0.9):
             return None
         did = outcome.occasion

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.values.conditions import Tokens
+from engine.values.conditions import Tokens, union
 from engine.values.experience import Experience, Situation
 from engine.values.trails import TrailStep
 
@@ -100,10 +100,10 @@ def _walked(
         if step.now.place != place:
             return None
         see = world[place]
-        if experience.missing((place, step.action), have | see) or not guarded[step.now] <= have:
+        if experience.missing((place, step.action), union(have, see)) or not guarded[step.now] <= have:
             return None
         if (have, see) != (step.now.have, step.now.see):
-            outcome = experience.outcome((place, step.action), have | see)
+            outcome = experience.outcome((place, step.action), union(have, see))
             if outcome is not None and outcome.death > _TOO_DANGEROUS:
                 return None
         now = Situation(place, have, see)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 from dataclasses import dataclass
 
 from engine.values.experience import Experience, Key
@@ -15,11 +16,13 @@ class Way:
     Attributes:
         steps: Its length.
         deadly: The moves on it, each with its place, from places that somebody died of leaving.
+        unsure: Those that were not possible at times, though memory had them.
         actions: The moves.
     """
 
     steps: int
     deadly: tuple[Key, ...]
+    unsure: tuple[Key, ...]
     actions: tuple[str, ...]
 
 
@@ -38,19 +41,25 @@ class Ways:
             self._from.clear()
         known = self._from.get(place)
         if known is None:
-            known = self._from[place] = self._search(place)
+            known = self._from[place] = self.search(place)
         return known
 
-    def _search(self, place: str) -> dict[str, Way]:
-        found = {place: Way(0, (), ())}
+    def search(self, place: str, first: Container[str] | None = None) -> dict[str, Way]:
+        """Return the shortest ways from a place.
+
+        Args:
+            first: Moves that a way can begin with, None for all.
+        """
+        found = {place: Way(0, (), (), ())}
         queue = deque([place])
         while queue:
             name = queue.popleft()
             here = found[name]
             risky = self._x.hazard(name, moving=True) > 0.0
             for action, there in self._x.exits(name):
-                if there not in found:
+                if there not in found and (first is None or name != place or action in first):
                     deadly = (*here.deadly, (name, action)) if risky else here.deadly
-                    found[there] = Way(here.steps + 1, deadly, (*here.actions, action))
+                    unsure = (*here.unsure, (name, action)) if self._x.missed[(name, action)] else here.unsure
+                    found[there] = Way(here.steps + 1, deadly, unsure, (*here.actions, action))
                     queue.append(there)
         return found

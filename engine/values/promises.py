@@ -1,0 +1,294 @@
+"""What was never tried, where it could be tried, and what that promises."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.values.conditions import Tokens, objects, union, words_of
+from engine.values.experience import MOVE, Experience, Key
+from engine.values.routes import Imagined, PlannerSettings, Progress, Router
+
+_NONE: frozenset[str] = frozenset()
+LEAST = 0.02
+"""Promises below this are none."""
+_RETRIED = 2
+"""Times that an action is tried at a place in the hope that another situation makes a difference."""
+_FETCH = 0.5
+"""Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
+_SOURCES = 4
+_LIGHTLESS = 0.5
+"""Probability of dying of having put out what lifts a danger that is still ahead."""
+_SITUATIONS = 64
+"""Situations of a place for which it is remembered what can be tried there."""
+
+Offered = tuple[tuple[float, str], ...]
+"""Actions that promise something at a place, with that, best first."""
+_Readiness = tuple[float, tuple[str, ...], bool, Tokens]
+
+
+class Offer(NamedTuple):
+    """Something to try at a place.
+
+    Attributes:
+        most: What neither this nor anything less promising exceeds.
+        loss: Share of what is at stake that trying it may cost.
+        actions: It, after what makes it possible.
+        made: Probability of dying in the situation that this makes: the dark, where a light had to be put out for it.
+    """
+
+    most: float
+    promise: float
+    loss: float
+    actions: tuple[str, ...]
+    moves: bool
+    made: float
+
+
+class Offers:
+    """Offers that are worked out when they are asked for, and once."""
+
+    def __init__(self, source: Iterator[Offer]) -> None:
+        self._source = source
+        self._known: list[Offer] = []
+
+    def __iter__(self) -> Iterator[Offer]:
+        yield from self._known
+        for offer in self._source:
+            self._known.append(offer)
+            yield offer
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What draws to a place.
+
+    Attributes:
+        bonus: For coming there with something new in hand, because it is deadly.
+        sums: The most that so many things tried there can promise together, for one, two and so on.
+    """
+
+    goal: str
+    promising: Offered
+    bonus: float
+    sums: tuple[float, ...]
+
+    def bound(self, travel: int) -> float:
+        """Return the highest rate that a detour of this length can have."""
+        return max((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
+
+
+class Promises:
+    """Tells what is worth trying, place by place."""
+
+    def __init__(self, experience: Experience, settings: PlannerSettings, router: Router) -> None:
+        self._x = experience
+        self._s = settings
+        self._router = router
+        self._lifting: Tokens = _NONE
+        self.draws: list[Draw] = []
+        """What draws to each place at present."""
+        self._wanted: dict[str, list[tuple[str, str]]] = {}
+        self._helpful: dict[str, float] = {}
+        self._promises: dict[str, tuple[tuple[object, ...], Offered]] = {}
+        self._ready: dict[
+            str, tuple[tuple[int, int], dict[tuple[Tokens, Tokens], dict[str, _Readiness]]]
+        ] = {}
+        self._stays: dict[tuple[str, Tokens, Tokens, bool], tuple[Offers, float, float]] = {}
+
+    def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
+        """Return what taking the action at the place promises to discover, in points."""
+        rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
+        rate *= self._s.curiosity * liking.get(key, 1.0)
+        tried = self._x.tried[key]
+        if key[1] in self._x.moves:
+            # A move that was deadly led nowhere: where it leads is as unknown as before.
+            led = tried - self._x.fatal[key]
+            return rate if led == 0 else rate * self._s.again / led**2
+        if " " not in key[1] or objects(key[1]):
+            # What was tried elsewhere is mostly known: things behave alike wherever they are. "Take all" is no such
+            # thing: elsewhere all is something else.
+            rate /= 1 + self._x.taken[key[1]]
+        return rate if tried == 0 else rate * self._s.again / tried
+
+    def think(self, progress: Progress, liking: Mapping[Key, float]) -> float:
+        """Take note of what draws where; return a rate that no detour exceeds."""
+        x, bonus = self._x, self.bonus()
+        self._wanted = self._wants(progress)
+        self._stays.clear()
+        self._lifting = x.lifting()
+        helpless = set(filter(x.helpless, x.deadly()))
+        spent: dict[str, set[str]] = {}
+        for name, action in (*progress.tried, *progress.failed):
+            spent.setdefault(name, set()).add(action)
+        self.draws, highest = [], 0.0
+        for name in x.places:
+            promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
+            wanted = len(self._wanted.get(name, ()))
+            if not promising and not wanted:
+                continue
+            promises = sorted([bonus] * wanted + [promise for promise, _ in promising], reverse=True)
+            sums = tuple(itertools.accumulate(promises))
+            self.draws.append(Draw(name, promising, bonus if name in helpless else 0.0, sums))
+            highest = max(highest, promising[0][0] if promising else 0.0)
+        return highest + (bonus if self._wanted or helpless else 0.0)
+
+    def _promising(self, name: str, spent: Tokens, liking: Mapping[Key, float]) -> Offered:
+        """Return the most promising actions of a place; the same object as long as nothing about them changed."""
+        x, place = self._x, self._x.places[name]
+        likings = tuple(liking.get((name, action), 1.0) for action in place.possible) if liking else ()
+        state = (place.version, x.news, spent, likings)
+        known = self._promises.get(name)
+        if known is not None and known[0] == state:
+            return known[1]
+        promising = [
+            (self.novelty((name, action), liking), action)
+            for action in place.possible
+            if action not in spent and (x.tried[(name, action)] <= _RETRIED or action in x.moves)
+        ]
+        promising.sort(key=lambda item: (-item[0], item[1]))
+        found = tuple(promising[: 2 * self._s.several])
+        if known is not None and known[1] == found:
+            found = known[1]
+        self._promises[name] = (state, found)
+        return found
+
+    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offers, float, float]:
+        """Return what can be tried at a place with this in hand, best first, and the hazards of leaving and staying."""
+        key = (draw.goal, have, see, fetching)
+        found = self._stays.get(key)
+        if found is None:
+            x, context = self._x, union(have, see)
+            found = self._stays[key] = (
+                Offers(self._offers(draw, have, see, fetching)),
+                x.hazard(draw.goal, context, moving=True),
+                x.hazard(draw.goal, context, moving=False),
+            )
+        return found
+
+    def _offers(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Iterator[Offer]:
+        """Yield what can be tried at a place with this in hand, best first."""
+        x, goal, bonus = self._x, draw.goal, self.bonus()
+        here = self._router.is_here(goal, have, see)
+        for action, token in self._wanted.get(goal, ()) if fetching else ():
+            use = self._use(token, have)
+            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
+            if opened is None:
+                continue
+            actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
+            if not here:
+                use *= self._chance(goal, then, action)
+            if use * bonus >= LEAST:
+                made = self._made(goal, have, actions, then, fetching)
+                yield Offer(math.inf, use * bonus, 0.0, actions, False, made)
+        version = (x.places[goal].version, x.moves_version)
+        known = self._ready.get(goal)
+        if known is None or known[0] != version or len(known[1]) > _SITUATIONS:
+            known = self._ready[goal] = (version, {})
+        # What is possible here is known better than from memory.
+        ready = {} if here else known[1].setdefault((have, see), {})
+        for most, action in draw.promising:
+            share = ready.get(action)
+            if share is None:
+                share = ready[action] = self._readiness(goal, have, see, action)
+            promise = most * share[0]
+            if promise >= LEAST:
+                loss = x.loss_rate(action) / len(have) if share[2] else 0.0
+                yield Offer(
+                    most,
+                    promise,
+                    loss,
+                    share[1],
+                    action in x.moves,
+                    self._made(goal, have, share[1], share[3], fetching),
+                )
+
+    def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
+        """Return the hazard of the situation that is made to make an action possible; 0 if nothing has to be done.
+
+        Args:
+            actions: The action, after what makes it possible.
+            then: What is carried and seen after that.
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        if len(actions) < 2:
+            return 0.0
+        lost = ahead and not self._lifting.isdisjoint(have) and self._lifting.isdisjoint(then)
+        x = self._x
+        made = max(x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
+        return max(made, _LIGHTLESS) if lost else made
+
+    def _readiness(self, goal: str, have: Tokens, see: Tokens, action: str) -> _Readiness:
+        """Return what share of its promise an action keeps in a situation, it after what makes it possible, and
+        whether it names something in hand.
+        """
+        x, context = self._x, union(have, see)
+        here = self._router.is_here(goal, have, see)
+        helpers: tuple[str, ...] = ()
+        then = context
+        if here or x.missing((goal, action), context):
+            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+            if opened is None:
+                return 0.0, (), False, context
+            helpers, after = opened
+            then = union(after.have, after.world.get(goal, see))
+        alike = x.died_alike((goal, action), then) if x.fatal[(goal, action)] else 0
+        share = 1.0 / (1.0 + alike)
+        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
+        elsewise = x.fatal[(goal, action)] if action in x.moves and not alike else 0
+        if x.tried[(goal, action)] > elsewise:
+            outcome = x.outcome((goal, action), then)
+            share *= 1.0 - outcome.similarity if outcome else 1.0
+        if not here:
+            share *= self._chance(goal, then, action)
+        names = bool(have) and not _words(have).isdisjoint(action.split())
+        return share, (*helpers, action), names, then
+
+    def _chance(self, goal: str, context: Tokens, action: str) -> float:
+        """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
+        missed = self._x.missed[(goal, action)]
+        return self._x.places[goal].possible.chance(action, context) / (1.0 + missed) ** 2
+
+    def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
+        """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
+        x, found = self._x, dict[str, list[tuple[str, str]]]()
+        deadly = x.deadly()
+        self._helpful = {}
+        helpless = [name for name in deadly if x.helpless(name)]
+        for token, sources in x.sources.items() if deadly else ():
+            if "@" in token:
+                continue  # how things are packed makes no new thing
+            if any(x.protects(name, token) for name in deadly):
+                self._helpful[token] = 1.0
+            else:
+                hopes = [x.hope(name) for name in helpless if x.untested(name, frozenset((token,)))]
+                if not hopes:
+                    continue
+                self._helpful[token] = _FETCH * max(hopes)
+            for place, action in list(sources)[:_SOURCES]:
+                if not progress.tried[(place, action)] and (place, action) not in progress.failed:
+                    found.setdefault(place, []).append((action, token))
+        return found
+
+    def _use(self, token: str, have: Tokens) -> float:
+        """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
+        if token in have:
+            return 0.0
+        use, kind = self._helpful[token], token.partition("=")[0]
+        same = (self._helpful.get(held, 0.0) for held in have if held.partition("=")[0] == kind)
+        return use if use > max(same, default=0.0) else 0.0
+
+    def bonus(self) -> float:
+        """Return what being at a deadly place with something new is worth."""
+        rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
+        return self._s.curiosity * rate
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(have: Tokens) -> frozenset[str]:
+    """Return the words that name what is carried."""
+    return words_of(have)
