@@ -1,0 +1,193 @@
+"""What is tried where, against small worlds in which the answer is known or can be counted out."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour, _Visit
+from engine.values.experience import Experience, Situation
+from engine.values.promises import Promises
+from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
+from engine.values.ways import Ways
+
+
+def at(place, have=(), see=()):
+    return Situation(place, frozenset(f"have:{x}" for x in have), frozenset(f"see:{x}" for x in see))
+
+
+def walk(x, *steps):
+    """Live through (situation, action, situation after it) one after the other."""
+    for now, action, then in steps:
+        x.see(now, (action,))
+        x.learn(now, action, 0.0, then, ended=False, died=False)
+
+
+def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_done_then():
+    x, closed, opened = Experience(), at("hall", see=("trap",)), at("hall", see=("hole",))
+    x.begin_episode()
+    walk(x, (closed, "lift trap", opened))
+    x.begin_episode()  # the steps were used up
+    assert x.tried[("hall", "lift trap")] == 0
+    walk(x, (closed, "lift trap", opened), (opened, "down", at("cellar")))
+    assert x.tried[("hall", "lift trap")] == 1
+    walk(x, (closed, "look", closed))
+    assert x.tried[("hall", "look")] == 1  # nothing came of it, so nothing is left to be seen
+
+
+def test_what_killed_is_tried():
+    x, edge = Experience(), at("edge")
+    x.learn(edge, "jump", 0.0, edge, ended=True, died=True)
+    assert x.tried[("edge", "jump")] == 1
+
+
+def test_ways_from_here_begin_with_what_can_be_gone_now():
+    x = Experience()
+    walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")), (at("a"), "south", at("c")))
+    walk(x, (at("c"), "east", at("d")), (at("d"), "north", at("b")))
+    ways = Ways(x)
+    assert ways.of("a")["b"].actions == ("east",)
+    assert ways.search("a", {"south"})["b"].actions == ("south", "east", "north")
+    assert ways.search("a", ()) == {"a": ways.of("a")["a"]}
+
+
+def test_a_way_that_was_not_there_is_believed_less_each_time():
+    x = Experience()
+    for _ in range(3):
+        walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")))
+    ways = Ways(x)
+    assert ways.of("a")["b"].unsure == ()
+    assert x.sureness(("a", "east")) == 1.0
+    believed = [1.0]
+    for _ in range(3):
+        x.miss(("a", "east"))
+        believed.append(x.sureness(("a", "east")))
+    assert believed == sorted(believed, reverse=True)
+    assert len(set(believed)) == 4
+    assert ways.of("a")["b"].unsure == (("a", "east"),)
+
+
+def wandered(seed, side=5, steps=120):
+    """Return what a random walk through a square of rooms tells, where it began, and what is possible there."""
+    dice = random.Random(seed)
+    shift = {"north": -side, "south": side, "east": 1, "west": -1}
+    exits = {
+        room: {
+            way: room + by
+            for way, by in shift.items()
+            if 0 <= room + by < side**2 and (abs(by) > 1 or (room + by) // side == room // side)
+        }
+        for room in range(side**2)
+    }
+    things = {number: [f"pull knob{number}{k}" for k in range(dice.randrange(5))] for number in exits}
+    x, here, have = Experience(), 0, ()
+    for _ in range(steps):
+        now = at(f"room {here}", have)
+        possible = (*exits[here], *things[here], *(f"drop {thing}" for thing in have), "take cup")
+        x.see(now, possible)
+        action = dice.choice(possible)
+        there = exits[here].get(action, here)
+        have = ("cup",) if action == "take cup" else () if action == "drop cup" else have
+        died = action.startswith("pull") and dice.random() < 0.01
+        x.learn(now, action, 0.0, at(f"room {there}", have), ended=died, died=died)
+        here = 0 if died else there
+    possible = (*exits[0], *things[0], "take cup")
+    x.see(at("room 0"), possible)
+    return x, Imagined("room 0", frozenset(), {}), possible
+
+
+def explorer(x, now, valid=()):
+    """Return an explorer that stands somewhere, and its router and promises."""
+    settings = PlannerSettings()
+    router = Router(x, settings)
+    promises = Promises(x, settings, router)
+    router.stand(now, valid)
+    promises.think(Progress(), {})
+    return Explorer(x, settings, router, promises), router, promises
+
+
+def far(x, now):
+    """Return the route to 6 points at the farthest place known, with a cup in hand from halfway, and 200 steps left."""
+    goal, way = max(Ways(x).of(now.place).items(), key=lambda item: item[1].steps)
+    marks, place, cup = [(0, now.place, now.have)], now.place, frozenset({"have:cup"})
+    for number, action in enumerate(way.actions, 1):
+        place = x.destination((place, action))
+        marks.append((number, place, cup if number > way.steps / 2 else now.have))
+    earned = ((way.steps, 6.0),)
+    return Route(Imagined(goal, cup, {}), 200.0, 6.0, 1.0, way.actions, marks=tuple(marks), earned=earned)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed):
+    x, now, possible = wandered(seed)
+    finder, _, promises = explorer(x, now, possible)
+    route = far(x, now)
+    taken = finder.fill(route, -1.0)
+    tour = _Tour(route, finder._last_danger(route, set(x.deadly())), promises.bonus())
+    last = len(route.actions)
+    tour.anchors = [(a, finder._ways_from(a), a.steps < last) for a in _anchors(route)]
+    assert len(tour.anchors) > 2
+    rates = []
+    for draw in promises.draws:  # every place from every point of the route, without any bound
+        visit = _Visit(draw)
+        for start in finder._starts(tour, draw, route.left):
+            finder._look(tour, visit, start, route.left)
+        if visit.best is not None:
+            rates.append(visit.best.rate)
+    assert rates
+    assert len(taken) > 5
+    assert [d.rate for d in taken] == pytest.approx(sorted(rates, reverse=True)[: len(taken)])
+    assert taken[-1].rate >= WORTHWHILE * taken[0].rate
+    assert sum(detour.cost for detour in taken) <= route.left
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_route_is_given_up_just_when_it_cannot_be_worth_more(seed):
+    x, now, possible = wandered(seed)
+    finder, *_ = explorer(x, now, possible)
+    route = Route(now, 30.0, value=2.0, marks=((0, now.place, now.have),))
+    taken = finder.fill(route, -1.0)
+    worth = route.value + sum(d.worth for d in taken) + 0.05 * (route.left - sum(d.cost for d in taken))
+    assert finder.fill(route, worth - 0.01) == taken
+    assert finder.fill(route, worth + 0.01) is None
+
+
+def cellar(deadly):
+    """Return an experience of a cellar where putting the lamp out shows a ghost that was never spoken to."""
+    x = Experience()
+    light = Situation("room 1", frozenset({"have:lamp=lit"}), frozenset({"place:cellar#1"}))
+    dark = Situation("room 1", frozenset({"have:lamp"}), frozenset({"place:dark#1", "see:ghost"}))
+    x.see(light, ("put out lamp", "north"))
+    x.learn(light, "put out lamp", 0.0, dark, ended=False, died=False)
+    x.see(dark, ("ask ghost", "light lamp", "north"))
+    x.learn(dark, "light lamp", 0.0, light, ended=False, died=False)
+    x.see(light, ("put out lamp", "north"))
+    x.moves.add("north")
+    for _ in range(4 if deadly else 0):
+        x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+    return x, light
+
+
+def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_deadly():
+    for deadly in (False, True):
+        x, light = cellar(deadly)
+        now = Imagined(light.place, light.have, {light.place: light.see})
+        finder, router, promises = explorer(x, now, ("put out lamp", "north"))
+        draw = next(draw for draw in promises.draws if draw.goal == "room 1")
+        offers, *_ = promises.stay(draw, light.have, light.see, True)
+        offer = next(offer for offer in offers if offer.actions == ("put out lamp", "ask ghost"))
+        assert (offer.made > 0.3) == deadly
+        tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)), -1.0)}
+        assert (("put out lamp", "ask ghost") in tried) == (not deadly)
+        assert router.valid == {"put out lamp", "north"}
+
+
+def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
+    x = Experience()
+    x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
+    now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
+    _, _, promises = explorer(x, now, ("throw lamp",))
+    draw = next(draw for draw in promises.draws if draw.goal == "hall")
+    offers, *_ = promises.stay(draw, now.have, frozenset(), False)
+    assert next(iter(offers)).loss > 0.0
