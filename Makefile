@@ -7,7 +7,7 @@ export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak qwen results-jericho bench-memory bench-games bench-llm bench-web
+.PHONY: help setup play test lint types check lock clean soak qwen results-jericho bench-memory bench-games bench-graph bench-llm bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,7 +48,7 @@ soak: setup  ## Long fault trials
 results-jericho: setup  ## Play the learning results anew: many seeds, curves, table (hours; goes on where it stopped)
 	$(BIN)/python -m tests.bench.results_jericho
 
-bench-memory bench-games bench-llm bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
+bench-memory bench-games bench-graph bench-llm bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
 	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
 
 lock:  ## Resolve requirements.lock anew (hashes, no index addresses)

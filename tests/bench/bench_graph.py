@@ -1,0 +1,135 @@
+"""What the graph estimator takes a step, and what `knn` takes: one JSON line a figure.
+
+    python -m tests.bench.bench_graph [GAME] [--games FOLDER] [--episodes 50] [--known SAVES ...]
+
+Plays GAME with each estimator and clocks it alone: neighbours, candidates, V and Q, and learning, in processor time of
+the process, so that other work on the machine hardly counts. `--known` names homes of earlier runs whose episodes are
+lived through first, for memories larger than one run fills; how many steps that were is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.memory import Memory
+from engine.records import Episode
+from engine.values import graph
+from engine.values.graph import GraphEstimator
+from engine.values.knn import KnnEstimator
+from jitrl_tui import cli
+from tests.bench.bench_memory import note, say
+
+TARGET_MS = 5.0
+_CLOCKED = ("neighbours", "also", "value", "observe", "begin_episode")
+
+
+class Clock:
+    """Processor time of an estimator, by step."""
+
+    def __init__(self) -> None:
+        self.steps: list[float] = []
+
+    @contextlib.contextmanager
+    def on(self, kind: type) -> Iterator[None]:
+        """Clock the calls of a class of estimators; one that another makes counts as the other's."""
+        known = {name: getattr(kind, name) for name in _CLOCKED}
+        for name, call in known.items():
+            setattr(kind, name, self._clocked(name, call))
+        try:
+            yield
+        finally:
+            for name, call in known.items():
+                setattr(kind, name, call)
+
+    def _clocked(self, name: str, call: Any) -> Any:
+        @functools.wraps(call)
+        def clocked(*args: Any, **named: Any) -> Any:
+            begun = time.process_time()
+            try:
+                return call(*args, **named)
+            finally:
+                if name == "neighbours":
+                    self.steps.append(0.0)  # the first thing asked at each step
+                if self.steps:
+                    self.steps[-1] += time.process_time() - begun
+
+        return clocked
+
+
+def lived(homes: list[Path]) -> list[Episode]:
+    """Return the episodes remembered in earlier homes."""
+    episodes: list[Episode] = []
+    for folder in sorted(place for home in homes for place in home.glob("**/memory")):
+        memory = Memory(folder)
+        for name in memory.scopes():
+            episodes += memory.scope(name).episodes()
+    return episodes
+
+
+@contextlib.contextmanager
+def knowing(episodes: list[Episode]) -> Iterator[None]:
+    """Let each graph estimator begin with these episodes."""
+    begin = GraphEstimator.__init__
+
+    def begun(self: GraphEstimator, memory: graph.EpisodicMemory, settings: Any) -> None:
+        begin(self, memory, settings)
+        for episode in episodes:
+            self._relive(episode)
+
+    GraphEstimator.__init__ = begun  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        GraphEstimator.__init__ = begin  # type: ignore[method-assign]
+
+
+def play(game: str, games: Path | None, estimator: str, episodes: int) -> list[float]:
+    """Return the milliseconds that an estimator took for each step."""
+    clock = Clock()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        clock.on(KnnEstimator if estimator == "knn" else GraphEstimator),
+    ):
+        where = ["--games", str(games)] if games is not None else []
+        cli.main(["run", game, *where, "--saves", home, "--fresh", "--quiet", "--model", "prior/verbs", "--estimator",
+                  estimator, "--episodes", str(episodes), "--steps", "60", "--seed", "1"])  # fmt: skip
+    return [1000.0 * seconds for seconds in clock.steps]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("game", nargs="?", default="feast")
+    parser.add_argument("--games", type=Path)
+    parser.add_argument("--episodes", type=int, default=50)
+    parser.add_argument("--known", type=Path, nargs="*", default=[])
+    args = parser.parse_args()
+    episodes = lived(args.known)
+    if episodes:
+        note(f"{sum(len(episode.steps) for episode in episodes):,} steps are known before")
+    peer = play(args.game, args.games, "knn", args.episodes)
+    with knowing(episodes):
+        ours = play(args.game, args.games, "graph", args.episodes)
+    mean, ninth = statistics.fmean(ours), statistics.quantiles(ours, n=20)[-1]
+    say(
+        f"{args.game}: graph, a step",
+        mean,
+        "ms",
+        target=TARGET_MS,
+        peer="knn",
+        peer_value=statistics.fmean(peer),
+    )
+    say(f"{args.game}: graph, 95th percentile", ninth, "ms")
+    note(f"{len(ours):,} steps clocked, {len(peer):,} of knn")
+
+
+if __name__ == "__main__":
+    main()
