@@ -99,7 +99,7 @@ class RunView:
         scores: Final score of each episode of this session, oldest first.
         previous: Final scores of the session before this one, for comparison.
         written: Paragraphs written since the start, kept or not.
-        flips: Decisions of this episode that memory changed.
+        flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
     """
@@ -261,7 +261,7 @@ class RunView:
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
         changed = (
-            f"; memory changed {event.flips} choice{'s' if event.flips > 1 else ''}" if event.flips else ""
+            f"; JitRL changed {event.flips} choice{'s' if event.flips > 1 else ''}" if event.flips else ""
         )
         self._write(
             "end",

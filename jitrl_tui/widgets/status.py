@@ -105,7 +105,7 @@ class StatusBar(Widget):
                 (2, f"average {points(round(view.average, 1))}, best {points(view.best or 0)}", MUTED)
             )
         if view.flips:
-            parts.append((3, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by memory", MUTED))
+            parts.append((3, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by JitRL", MUTED))
         return parts
 
     def _state(self) -> Content:
