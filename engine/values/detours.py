@@ -54,7 +54,6 @@ class _Anchor:
 
 _Start = tuple[int, _Anchor, Way, Way | None]
 """Steps there and back, a point on the route, the way there, and the way back if there has to be one."""
-_Readiness = tuple[float, tuple[str, ...], bool]
 _FOUND = 1 << 30
 """Stage of a visit whose best detour is known."""
 
