@@ -28,7 +28,22 @@ _SITUATIONS = 64
 
 Offered = tuple[tuple[float, str], ...]
 """Actions that promise something at a place, with that, best first."""
-_Readiness = tuple[float, tuple[str, ...], bool, Tokens]
+
+
+class _Readiness(NamedTuple):
+    """How ready an action is in a situation.
+
+    Attributes:
+        share: What is left there of its promise.
+        actions: It, after what makes it possible.
+        names: Whether it names something in hand.
+        then: What is carried and seen before it, after what makes it possible.
+    """
+
+    share: float
+    actions: tuple[str, ...]
+    names: bool
+    then: Tokens
 
 
 class Offer(NamedTuple):
@@ -192,19 +207,19 @@ class Promises:
         # What is possible here is known better than from memory.
         ready = {} if here else known[1].setdefault((have, see), {})
         for most, action in draw.promising:
-            share = ready.get(action)
-            if share is None:
-                share = ready[action] = self._readiness(goal, have, see, action)
-            promise = most * share[0]
+            at = ready.get(action)
+            if at is None:
+                at = ready[action] = self._readiness(goal, have, see, action)
+            promise = most * at.share
             if promise >= LEAST:
-                loss = x.loss_rate(action) / len(have) if share[2] else 0.0
+                loss = x.loss_rate(action) / len(have) if at.names else 0.0
                 yield Offer(
                     most,
                     promise,
                     loss,
-                    share[1],
+                    at.actions,
                     action in x.moves,
-                    self._made(goal, have, share[1], share[3], fetching),
+                    self._made(goal, have, at.actions, at.then, fetching),
                 )
 
     def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
@@ -223,9 +238,7 @@ class Promises:
         return max(made, _LIGHTLESS) if lost else made
 
     def _readiness(self, goal: str, have: Tokens, see: Tokens, action: str) -> _Readiness:
-        """Return what share of its promise an action keeps in a situation, it after what makes it possible, and
-        whether it names something in hand.
-        """
+        """Return what share of its promise an action keeps in a situation, and what makes it possible there."""
         x, context = self._x, union(have, see)
         here = self._router.is_here(goal, have, see)
         helpers: tuple[str, ...] = ()
@@ -233,7 +246,7 @@ class Promises:
         if here or x.missing((goal, action), context):
             opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
             if opened is None:
-                return 0.0, (), False, context
+                return _Readiness(0.0, (), False, context)
             helpers, after = opened
             then = union(after.have, after.world.get(goal, see))
         alike = x.died_alike((goal, action), then) if x.fatal[(goal, action)] else 0
@@ -246,7 +259,7 @@ class Promises:
         if not here:
             share *= self._chance(goal, then, action)
         names = bool(have) and not _words(have).isdisjoint(action.split())
-        return share, (*helpers, action), names, then
+        return _Readiness(share, (*helpers, action), names, then)
 
     def _chance(self, goal: str, context: Tokens, action: str) -> float:
         """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
