@@ -69,8 +69,8 @@ def _planned(chosen: int, action: str, valuation: Valuation, without_memory: str
     )
     sentence += f" ({how}): Q = {' '.join(parts) or '0'}, against V = {number(valuation.v)}"
     if without_memory and without_memory != action:
-        return f"{sentence}; without memory it would have been '{without_memory}'."
-    return f"{sentence}; without memory the choice would have been the same."
+        return f"{sentence}; the prior alone would have taken '{without_memory}'."
+    return f"{sentence}; the prior alone would have taken it, too."
 
 
 def equation(

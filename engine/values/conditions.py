@@ -147,6 +147,12 @@ def words_of_token(token: str) -> frozenset[str]:
     return frozenset(token.partition(":")[2].replace("@", " ").replace("=", " ").split())
 
 
+@functools.cache
+def names_in(token: str) -> frozenset[str]:
+    """Return the words of a token that can name something."""
+    return frozenset(word for word in words_of_token(token) if len(word) > 2 and word not in _SMALL)
+
+
 def words_of(tokens: Tokens) -> frozenset[str]:
     """Return the words of tokens."""
     return frozenset().union(*map(words_of_token, tokens))

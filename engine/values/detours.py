@@ -112,8 +112,15 @@ class Explorer:
         tour.anchors = [
             (anchor, self._ways_from(anchor), anchor.steps < len(route.actions)) for anchor in _anchors(route)
         ]
+        nearest: dict[str, int] = {}
+        for _, ways, _ in tour.anchors:
+            for goal, way in ways.items():
+                if way.steps < nearest.get(goal, _FOUND):
+                    nearest[goal] = way.steps
         queue: list[tuple[float, str, int, _Visit]] = [
-            (-(draw.bonus + draw.sums[0]), draw.goal, 0, _Visit(draw)) for draw in self._promises.draws
+            (-draw.bound(nearest[draw.goal]), draw.goal, 0, _Visit(draw))
+            for draw in self._promises.draws
+            if draw.goal in nearest
         ]
         heapq.heapify(queue)
         value, slack, top = route.value, route.left, 0.0

@@ -19,9 +19,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.records import State
-from engine.values.conditions import Conditions, Tokens, union, words_of
+from engine.values.conditions import Conditions, Tokens, names_in, objects, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
+from engine.values.makers import Makers
+from engine.values.situations import Occasion, Outcome, Situation
 
 Key = tuple[str, str]
 """A place and an action."""
@@ -29,82 +30,14 @@ Key = tuple[str, str]
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
+ALL = "<all>"
+"""Every class."""
 
 _NONE: Tokens = frozenset()
 _OCCASIONS = 24
 """Latest occasions of an action that are compared with the present one."""
-
 _NEAR = 0.05
 """Occasions less similar than the best by more than this are another situation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A state taken apart.
-
-    Attributes:
-        have: What is carried.
-        see: What is at the place.
-    """
-
-    place: str
-    have: Tokens
-    see: Tokens
-
-
-def situation(state: State) -> Situation:
-    """Take a state apart by the classes of its tokens; digests (`load:`) only repeat the others."""
-    have, see, place = [], [], state.place.lower()
-    for token in state.tokens:
-        if token.startswith("have:"):
-            have.append(token)
-        elif token.startswith("place:"):
-            # A room that has a number is the same by day and in the dark, whatever it is called then.
-            _, known, room = token.partition("#")
-            place = f"room {room}" if known else token
-            see += [token] if known else []
-        elif not token.startswith("load:"):
-            see.append(token)
-    return Situation(place, frozenset(have), frozenset(see))
-
-
-@dataclass(frozen=True, slots=True)
-class Occasion:
-    """One time an action was taken: in what context, and what it did there."""
-
-    context: Tokens
-    place: str
-    gained: Tokens
-    lost: Tokens
-    appeared: Tokens
-    vanished: Tokens
-    moved: bool
-    died: bool
-    ended: bool
-    reward: float = 0.0
-    fresh: bool = True
-
-    @property
-    def did_something(self) -> bool:
-        """Whether anything changed that tokens show."""
-        return self.moved or bool(self.gained or self.lost or self.appeared or self.vanished)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an action is expected to do in a context.
-
-    Attributes:
-        occasion: The latest similar occasion on which it did something.
-        success: Probability that it does that, rather than nothing.
-        death: Probability of dying of it.
-        similarity: Of the most similar context it was tried in, 0 to 1.
-    """
-
-    occasion: Occasion
-    success: float
-    death: float
-    similarity: float
 
 
 @dataclass(slots=True)
@@ -116,8 +49,13 @@ class _Place:
     viewed: dict[Tokens, Tokens] = field(default_factory=dict)
     staying: Risk = field(default_factory=Risk)
     moving: Risk = field(default_factory=Risk)
-    makers: dict[str, dict[str, None]] = field(default_factory=dict)
+    makers: Makers = field(init=False)
     version: int = 0
+    thought: tuple[int, int] = (0, 0)
+    """This version, and how many moves were known, when what can be made here was last thought over."""
+
+    def __post_init__(self) -> None:
+        self.makers = Makers(self.possible)
 
 
 class Experience:
@@ -136,8 +74,8 @@ class Experience:
         self.taken: Counter[str] = Counter()
         self.moves: set[str] = set()
         self.moves_version = 0
-        self.news = 0
-        """Grows whenever what trying something promises anywhere may have changed."""
+        self.news: list[str] = []
+        """Classes of actions, in the order in which what trying one promises anywhere changed; ALL for each of them."""
         self.death_loss = 0.0
         """Points of the game's score that dying cost, on average."""
         self._deaths = 0
@@ -151,10 +89,16 @@ class Experience:
         self.guises = Guises()
         self._hazards: dict[tuple[str, Tokens, bool], float] = {}
         self._exits: dict[str, dict[str, str]] = {}
+        self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
         self._unsettled: Key | None = None
         self._class_losses: Counter[str] = Counter()
+        self._handled: dict[tuple[str, str], tuple[int, int]] = {}
+        """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
         self.sources: dict[str, dict[Key, None]] = {}
         self._occasions: dict[Key, list[Occasion]] = {}
+        self._steady: dict[Key, Outcome] = {}
+        self._alike: Counter[Key] = Counter()
+        """How many of the last occasions of an action the same came of."""
         self._tokens: set[str] = set()
         self._class_tries: Counter[str] = Counter()
         self._class_yield: Counter[str] = Counter()
@@ -192,7 +136,7 @@ class Experience:
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
-            self.news += 1
+            self.news.append(ALL)
         place, key = self.place(now.place), (now.place, action)
         self.guises.see(now.place, now.have, now.see)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
@@ -205,6 +149,7 @@ class Experience:
         place.version += 1
         if key not in self._occasions:
             kind = self.kind(action)
+            self.news.append(kind)
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             self._class_tries[kind] += 1
@@ -212,13 +157,19 @@ class Experience:
             self._class_yield[kind] += max(0.0, reward) + (
                 self._new_place if found else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
+        verb, about = action.split(" ", 1)[0], objects(action)
+        for token in now.have if about else ():
+            if not about.isdisjoint(names_in(token)):
+                times, lost = self._handled.get((verb, token), (0, 0))
+                self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if ended or then == now:
             self._settle()
         self.tried_so[(now, action)] += 1
         self.fatal[key] += died
-        self._occasions.setdefault(key, []).append(
+        self._remember(
+            key,
             Occasion(
                 context=union(now.have, now.see),
                 place=then.place,
@@ -231,14 +182,14 @@ class Experience:
                 ended=ended,
                 reward=reward,
                 fresh=fresh,
-            )
+            ),
         )
         if moved and self._exits.setdefault(now.place, {}).get(action) != then.place:
             self._exits[now.place][action] = then.place
             self.moves_version += 1
         if not moved:
             for token in (then.have - now.have) | (then.see - now.see):
-                place.makers.setdefault(token, {})[action] = None
+                place.makers.add(token, action, union(now.have, now.see))
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources.setdefault(token, {})[key] = None
         led = then.place if moved else None
@@ -246,12 +197,23 @@ class Experience:
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
+    def _remember(self, key: Key, occasion: Occasion) -> None:
+        """Keep an occasion, and note whether the same comes of the action whenever it is taken."""
+        occasions = self._occasions.setdefault(key, [])
+        alike = self._alike[key] + 1 if occasions and occasions[-1].did_as(occasion) else 1
+        occasions.append(occasion)
+        self._alike[key] = alike
+        if alike >= min(len(occasions), _OCCASIONS) and not occasion.ended:
+            self._steady[key] = Outcome(occasion, 1.0, 0.0)
+        else:
+            self._steady.pop(key, None)
+
     def _settle(self) -> None:
         """Count the last action as tried: what came of it was seen."""
         key, self._unsettled = self._unsettled, None
         if key is not None:
             if not self.tried[key]:
-                self.news += 1
+                self.news.append(self.kind(key[1]))
                 self.taken[key[1]] += 1
             self.tried[key] += 1
             self.place(key[0]).version += 1
@@ -306,20 +268,53 @@ class Experience:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
         return self.places[key[0]].possible.missing(key[1], context)
 
-    def attainable(self, key: Key, context: Tokens) -> bool:
-        """Return whether all that an action needs in one way or another is there or was ever made at the place."""
-        place = self.places[key[0]]
-        made = place.makers.keys()
-        return any(need - context <= made for need in place.possible.needs(key[1]))
+    def attainable(self, key: Key, context: Tokens, rounds: int) -> bool:
+        """Return whether an action may become possible by so many rounds of what can be made at the place."""
+        return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
-    def helpers(self, place: str, needed: Tokens) -> Iterable[str]:
-        """Return the actions that ever made any of `needed` appear at the place."""
-        made = self.place(place).makers
-        return dict.fromkeys(action for token in sorted(needed) for action in made.get(token, ()))
+    def helpers(self, place: str, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
+        """Return the actions that may make any of `needed` appear at the place within so many rounds."""
+        return self._makers(place).helpers(needed, context, rounds, self.moves)
+
+    def _makers(self, name: str) -> Makers:
+        place = self.places[name]
+        state = (place.version, len(self.moves))
+        if place.thought != state:
+            place.thought = state
+            place.makers.forget()
+        return place.makers
 
     def exits(self, place: str) -> Iterable[tuple[str, str]]:
         """Return the moves known at a place and where each led last."""
         return self._exits.get(place, {}).items()
+
+    def ways_out(self, place: str) -> tuple[tuple[str, str], ...]:
+        """Return the moves known at a place, each with where it leads if it always does and needs nothing, else ""."""
+        version = self.places[place].version
+        known = self._ways_out.get(place)
+        if known is None or known[0] != version:
+            found = tuple((action, self._free(place, action)) for action in self._exits.get(place, ()))
+            known = self._ways_out[place] = (version, found)
+        return known[1]
+
+    def _free(self, place: str, action: str) -> str:
+        steady = self._steady.get((place, action))
+        if steady is None or not steady.occasion.moved:
+            return ""
+        return steady.occasion.place if _NONE in self.places[place].possible.needs(action) else ""
+
+    def loses(self, action: str, things: Tokens) -> float:
+        """Return the probability that an action costs one of these things, by what it did to them elsewhere.
+
+        A lamp that broke when it was thrown at a wall will hardly outlive being thrown at a tree.
+        """
+        verb, about = action.split(" ", 1)[0], objects(action)
+        worst = 0.0
+        for token in things:
+            if not about.isdisjoint(names_in(token)):
+                times, lost = self._handled.get((verb, token), (0, 0))
+                worst = max(worst, (lost + self.loss_rate(action)) / (times + 1.0))
+        return worst
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""
@@ -343,6 +338,10 @@ class Experience:
         occasions = self._occasions.get(key)
         if not occasions:
             return None
+        steady = self._steady.get(key)
+        if steady is not None:  # whatever the context: the same came of it each time
+            hazard = self.hazard(key[0], context, moving=key[1] in self.moves)
+            return steady if not hazard else Outcome(steady.occasion, 1.0, hazard * self.escape(key))
         # Plans ask for the same few contexts thousands of times between two changes at a place.
         version = self.places[key[0]].version
         known = self._outcomes.get(key)
@@ -353,16 +352,26 @@ class Experience:
             outcome = known[1][context] = self._expect(key, occasions, context)
         return outcome
 
-    def _near(self, occasions: list[Occasion], context: Tokens) -> tuple[list[Occasion], list[float], float]:
-        """Return the latest occasions most similar to a context, their weights, and the highest similarity."""
+    def escape(self, key: Key) -> float:
+        """Return what share of a place's danger an action has that nobody died of on its latest occasions."""
+        times = min(len(self._occasions[key]), _OCCASIONS)
+        return 1.0 / (1.0 + (1.0 - self._recency**times) / (1.0 - self._recency))
+
+    def similarity(self, key: Key, context: Tokens) -> float:
+        """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
+        occasions = self._occasions.get(key, ())
+        return max((_jaccard(o.context, context) for o in occasions[-_OCCASIONS:]), default=0.0)
+
+    def _near(self, occasions: list[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
+        """Return the latest occasions most similar to a context, and their weights."""
         latest = occasions[-_OCCASIONS:]
         similar = [_jaccard(o.context, context) for o in latest]
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
-        return near, [self._recency**age for age in range(len(near) - 1, -1, -1)], best
+        return near, [self._recency**age for age in range(len(near) - 1, -1, -1)]
 
     def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
-        near, weights, best = self._near(occasions, context)
+        near, weights = self._near(occasions, context)
         total = sum(weights)
         death = sum(w for o, w in zip(near, weights, strict=True) if o.died)
         effective = [o for o in near if o.did_something and not o.ended]
@@ -375,7 +384,6 @@ class Experience:
             lasting[-1],
             success,
             (death + self.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
-            best,
         )
 
     def gain(self, key: Key, context: Tokens) -> float:
@@ -387,7 +395,7 @@ class Experience:
         found = known[1].get(context)
         if found is None:
             fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
-            near, weights, _ = self._near(fresh, context)
+            near, weights = self._near(fresh, context)
             total = sum(weights)
             points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
             found = known[1][context] = points / total if total else 0.0

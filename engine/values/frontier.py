@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from engine.values.experience import Situation
+from engine.values.situations import Situation
 
 
 class Frontier:

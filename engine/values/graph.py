@@ -21,11 +21,12 @@ from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.conditions import union
 from engine.values.dangers import DEADLY
-from engine.values.experience import Experience, Key, Situation, situation
+from engine.values.experience import Experience, Key
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator, Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.shortening import shortened
+from engine.values.situations import Situation, situation
 from engine.values.trails import Trails, TrailStep
 
 _PLANS = 6
@@ -61,7 +62,7 @@ class GraphEstimator:
         self._progress = Progress()
         self._trails = Trails()
         self._frontier = Frontier()
-        self._liking: dict[Key, float] = {}
+        self._liking: dict[str, dict[str, float]] = {}
         self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
         self._followed: dict[tuple[Situation, tuple[str, ...]], int] = {}
         self._points = [0.0]
@@ -279,11 +280,14 @@ class GraphEstimator:
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
         weight = self._settings.prior_weight
-        for candidate in candidates:
-            if candidate.source in ("llm", "both"):
-                self._liking[(now.place, candidate.action)] = math.exp(
-                    min(1.5, max(-1.5, weight * candidate.z))
-                )
+        known = self._liking.get(now.place, {})
+        heard = {
+            candidate.action: math.exp(min(1.5, max(-1.5, weight * candidate.z)))
+            for candidate in candidates
+            if candidate.source in ("llm", "both")
+        }
+        if not heard.items() <= known.items():
+            self._liking[now.place] = {**known, **heard}
 
     def _relive(self, episode: Episode) -> None:
         """Learn from a remembered episode."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from engine.values.detours import Explorer
 from engine.values.experience import Experience, Key
-from engine.values.promises import Promises
+from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
 
@@ -55,7 +55,7 @@ class Planner:
         now: Imagined,
         steps_left: int,
         progress: Progress,
-        liking: Mapping[Key, float],
+        liking: Liking,
         trails: Sequence[Trail] = (),
         valid: tuple[str, ...] = (),
         to_gain: float | None = None,
@@ -65,7 +65,7 @@ class Planner:
 
         Args:
             now: Where the episode stands.
-            liking: Factor on the novelty of an action at a place, from the model's opinion; 1 if absent.
+            liking: By place and action a factor on its novelty, from the model's opinion; 1 if absent.
             trails: What remembered episodes did from here.
             valid: What can be done here and now.
             to_gain: Points until the maximum score, None if there is none: who knows a way to all of them has
@@ -117,7 +117,7 @@ class Planner:
         """Return the situation expected after `action`, None if it was never taken at this place."""
         return self._router.imagine(at, action)
 
-    def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
+    def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         return self._promises.novelty(key, liking)
 

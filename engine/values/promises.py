@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.values.conditions import Tokens, objects, union, words_of
-from engine.values.experience import MOVE, Experience, Key
+from engine.values.experience import ALL, MOVE, Experience, Key
 from engine.values.routes import Imagined, PlannerSettings, Progress, Router
 
 _NONE: frozenset[str] = frozenset()
+_UNHEARD: Mapping[str, float] = {}
 LEAST = 0.02
 """Promises below this are none."""
 _RETRIED = 2
@@ -26,6 +28,8 @@ _LIGHTLESS = 0.5
 _SITUATIONS = 64
 """Situations of a place for which it is remembered what can be tried there."""
 
+Liking = Mapping[str, Mapping[str, float]]
+"""By place and action, how much more a model likes it than others."""
 Offered = tuple[tuple[float, str], ...]
 """Actions that promise something at a place, with that, best first."""
 
@@ -53,7 +57,7 @@ class Offer(NamedTuple):
         most: What neither this nor anything less promising exceeds.
         loss: Share of what is at stake that trying it may cost.
         actions: It, after what makes it possible.
-        made: Probability of dying in the situation that this makes: the dark, where a light had to be put out for it.
+        made: Probability of dying in the situation that this makes: the dark, where a light is put out or lost by it.
     """
 
     most: float
@@ -97,6 +101,26 @@ class Draw:
         return max((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
 
 
+@dataclass(slots=True)
+class _Rated:
+    """What the actions of a place promise.
+
+    Attributes:
+        version: Of what is known of the place.
+        heard: What a model thinks of them.
+        spent: What will not be tried again in this episode.
+        seen: How many changes of classes are taken into account.
+    """
+
+    version: int
+    heard: Mapping[str, float] | None
+    spent: Tokens
+    seen: int = 0
+    novelty: dict[str, float] = field(default_factory=dict)
+    kinds: dict[str, list[str]] = field(default_factory=dict)
+    offered: Offered = ()
+
+
 class Promises:
     """Tells what is worth trying, place by place."""
 
@@ -109,16 +133,17 @@ class Promises:
         """What draws to each place at present."""
         self._wanted: dict[str, list[tuple[str, str]]] = {}
         self._helpful: dict[str, float] = {}
-        self._promises: dict[str, tuple[tuple[object, ...], Offered]] = {}
+        self._rated: dict[str, _Rated] = {}
+        self._drawn: dict[str, tuple[int, float, Draw]] = {}
         self._ready: dict[
             str, tuple[tuple[int, int], dict[tuple[Tokens, Tokens], dict[str, _Readiness]]]
         ] = {}
         self._stays: dict[tuple[str, Tokens, Tokens, bool], tuple[Offers, float, float]] = {}
 
-    def novelty(self, key: Key, liking: Mapping[Key, float]) -> float:
+    def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
-        rate *= self._s.curiosity * liking.get(key, 1.0)
+        rate *= self._s.curiosity * liking.get(key[0], _UNHEARD).get(key[1], 1.0)
         tried = self._x.tried[key]
         if key[1] in self._x.moves:
             # A move that was deadly led nowhere: where it leads is as unknown as before.
@@ -130,7 +155,7 @@ class Promises:
             rate /= 1 + self._x.taken[key[1]]
         return rate if tried == 0 else rate * self._s.again / tried
 
-    def think(self, progress: Progress, liking: Mapping[Key, float]) -> float:
+    def think(self, progress: Progress, liking: Liking) -> float:
         """Take note of what draws where; return a rate that no detour exceeds."""
         x, bonus = self._x, self.bonus()
         self._wanted = self._wants(progress)
@@ -146,31 +171,47 @@ class Promises:
             wanted = len(self._wanted.get(name, ()))
             if not promising and not wanted:
                 continue
-            promises = sorted([bonus] * wanted + [promise for promise, _ in promising], reverse=True)
-            sums = tuple(itertools.accumulate(promises))
-            self.draws.append(Draw(name, promising, bonus if name in helpless else 0.0, sums))
+            self.draws.append(self._draw(name, promising, wanted, bonus, bonus if name in helpless else 0.0))
             highest = max(highest, promising[0][0] if promising else 0.0)
         return highest + (bonus if self._wanted or helpless else 0.0)
 
-    def _promising(self, name: str, spent: Tokens, liking: Mapping[Key, float]) -> Offered:
+    def _draw(self, name: str, promising: Offered, wanted: int, each: float, bonus: float) -> Draw:
+        """Return what draws to a place; the same object as long as nothing about it changed."""
+        known = self._drawn.get(name)
+        if known is not None:
+            draw = known[2]
+            if (known[0], known[1], draw.bonus) == (wanted, each, bonus) and draw.promising is promising:
+                return draw
+        promises = sorted([each] * wanted + [promise for promise, _ in promising], reverse=True)
+        draw = Draw(name, promising, bonus, tuple(itertools.accumulate(promises)))
+        self._drawn[name] = (wanted, each, draw)
+        return draw
+
+    def _promising(self, name: str, spent: Tokens, liking: Liking) -> Offered:
         """Return the most promising actions of a place; the same object as long as nothing about them changed."""
-        x, place = self._x, self._x.places[name]
-        likings = tuple(liking.get((name, action), 1.0) for action in place.possible) if liking else ()
-        state = (place.version, x.news, spent, likings)
-        known = self._promises.get(name)
-        if known is not None and known[0] == state:
-            return known[1]
-        promising = [
-            (self.novelty((name, action), liking), action)
-            for action in place.possible
-            if action not in spent and (x.tried[(name, action)] <= _RETRIED or action in x.moves)
-        ]
-        promising.sort(key=lambda item: (-item[0], item[1]))
-        found = tuple(promising[: 2 * self._s.several])
-        if known is not None and known[1] == found:
-            found = known[1]
-        self._promises[name] = (state, found)
-        return found
+        x, place, heard = self._x, self._x.places[name], liking.get(name)
+        rated = self._rated.get(name)
+        stale = set(x.news[rated.seen :]) if rated is not None else set()
+        if rated is None or (rated.version, rated.heard) != (place.version, heard) or ALL in stale:
+            old = rated.offered if rated is not None else ()
+            rated = self._rated[name] = _Rated(place.version, heard, spent, offered=old)
+            for action in place.possible:
+                if x.tried[(name, action)] <= _RETRIED or action in x.moves:
+                    rated.kinds.setdefault(x.kind(action), []).append(action)
+            stale = set(rated.kinds)
+        elif rated.spent == spent and stale.isdisjoint(rated.kinds):
+            rated.seen = len(x.news)
+            return rated.offered
+        for kind in stale & rated.kinds.keys():
+            for action in rated.kinds[kind]:
+                rated.novelty[action] = self.novelty((name, action), liking)
+        rated.seen, rated.spent = len(x.news), spent
+        promising = [(-promise, action) for action, promise in rated.novelty.items() if action not in spent]
+        best = heapq.nsmallest(2 * self._s.several, promising)
+        found = tuple((-negative, action) for negative, action in best)
+        if found != rated.offered:
+            rated.offered = found
+        return rated.offered
 
     def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offers, float, float]:
         """Return what can be tried at a place with this in hand, best first, and the hazards of leaving and staying."""
@@ -223,19 +264,20 @@ class Promises:
                 )
 
     def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
-        """Return the hazard of the situation that is made to make an action possible; 0 if nothing has to be done.
+        """Return the hazard of the situation that an action, or what makes it possible, brings about.
 
         Args:
             actions: The action, after what makes it possible.
             then: What is carried and seen after that.
             ahead: Whether there is danger ahead, for which light is needed.
         """
+        x, light = self._x, self._lifting & have if ahead else _NONE
+        lightless = _LIGHTLESS * x.loses(actions[-1], light) if light else 0.0
         if len(actions) < 2:
-            return 0.0
-        lost = ahead and not self._lifting.isdisjoint(have) and self._lifting.isdisjoint(then)
-        x = self._x
-        made = max(x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
-        return max(made, _LIGHTLESS) if lost else made
+            return lightless
+        if light and light.isdisjoint(then):
+            lightless = _LIGHTLESS
+        return max(lightless, x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
 
     def _readiness(self, goal: str, have: Tokens, see: Tokens, action: str) -> _Readiness:
         """Return what share of its promise an action keeps in a situation, and what makes it possible there."""
@@ -254,8 +296,7 @@ class Promises:
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
         elsewise = x.fatal[(goal, action)] if action in x.moves and not alike else 0
         if x.tried[(goal, action)] > elsewise:
-            outcome = x.outcome((goal, action), then)
-            share *= 1.0 - outcome.similarity if outcome else 1.0
+            share *= 1.0 - x.similarity((goal, action), then)
         if not here:
             share *= self._chance(goal, then, action)
         names = bool(have) and not _words(have).isdisjoint(action.split())

@@ -6,9 +6,11 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.values.conditions import Tokens, union
-from engine.values.experience import Experience, Key, Situation
+from engine.values.experience import Experience, Key
+from engine.values.situations import Situation
 from engine.values.trails import Trail
 
 SPARE = 0.05
@@ -33,7 +35,7 @@ class PlannerSettings:
     """
 
     curiosity: float = 1.0
-    death_cost: float = 8.0
+    death_cost: float = 2.0
     prior_yield: float = 2.0
     prior_tries: float = 2.0
     again: float = 0.3
@@ -65,8 +67,7 @@ class Progress:
     planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
-class Imagined:
+class Imagined(NamedTuple):
     """A situation the planner thinks itself into."""
 
     place: str
@@ -104,8 +105,7 @@ class Route:
         return (before[-1], self.actions[-1]) if self.actions and before else ("", "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(NamedTuple):
     cost: float
     before: str | None
     actions: tuple[str, ...]
@@ -126,6 +126,9 @@ class Router:
         self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
         self._world: Mapping[str, Tokens] = {}
         self._valid: frozenset[str] = frozenset()
+        self._reached: dict[
+            tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
+        ] = {}
         self._enabled: dict[str, tuple[int, dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]] = {}
 
     def stand(self, now: Imagined, valid: tuple[str, ...]) -> None:
@@ -134,6 +137,7 @@ class Router:
         self._world = now.world
         self._valid = frozenset(valid)
         self._enabled.pop(now.place, None)
+        self._reached.clear()
 
     @property
     def valid(self) -> frozenset[str]:
@@ -188,17 +192,32 @@ class Router:
         """Return the route that is a trail."""
         fresh = {key: gain for key, gain in trail.gains if key not in start.gained}
         extra = start.at.have - trail.begin.have
-        earned = tuple((steps, gain * sure) for steps, key, gain, sure in trail.earned if key in fresh)
+        alive = self._survival(trail, extra)
+        earned = tuple(
+            (steps, gain * sure * alive[steps - 1]) for steps, key, gain, sure in trail.earned if key in fresh
+        )
         return Route(
             Imagined(trail.end.place, trail.end.have | extra, {**start.at.world, **trail.world}),
             start.left - len(trail.actions),
-            sum(gain for _, gain in earned),
-            trail.sure,
+            sum(gain for _, gain in earned) - self.death_cost * (1.0 - alive[-1]),
+            trail.sure * alive[-1],
             trail.actions,
             start.gained | set(fresh),
             tuple((steps, place, have | extra) for steps, place, have in trail.marks),
             earned,
         )
+
+    def _survival(self, trail: Trail, extra: Tokens) -> list[float]:
+        """Return the probability of being alive after each step of a trail, by all that is known of its places.
+
+        One lucky way through the dark is no reason to go there again.
+        """
+        alive, found = 1.0, list[float]()
+        for (_, place, have), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
+            outcome = self._x.outcome((place, action), union(have | extra if extra else have, see))
+            alive *= 1.0 - outcome.death if outcome is not None else 1.0
+            found.append(alive)
+        return found
 
     def _retell(self, start: Route, trail: Trail, progress: Progress) -> Iterator[Route]:
         """Yield routes to the gains of a trail, in its order, by the shortest known ways."""
@@ -271,17 +290,41 @@ class Router:
     # ----------------------------------------------------------------------------------------- ways
 
     def _reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
-        """Return the places that known moves lead to, by the cheapest way (Dijkstra; risk costs steps)."""
+        """Return the places that known moves lead to, by the cheapest way, within so many steps or more."""
+        key = (at.place, at.have, frozenset(at.world.items()))
+        known = self._reached.get(key)
+        if known is None or known[0] < steps:
+            known = self._reached[key] = (steps, self._search_ways(at, steps))
+        return known[1]
+
+    def _search_ways(self, at: Imagined, steps: float) -> dict[str, _Reached]:
+        """Search with Dijkstra's algorithm; risk costs steps."""
         x = self._x
         reached = {at.place: _Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
+        risky = 2.0 * self.death_cost
         while queue:
             cost, name = heapq.heappop(queue)
             if name in settled:
                 continue
             settled.add(name)
             here = reached[name]
-            for action, _ in x.exits(name):
+            have, world = here.at.have, here.at.world
+            see = self.look(world, name, have)
+            # From most places most moves lead to the same place, whatever is in hand.
+            elsewhere = (name, have, see) != self._here
+            hazard = x.hazard(name, union(have, see), moving=True)
+            for action, free in x.ways_out(name):
+                if free and elsewhere:
+                    if free in settled:
+                        continue
+                    death = hazard * x.escape((name, action)) if hazard else 0.0
+                    total, known = cost + 1.0 + risky * death, reached.get(free)
+                    if total <= steps and (known is None or known.cost > total):
+                        at, alive = Imagined(free, have, world), here.alive * (1.0 - death)
+                        reached[free] = _Reached(total, name, (action,), alive, at)
+                        heapq.heappush(queue, (total, free))
+                    continue
                 key = (name, action)
                 if x.destination(key) in settled:
                     continue
@@ -293,7 +336,7 @@ class Router:
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 there = outcome.occasion.place
-                total = cost + len(opening[0]) + 1.0 / outcome.success + 2.0 * self.death_cost * outcome.death
+                total = cost + len(opening[0]) + 1.0 / outcome.success + risky * outcome.death
                 if there in settled or total > steps or (there in reached and reached[there].cost <= total):
                     continue
                 reached[there] = _Reached(
@@ -325,7 +368,8 @@ class Router:
                 return None  # something is missing that nobody knows
         if not needed:
             return (), have, see
-        if depth == 0 or not x.attainable((place, action), union(have, see)):
+        # At most 2 depth - 1 helpers follow one another.
+        if depth == 0 or not x.attainable((place, action), union(have, see), 2 * depth - 1):
             return None
         # The same is asked thousands of times between two changes at a place.
         version = x.places[place].version
@@ -340,9 +384,8 @@ class Router:
     def _search_helpers(
         self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
     ) -> _Enabled | None:
-        x = self._x
-        for helper in x.helpers(place, needed):
-            if helper == action or helper in x.moves:
+        for helper in self._x.helpers(place, needed, union(have, see), 2 * depth - 2):
+            if helper == action:
                 continue
             before = self._enabling(place, have, see, helper, depth - 1)
             if before is None:

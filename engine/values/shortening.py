@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.values.conditions import Tokens, union
-from engine.values.experience import Experience, Situation
+from engine.values.experience import Experience
+from engine.values.situations import Situation
 from engine.values.trails import TrailStep
 
 _TOO_DANGEROUS = 0.3

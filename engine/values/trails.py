@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
-from engine.values.experience import Key, Situation
+from engine.values.experience import Key
+from engine.values.situations import Situation
 
 _KEPT = 24
 """Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""
@@ -44,6 +45,7 @@ class Trail:
         world: What was last seen at the places on it.
         earned: For each gain the number of steps it takes, where it is, and how sure it is.
         marks: (number of steps taken, place, what is carried) before each step.
+        seen: What was seen there then.
     """
 
     actions: tuple[str, ...]
@@ -54,6 +56,7 @@ class Trail:
     world: Mapping[str, Tokens]
     earned: tuple[tuple[int, Key, float, float], ...]
     marks: tuple[tuple[int, str, Tokens], ...]
+    seen: tuple[Tokens, ...]
 
 
 class Trails:
@@ -139,11 +142,13 @@ class Trails:
         sure, total = 1.0, 0.0
         earned: list[tuple[int, Key, float, float]] = []
         marks: list[tuple[int, str, Tokens]] = []
+        seen: list[Tokens] = []
         world: dict[str, Tokens] = {}
         for step in episode[start : start + steps]:
             if step.ended:
                 break
             marks.append((len(actions), step.now.place, step.now.have))
+            seen.append(step.now.see)
             actions.append(step.action)
             outcomes = self._outcomes.get((step.now, step.action), Counter())
             same = outcomes[(step.then.place, step.then.have, step.died, step.reward)]
@@ -166,6 +171,7 @@ class Trails:
                     dict(world),
                     tuple(earned),
                     tuple(marks),
+                    tuple(seen),
                 )
                 found.append((total * sure, trail))
         return found

@@ -2,12 +2,14 @@
 
 `tokens` holds the words of the task, each bound to the site and page pattern: states of other pages have none in
 common, and on the same kind of page the Jaccard similarity is that of the tasks. `history_tokens` holds the words of
-the effective local history. So the paper's two stages are one similarity, (1 - w) J(task) + w J(history).
+the effective local history, each as often as it is there. So the paper's two stages are one similarity,
+(1 - w) J(task) + w J(history).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,19 @@ RECENT_TEXT = 300
 def words(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text in lower case, sorted."""
     return tuple(sorted(set(_WORD.findall(text.casefold()))))
+
+
+def counted(text: str) -> tuple[str, ...]:
+    """Return the words of a text in lower case, sorted, the second of a kind as "word*2" and so on.
+
+    Two boxes ticked are another state than one of them.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for word in _WORD.findall(text.casefold()):
+        seen[word] += 1
+        found.append(word if seen[word] == 1 else f"{word}*{seen[word]}")
+    return tuple(sorted(found))
 
 
 def task_tokens(place: str, intent: str) -> tuple[str, ...]:
@@ -90,7 +105,7 @@ class WebAbstractor:
             text=f"[{place}: {done}] {intent}",
             tokens=task_tokens(place, intent),
             history=summary,
-            history_tokens=words(" ".join(_spoken(each) for each in local)),
+            history_tokens=counted(" ".join(_spoken(each) for each in local)),
             place=place,
         )
 
@@ -101,5 +116,8 @@ def _spoken(action: str) -> str:
         call = parse(action)
     except UsageError:
         return action
-    target = f"{call.target.role} {call.target.name}" if call.target else ""
+    target = ""
+    if call.target is not None:
+        twin = f" {call.target.role}{call.target.ordinal}" if call.target.ordinal else ""
+        target = f"{call.target.role} {call.target.name}{twin}"
     return f"{call.name} {target} {' '.join(map(str, call.arguments))}"

@@ -15,6 +15,8 @@ _LONG = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+=-]{16,}|[A-Za-z0-9+_-]{1
 _NUMBERED = re.compile(r"[^/]*[^\d/][_-]\d+")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[\w.]+){2,}")
 _PAGE = re.compile(r"(.+)\.(html?|php|aspx?|do)", re.IGNORECASE)
+_NAMED = frozenset({"miniwob"})
+"""Sites whose pages are called what they are, however much it looks like the name of a thing."""
 STOP = frozenset({"filter"})
 """Path parts that begin a filter: what follows is the state of the page, not its kind."""
 
@@ -57,7 +59,7 @@ def pattern(url: str, sites: Mapping[str, str]) -> str:
         part = unquote(part)
         if part.lower() in STOP:
             break
-        shaped.append(_shape(part))
+        shaped.append(part.lower() if site in _NAMED else _shape(part))
     keys = sorted({key for key, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)})
     return "/".join([site, *shaped]) + (f"?{'&'.join(keys)}" if keys else "")
 

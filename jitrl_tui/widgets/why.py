@@ -31,10 +31,10 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.extend(Content.styled(line, MUTED) for line in wrap(derivation, width))
     if d.without_memory and not brief:
         if d.without_memory != d.action:
-            text = f"○ memory changed this choice: without it, '{clean(d.without_memory)}'"
+            text = f"○ JitRL changed this choice: the prior alone takes '{clean(d.without_memory)}'"
             lines.extend(Content.styled(line, GOOD) for line in wrap(text, width))
         else:
-            lines.append(Content.styled("= memory did not change this choice", MUTED))
+            lines.append(Content.styled("= JitRL did not change this choice", MUTED))
     reason = d.candidates[i].reason if i >= 0 else ""
     if reason and not brief:
         lines.extend(Content.styled(line, MUTED) for line in wrap(f"The model: {clean(reason)}", width))

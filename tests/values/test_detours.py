@@ -7,9 +7,10 @@ import random
 import pytest
 
 from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour, _Visit
-from engine.values.experience import Experience, Situation
+from engine.values.experience import Experience
 from engine.values.promises import Promises
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
+from engine.values.situations import Situation
 from engine.values.ways import Ways
 
 
@@ -191,3 +192,36 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     draw = next(draw for draw in promises.draws if draw.goal == "hall")
     offers, *_ = promises.stay(draw, now.have, frozenset(), False)
     assert next(iter(offers)).loss > 0.0
+
+
+def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
+    x = Experience()
+    lit, broken = frozenset({"have:lamp=lit"}), frozenset({"have:shards"})
+    attic, hall = (
+        Situation(f"room {n}", lit, frozenset({f"place:{name}#{n}"}))
+        for n, name in ((2, "attic"), (1, "hall"))
+    )
+    x.moves.add("north")
+    for number in (1, 2):  # rooms are dark without it, and one dies of leaving them then
+        dark = Situation(f"room {number}", frozenset(), frozenset({f"place:dark#{number}"}))
+        x.see(dark, ("north",))
+        for _ in range(3):
+            x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+    x.see(attic, ("throw lamp at wall", "polish lamp", "north"))
+    x.learn(attic, "polish lamp", 0.0, attic, ended=False, died=False)
+    x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), ended=False, died=False)
+    x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
+    assert x.lifting() == lit
+    assert x.loses("throw lamp at tree", lit) > 0.7
+    assert x.loses("polish lamp", lit) < 0.5
+    assert x.loses("throw shards at tree", lit) == 0.0
+    now = Imagined(hall.place, lit, {hall.place: hall.see})
+    _, _, promises = explorer(x, now, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
+    draw = next(draw for draw in promises.draws if draw.goal == "room 1")
+
+    def made(ahead):
+        offers, *_ = promises.stay(draw, lit, hall.see, ahead)
+        return next(offer.made for offer in offers if offer.actions == ("throw lamp at tree",))
+
+    assert made(True) > 0.3
+    assert made(False) == 0.0

@@ -17,9 +17,10 @@ from engine.agents.random import UniformPrior
 from engine.records import Candidate, Observation, State, Step
 from engine.settings import profile
 from engine.values.base import Query
-from engine.values.experience import Experience, situation
+from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.situations import situation
 from tests.values.gridworld import World, live
 
 SETTINGS = profile("paper", estimator="graph", selection="greedy", beta=10.0)

@@ -13,10 +13,12 @@ from engine.records import Candidate, Episode, State, Step
 from engine.settings import profile
 from engine.values.base import Query
 from engine.values.conditions import Conditions
-from engine.values.experience import Experience, Situation
+from engine.values.experience import Experience
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator
+from engine.values.routes import Imagined, PlannerSettings, Progress, Router
 from engine.values.shortening import shortened
+from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep, without_loops
 
 NONE: frozenset[str] = frozenset()
@@ -303,3 +305,38 @@ def test_one_dark_is_as_deadly_as_another():
     assert x.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5  # nobody died of leaving it yet
     assert x.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
     assert x.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
+
+
+def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
+    x, trails = Experience(), Trails()
+    lit, beyond = room("cellar", 1, "lamp=lit"), room("vault", 2, "lamp")
+    dark, vault = room("dark", 1, "lamp"), room("dark", 2, "lamp")
+
+    def took(now, action, reward, then, *, died=False):
+        x.see(now, (action, "wait"))
+        x.learn(now, action, reward, then, ended=died, died=died)
+        trails.add(TrailStep(now, action, reward, then, died, died))
+
+    took(lit, "put lamp out", 0.0, dark)
+    took(dark, "south", 0.0, vault)
+    took(vault, "take gold", 5.0, beyond)
+    trails.close()
+    router = Router(x, PlannerSettings(death_cost=8.0))
+
+    def route():
+        here = Imagined(lit.place, lit.have, {lit.place: lit.see})
+        router.stand(here, ("put lamp out", "wait"))
+        found = router.routes(here, 20, Progress(), trails.from_here(lit, 20, 8, ("put lamp out",)))
+        return next(r for r in found if r.actions[:2] == ("put lamp out", "south"))
+
+    lucky = route()
+    assert lucky.value == pytest.approx(5.0)
+    # Others, who carried more, died of it.
+    for carried in itertools.combinations(("sword", "rope", "egg", "bar"), 2):
+        x.begin_episode()
+        more = room("dark", 1, "lamp", *carried)
+        took(more, "south", 0.0, more, died=True)
+        trails.close()
+    warned = route()
+    assert warned.alive < 0.7 * lucky.alive
+    assert warned.value < 0.2 * lucky.value

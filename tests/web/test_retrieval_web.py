@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from engine.records import Episode, Observation, State, Step
 from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.state import WebAbstractor, words
+from engine.web.url import pattern
 
 PLACES = ("shop/catalogue", "shop/catalogue/SLUG", "shop/basket")
 INTENTS = (
@@ -32,7 +36,8 @@ def lived(rng):
     for action in rng.choice(ACTIONS, size=int(rng.integers(0, 4)), replace=False):
         state = abstractor.advance(str(action), Observation("x", place=place))
         spoken.append(str(action))
-    return place, intent, frozenset(words(" ".join(spoken).replace("_", " "))), state
+    count = Counter(re.findall(r"[a-z]+", " ".join(spoken).lower()))
+    return place, intent, frozenset((word, n) for word, times in count.items() for n in range(times)), state
 
 
 def jaccard(a, b):
@@ -69,9 +74,11 @@ def test_same_page_then_task_then_history_and_task_as_by_brute_force(tmp_path, r
                     continue
                 if score >= r - 1e-12:
                     expected.append((round(score, 9), i))
-            expected = sorted(expected, key=lambda e: (-e[0], -e[1]))[:10]
+            best = sorted(expected, key=lambda e: (-e[0], -e[1]))[:10]
             found = [(round(n.similarity, 9), n.entry) for n in estimator.neighbours(state)]
-            assert found == expected
+            # Sums of unlike parts that are equal on paper may differ in their last bit, and so in order.
+            assert [score for score, _ in found] == [score for score, _ in best]
+            assert set(found) <= set(expected)
             found_any += len(found)
         assert found_any > 50
         # At .8 the second stage lets nothing pass that the first one stops; below, the first one is needed.
@@ -98,3 +105,37 @@ def test_the_profile_has_the_papers_values():
     assert (s.gamma, s.k, s.r, s.task_threshold, s.history_weight) == (0.1, 10, 0.8, 0.27, 0.7)
     assert s.other_tasks == "lifted"  # The one value that is not the paper's.
     assert (s.lam, s.alpha, s.step_limit, s.candidates, s.temperature) == (0.05, 5, 10, 3, 0.8)
+
+
+def after(*actions):
+    """Return the state after these actions on one page."""
+    abstractor = WebAbstractor(lambda: "Enter the word twice and submit", lambda: ())
+    state = abstractor.begin(Observation("x", place="miniwob/enter-password.html"))
+    for action in actions:
+        state = abstractor.advance(action, Observation("x", place="miniwob/enter-password.html"))
+    return state
+
+
+def test_half_of_what_is_to_be_done_is_another_state_than_all_of_it(tmp_path):
+    first, second = "fill(<textbox[]#1>, 'word')", "fill(<textbox[]#2>, 'word')"
+    submit = "click(<button[Submit]>)"
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("web/miniwob")
+        steps = (
+            Step(after(), first, 0.0),
+            Step(after(first), second, 0.0),
+            Step(after(first, second), submit, 3.0),
+        )
+        scope.append(Episode("e1", "web/miniwob", steps, State("end", ("end",))))
+        estimator = KnnEstimator(scope, profile("web"))
+        assert [n.action for n in estimator.neighbours(after(first))] == [second]
+        assert [n.action for n in estimator.neighbours(after(first, second))] == [submit]
+        assert [n.action for n in estimator.neighbours(after(second))] == []  # the other box is not this one
+
+
+def test_pages_of_miniwob_are_called_what_they_are_and_things_for_sale_are_not():
+    sites = {"miniwob": "http://127.0.0.1:9/miniwob", "shopping": "http://127.0.0.1:8"}
+    assert (
+        pattern("http://127.0.0.1:9/miniwob/click-checkboxes.html", sites) == "miniwob/click-checkboxes.html"
+    )
+    assert pattern("http://127.0.0.1:8/blue-enamel-kettle.html", sites) == "shopping/SLUG.html"
