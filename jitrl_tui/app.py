@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import tempfile
-import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,7 +17,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from engine.errors import UsageError
-from jitrl_tui import history, plain
+from jitrl_tui import crash, history, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
@@ -148,13 +145,23 @@ class JitrlApp(App[int]):
         """
         if self.watching is not None:
             self.watching.source.stop()
-        self._exit_renderables.append(Text(crash_report(self._exception, self._saves)))
+        self._exit_renderables.append(
+            Text(
+                f"jitrl: the screen failed ({crash.named(self._exception)}). What was stored is intact; `jitrl` "
+                f"goes on from there. {crash.written_down(self._exception, self._saves)}"
+            )
+        )
         self._close_messages_no_wait()
 
     def leave_now(self) -> None:
         """Leave without waiting for anything."""
         screen = self.watching
-        self.exit(screen.source.exit_code if screen is not None else 0)
+        if screen is None:
+            self.exit(0)
+            return
+        # What went wrong stays to be read where the command was given; while leaving, no window shows it.
+        failure = Text(f"jitrl: {screen.source.failure}") if screen.source.failure else None
+        self.exit(screen.source.exit_code, message=failure)
 
     @property
     def has_home(self) -> bool:
@@ -178,20 +185,6 @@ class JitrlApp(App[int]):
         self.notify(f"Theme: {self.theme}", timeout=2)
 
 
-def crash_report(error: BaseException | None, saves: Path | None) -> str:
-    """Write a traceback to a file and return a sentence about it."""
-    folder = saves / "log" if saves is not None else Path(tempfile.gettempdir())
-    where = folder / f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
-    what = f"{type(error).__name__}: {error}" if error is not None else "no reason given"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        where.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-        rest = f"The details are in {where}."
-    except OSError:
-        rest = "The details could not be written down."
-    return f"jitrl: the screen failed ({what}). What was stored is intact; `jitrl` goes on from there. {rest}"
-
-
 def run_app(
     first: Callable[[], Screen[int]],
     *,
@@ -212,7 +205,7 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that plays a saved session on from where it stands."""
     from engine.session import Session
 
-    return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True))
+    return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
 
 def run_saved(saved: SavedSession, saves: Path) -> int:

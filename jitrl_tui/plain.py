@@ -369,7 +369,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     code = 0
     while following is not None:
         now = following
-        source = LiveSource(partial(Session, now, saves, interactive=play))
+        source = LiveSource(partial(Session, now, saves, interactive=play), saves=saves)
         keeper, pages = Keeper(saves, now), PageStore(now.folder)
         code, following = _run(source, saves, play=play, keeper=keeper, pages=pages)
     return code

@@ -48,6 +48,7 @@ class ReplaySource:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self.exit_code = 0
+        self.failure = ""
 
     # ------------------------------------------------------------------------------------- commands
 
@@ -152,8 +153,8 @@ class ReplaySource:
         try:
             self._load()
         except JitrlError as error:
-            self.exit_code = error.exit_code
-            inbox.put(Notice("error", str(error)))
+            self.exit_code, self.failure = error.exit_code, str(error)
+            inbox.put(Notice("error", self.failure))
             return
         if not self._events:
             inbox.put(Notice("error", "The recording is empty; there is nothing to replay."))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.errors import JitrlError
 from engine.records import Event, Notice
+from jitrl_tui import crash
 from jitrl_tui.view import RunView
 
 if TYPE_CHECKING:
@@ -57,6 +59,11 @@ class Source(Protocol):
     @property
     def exit_code(self) -> int:
         """What the command should end with."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """What went wrong, in a sentence; empty if nothing did."""
         ...
 
     def start(self, inbox: Inbox) -> None:
@@ -120,7 +127,7 @@ class LiveSource:
     Args:
         open_session: Makes the session that reports to the callable it is given. Light: what is heavy
             is loaded by `run`, in the thread.
-        explain: Turns an unforeseen exception into a sentence, and writes down the rest of it.
+        saves: Where the traceback of an unforeseen exception is written down.
     """
 
     live = True
@@ -129,24 +136,20 @@ class LiveSource:
         self,
         open_session: Callable[[Callable[[Event], None]], RunnableSession],
         *,
-        explain: Callable[[BaseException], str] | None = None,
+        saves: Path | None = None,
     ) -> None:
         self._inbox: Inbox | None = None
         self._session = open_session(self._emit)
-        self._explain = explain or _explain
+        self._saves = saves
         self._thread: threading.Thread | None = None
-        self._failure: JitrlError | None = None
+        self.failure = ""
+        self.exit_code = 0
 
     def start(self, inbox: Inbox) -> None:
         """Run the session in its thread."""
         self._inbox = inbox
         self._thread = threading.Thread(target=self._run, name="session", daemon=True)
         self._thread.start()
-
-    @property
-    def exit_code(self) -> int:
-        """What the command should end with: 0, or the code of what went wrong."""
-        return self._failure.exit_code if self._failure is not None else 0
 
     def wait(self, seconds: float) -> bool:
         """Wait for the session's thread to end; return whether it has."""
@@ -194,17 +197,19 @@ class LiveSource:
     def _run(self) -> None:
         try:
             self._session.run()
-            self._failure = getattr(self._session, "error", None)
+            error = getattr(self._session, "error", None)  # it has told that itself
+            if error is not None:
+                self._fail(str(error), error.exit_code)
         except JitrlError as error:
-            self._failure = error
-            self._emit(Notice("error", str(error)))
+            self._fail(str(error), error.exit_code)
+            self._emit(Notice("error", self.failure))
         except BaseException as error:  # whatever it is, the screen must say so
-            self._failure = JitrlError(str(error))
-            self._emit(Notice("error", self._explain(error)))
+            sentence = (
+                f"Something went wrong that should not have ({crash.named(error)}). "
+                "What was stored is intact; leave with q and start again."
+            )
+            self._fail(f"{sentence} {crash.written_down(error, self._saves)}", 1)
+            self._emit(Notice("error", self.failure))
 
-
-def _explain(error: BaseException) -> str:
-    return (
-        f"Something went wrong that should not have ({type(error).__name__}: {error}). "
-        "What was stored is intact; leave with q and start again."
-    )
+    def _fail(self, sentence: str, exit_code: int) -> None:
+        self.failure, self.exit_code = sentence, exit_code

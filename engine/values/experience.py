@@ -185,6 +185,7 @@ class Experience:
             ),
         )
         if moved and self._exits.setdefault(now.place, {}).get(action) != then.place:
+            self.place(then.place)  # plans pass through it, whether or not it is ever seen
             self._exits[now.place][action] = then.place
             self.moves_version += 1
         if not moved:

@@ -315,4 +315,9 @@ class GraphEstimator:
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
+            if (
+                not ended and after.place not in visited
+            ):  # an episode's last step may lead to a new place, too
+                self._experience.arrive(after)
+                visited.add(after.place)
         self._trails.close(self._shortened)

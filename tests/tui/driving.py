@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from textual.pilot import Pilot
 
@@ -41,7 +42,14 @@ def replay_app(events=None, *, delay: float = 0.0, paused: bool = False) -> tupl
     return JitrlApp(lambda: WatchScreen(source, delay=delay)), source
 
 
-def live_app(events=None, *, delay: float = 0.0, play: bool = False, crash: BaseException | None = None):
+def live_app(
+    events=None,
+    *,
+    delay: float = 0.0,
+    play: bool = False,
+    crash: BaseException | None = None,
+    saves: Path | None = None,
+):
     """Return an app on a scripted session, and the session."""
     events = stream.run() if events is None else events
     made: list[stream.ScriptedSession] = []
@@ -50,7 +58,7 @@ def live_app(events=None, *, delay: float = 0.0, play: bool = False, crash: Base
         made.append(stream.ScriptedSession(emit, events, crash))
         return made[0]
 
-    source = LiveSource(open_session)
+    source = LiveSource(open_session, saves=saves)
     return JitrlApp(lambda: WatchScreen(source, delay=delay, play=play)), made[0]
 
 

@@ -273,9 +273,9 @@ def test_markup_and_control_characters_are_shown_as_text():
     drive(go())
 
 
-def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window():
+def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window(tmp_path):
     async def go(crash, sentence):
-        app, _ = live_app(crash=crash, events=stream.run(1, 2)[:-1])
+        app, _ = live_app(crash=crash, events=stream.run(1, 2)[:-1], saves=tmp_path)
         async with app.run_test(size=SMALL) as pilot:
             await until(pilot, lambda: "this cannot go on" in screen_text(app))
             assert sentence in " ".join(screen_text(app).split())
@@ -285,9 +285,13 @@ def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window():
             await pilot.press("q")
             await until(pilot, lambda: app._exit)
             assert app.return_value == 1
+            assert any(sentence in str(left) for left in app._exit_renderables)  # it stays to be read
 
     drive(go(GameError("the story stopped answering; start it again"), "the story stopped answering"))
+    assert not (tmp_path / "log").exists()
     drive(go(ZeroDivisionError("boom"), "ZeroDivisionError"))
+    (report,) = (tmp_path / "log").glob("jitrl-crash-*.txt")  # what a report of the bug needs
+    assert "in run" in report.read_text()
 
 
 def test_what_only_a_person_can_mend_is_shown_in_a_banner():

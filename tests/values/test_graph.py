@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -80,6 +81,35 @@ def test_a_gain_is_not_counted_twice():
     estimator = GraphEstimator(Remembered(once), SETTINGS)
     actions, _ = play(estimator, World(), 8)
     assert actions.count("take coin") == 1
+
+
+@pytest.mark.parametrize(
+    "lived",
+    [["north"], ["east"], ["east", "open door", "north"], ["north", "take coin", "south", "east"]],
+    ids=lambda actions: actions[-1],
+)
+def test_who_reads_memory_again_plans_as_who_lived_it(lived):
+    """Also where an episode's limit was a step into a place that nothing was ever done at."""
+
+    def begun(estimator, world):
+        state = world.reset()
+        estimator.begin_episode(state)
+        candidates = tuple(Candidate(a, 0.0) for a in world.valid())
+        return estimator.value(Query(state, (), candidates, world.valid(), 6), np.random.default_rng(0))
+
+    episode = live(World(), lived)
+    there = GraphEstimator(Remembered(), SETTINGS)
+    there.begin_episode(episode.steps[0].state)
+    for step, then in zip(episode.steps, [*[s.state for s in episode.steps[1:]], episode.final], strict=True):
+        there.observe(step, then, ended=False, died=False)
+    assert begun(there, World()) == begun(GraphEstimator(Remembered(episode), SETTINGS), World())
+
+
+def test_a_place_whose_only_step_is_forgotten_is_planned_through():
+    episode = live(World(), ["east", "open door", "north", "take ring"])
+    there = dataclasses.replace(episode, final=dataclasses.replace(episode.final, tokens=()))
+    actions, _ = play(GraphEstimator(Remembered(there), SETTINGS), World(), 6)
+    assert len(actions) == 6
 
 
 def test_death_is_learnt_and_then_avoided():
