@@ -25,9 +25,14 @@ _CLAUSES = 16
 
 
 class Conditions:
-    """The actions of one place, and when each is possible."""
+    """The actions of one place, and when each is possible.
+
+    Attributes:
+        version: Grows whenever a situation told anything new.
+    """
 
     def __init__(self) -> None:
+        self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
         self._latest: deque[Tokens] = deque(maxlen=_CONTEXTS)
         self._counts: Counter[str] = Counter()
@@ -62,10 +67,15 @@ class Conditions:
             clauses[clause] = clauses.pop(clause, context) & context
             if len(clauses) > _CLAUSES:
                 del clauses[next(iter(clauses))]
+        self.version += 1
         self._needs.clear()
         self._missing.clear()
         self._chances.clear()
         return True, new
+
+    def was_met(self, context: Tokens) -> bool:
+        """Return whether just this situation was met: what is possible there is known."""
+        return context in self._contexts
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
         """Return sets of tokens, any one of which makes the action possible as far as is known."""
@@ -139,6 +149,12 @@ class Conditions:
 def objects(action: str) -> frozenset[str]:
     """Return the words of an action that can name something: not its verb, nor short words."""
     return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def concerns(action: str, token: str) -> bool:
+    """Return whether an action is done to what a token stands for, or with it: names it, or all there is."""
+    return "all" in action.split()[1:] or not objects(action).isdisjoint(names_in(token))
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.values.conditions import Tokens, union
+from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
 from engine.values.promises import LEAST, Draw, Promises
 from engine.values.routes import SPARE, PlannerSettings, Route, Router
@@ -95,7 +96,9 @@ class Explorer:
         self._router = router
         self._promises = promises
         self._ways = Ways(experience)
-        self._here: tuple[tuple[str, frozenset[str], int], dict[str, Way]] | None = None
+        self._bound: tuple[
+            tuple[int, frozenset[Key]], dict[tuple[str, frozenset[str] | None], dict[str, Way]]
+        ] = ((-1, frozenset()), {})
 
     def price(self, steps_left: float) -> float:
         """Return the points that dying costs, known gains apart: score, and what the steps left could discover."""
@@ -109,8 +112,10 @@ class Explorer:
         anywhere, then by one for each point of the route it can be reached from.
         """
         tour = _Tour(route, self._last_danger(route, set(self._x.deadly())), self._promises.bonus())
+        moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)
         tour.anchors = [
-            (anchor, self._ways_from(anchor), anchor.steps < len(route.actions)) for anchor in _anchors(route)
+            (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
+            for anchor in _anchors(route)
         ]
         nearest: dict[str, int] = {}
         for _, ways, _ in tour.anchors:
@@ -153,14 +158,23 @@ class Explorer:
                 heapq.heappush(queue, (-found, goal, _FOUND, visit))
         return taken if value + SPARE * slack > least else None
 
-    def _ways_from(self, anchor: _Anchor) -> Mapping[str, Way]:
-        """Return the ways from a point on a route: from here, only those that can be gone now."""
-        if anchor.steps or not self._router.valid:
+    def _ways_from(self, anchor: _Anchor, moving: bool) -> Mapping[str, Way]:
+        """Return the ways from a point on a route: from here, only those that can be gone now.
+
+        Args:
+            moving: Whether all that the route does before is moving: what is barred now is barred then.
+        """
+        first = self._router.valid if not anchor.steps and self._router.valid else None
+        barred = self._router.barred if moving else frozenset[Key]()
+        if first is None and not barred:
             return self._ways.of(anchor.place)
-        key = (anchor.place, self._router.valid, self._x.moves_version)
-        if self._here is None or self._here[0] != key:
-            self._here = (key, self._ways.search(*key[:2]))
-        return self._here[1]
+        version = (self._x.moves_version, barred)
+        if self._bound[0] != version:
+            self._bound = (version, {})
+        found = self._bound[1].get((anchor.place, first))
+        if found is None:
+            found = self._bound[1][(anchor.place, first)] = self._ways.search(anchor.place, first, barred)
+        return found
 
     def _starts(self, tour: _Tour, draw: Draw, slack: float) -> list[_Start]:
         """Return from where on the route a place can be visited in so many steps, the nearest first."""
@@ -210,6 +224,9 @@ class Explorer:
         offers, leaving, staying = self._promises.stay(
             draw, have, self._router.look(world, goal, have), fetching
         )
+        otherwise = union(have, self._x.view(goal, have))
+        leaving = max(leaving, self._x.hazard(goal, otherwise, moving=True))
+        staying = max(staying, self._x.hazard(goal, otherwise, moving=False))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self.price(route.left)
         leaving *= price
@@ -253,16 +270,24 @@ class Explorer:
         near = self._ways.of(route.at.place)
         if any(name in near and near[name].steps <= _NEAR for name in deadly):
             return len(route.actions)
-        return max((steps for steps, place, _ in route.marks if place in deadly), default=-1)
+        here = self._router.here
+        now = self._x.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
+        return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
     def _danger(self, world: Mapping[str, Tokens], key: Key, have: Tokens) -> float:
         """Return the probability of dying of a known move with this in hand."""
-        outcome = self._x.outcome(key, union(have, self._router.look(world, key[0], have)))
-        return (
-            outcome.death
-            if outcome is not None
-            else self._x.hazard(key[0], union(have, self._router.look(world, key[0], have)), moving=True)
-        )
+        return max(self._dying(key, union(have, see)) for see in self._looks(world, key[0], have))
+
+    def _dying(self, key: Key, context: Tokens) -> float:
+        outcome = self._x.outcome(key, context)
+        return outcome.death if outcome is not None else self._x.hazard(key[0], context, moving=True)
+
+    def _looks(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> set[Tokens]:
+        """Return what a place may look like: as the route leaves it, or as it did to others with the same in hand.
+
+        The route may come there with a light that is not yet in hand, or not any more, when a detour does.
+        """
+        return {self._router.look(world, place, have), self._x.view(place, have)}
 
 
 def _anchors(route: Route) -> list[_Anchor]:

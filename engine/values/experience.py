@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.values.conditions import Conditions, Tokens, names_in, objects, union, words_of
+from engine.values.conditions import Conditions, Tokens, concerns, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
 from engine.values.situations import Occasion, Outcome, Situation
@@ -157,9 +157,9 @@ class Experience:
             self._class_yield[kind] += max(0.0, reward) + (
                 self._new_place if found else self._new_thing if thing else 0.0
             )  # type: ignore[assignment]
-        verb, about = action.split(" ", 1)[0], objects(action)
-        for token in now.have if about else ():
-            if not about.isdisjoint(names_in(token)):
+        verb = action.split(" ", 1)[0]
+        for token in now.have:
+            if concerns(action, token):
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
@@ -273,6 +273,15 @@ class Experience:
         """Return whether an action may become possible by so many rounds of what can be made at the place."""
         return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
+    def reach(self, key: Key, rounds: int) -> Tokens:
+        """Return all tokens that `attainable` may ask for: in situations alike in these it tells the same."""
+        return self.places[key[0]].makers.reach(key[1], rounds, self.moves)
+
+    def needs_version(self, place: str) -> tuple[int, int, int]:
+        """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""
+        known = self.places[place]
+        return known.possible.version, known.makers.version, len(self.moves)
+
     def helpers(self, place: str, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear at the place within so many rounds."""
         return self._makers(place).helpers(needed, context, rounds, self.moves)
@@ -309,10 +318,9 @@ class Experience:
 
         A lamp that broke when it was thrown at a wall will hardly outlive being thrown at a tree.
         """
-        verb, about = action.split(" ", 1)[0], objects(action)
-        worst = 0.0
+        verb, worst = action.split(" ", 1)[0], 0.0
         for token in things:
-            if not about.isdisjoint(names_in(token)):
+            if concerns(action, token):
                 times, lost = self._handled.get((verb, token), (0, 0))
                 worst = max(worst, (lost + self.loss_rate(action)) / (times + 1.0))
         return worst

@@ -38,6 +38,8 @@ _RESORT = 0.1
 """What doing something for the first time is worth where nothing better is known, per unit of curiosity."""
 _PATIENCE = 3
 """Times that an action may do nothing in an episode before plans do without it."""
+_CHECKS = 2
+"""Times that a way is looked at again in an episode because something was done since it was barred."""
 _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
@@ -100,6 +102,10 @@ class GraphEstimator:
         progress.tried[key] += 1
         if step.env_reward > 0:
             progress.gained.add(key)
+        if step.action not in self._experience.moves:
+            # Whatever was done may have opened a way; but nobody looks at every door after everything done.
+            progress.barred = {way for way in progress.barred if progress.checked[way] >= _CHECKS}
+            progress.walls.clear()
         progress.world[now.place] = now.see
         if ended:
             return
@@ -107,6 +113,8 @@ class GraphEstimator:
             progress.idle[key] += 1
             if progress.idle[key] >= _PATIENCE:
                 progress.failed.add(key)
+            if step.action in self._experience.moves:
+                progress.walls[key] += 1
         if after.place not in progress.world:
             self._experience.arrive(after)
         progress.world[after.place] = after.see
@@ -160,7 +168,10 @@ class GraphEstimator:
 
     def _current_plan(self, now: Situation, here: Imagined, query: Query) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
-        plan, valid = self._plan, query.valid_actions
+        plan, progress = self._plan, self._progress
+        # Who walked into the same wall again and again does not count on that way as things are.
+        valid = tuple(a for a in query.valid_actions if progress.walls[(now.place, a)] < _PATIENCE)
+        self._look_for_ways(now.place, valid)
         expected = self._expected
         as_expected = (
             expected is not None
@@ -189,7 +200,8 @@ class GraphEstimator:
                 )
                 if not plan.actions:
                     break
-                if plan.actions[0] in valid and self._progress.planned[(now, plan.goal)] < _PATIENCE:
+                again = _PATIENCE if len(plan.actions) < 2 else _CHECKS
+                if plan.actions[0] in valid and self._progress.planned[(now, plan.goal)] < again:
                     self._progress.planned[(now, plan.goal)] += 1
                     break
                 if plan.actions[0] in valid:
@@ -209,6 +221,17 @@ class GraphEstimator:
             self._followed.setdefault((now, plan.route), len(self._points) - 1)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
+
+    def _look_for_ways(self, place: str, valid: tuple[str, ...]) -> None:
+        """Note which ways out that memory has are possible."""
+        progress = self._progress
+        for action, _ in self._experience.exits(place):
+            way = (place, action)
+            if action in valid:
+                progress.barred.discard(way)
+            elif way not in progress.barred:
+                progress.barred.add(way)
+                progress.checked[way] += 1
 
     def _is_deadly(self, now: Situation, plan: Plan) -> bool:
         """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""

@@ -29,18 +29,24 @@ class Makers:
 
     Args:
         possible: When the actions of the place are possible.
+
+    Attributes:
+        version: Grows whenever something was made in a way not known before.
     """
 
     def __init__(self, possible: Conditions) -> None:
+        self.version = 0
         self._possible = possible
         self._made: dict[str, dict[str, set[Tokens]]] = {}
         self._known: dict[Tokens, _Known] = {}
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
-        kinds = self._made.setdefault(token, {}).setdefault(action, set())
+        made = self._made.setdefault(token, {})
+        kinds, known = made.setdefault(action, set()), len(made.get(action, ()))
         if len(kinds) < _KINDS:
             kinds.add(of_its_kind(token, context))
+        self.version += len(kinds) != known
 
     def forget(self) -> None:
         """Think all over again: something about the place is new."""
@@ -53,6 +59,20 @@ class Makers:
             moves: Actions that lead elsewhere, and help with nothing here.
         """
         return self._may(action, context, rounds, moves, self._about(context))
+
+    def reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
+        """Return all tokens that `attainable` may ask for: in situations alike in these it tells the same."""
+        latest = {token for need in self._possible.needs(action) for token in need}
+        tokens = set(latest)
+        for _ in range(rounds):
+            further = set[str]()
+            for token in latest:
+                for maker, kinds in self._made.get(token, {}).items():
+                    if maker not in moves:
+                        further.update(*self._possible.needs(maker), *kinds)
+            latest = further
+            tokens |= latest
+        return frozenset(tokens)
 
     def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear within so many rounds."""

@@ -71,7 +71,7 @@ class Planner:
             to_gain: Points until the maximum score, None if there is none: who knows a way to all of them has
                 nothing left to discover.
         """
-        self._router.stand(now, valid)
+        self._router.stand(now, valid, progress.barred)
         best = Plan(0.0, 0.0, ())
         most = self._promises.think(progress, liking)
         routes = self._router.routes(now, steps_left, progress, trails)

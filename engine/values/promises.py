@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 import math
@@ -10,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, objects, union, words_of
+from engine.values.conditions import Tokens, names_in, objects, union
 from engine.values.experience import ALL, MOVE, Experience, Key
+from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, PlannerSettings, Progress, Router
 
 _NONE: frozenset[str] = frozenset()
@@ -25,29 +25,11 @@ _FETCH = 0.5
 _SOURCES = 4
 _LIGHTLESS = 0.5
 """Probability of dying of having put out what lifts a danger that is still ahead."""
-_SITUATIONS = 64
-"""Situations of a place for which it is remembered what can be tried there."""
 
 Liking = Mapping[str, Mapping[str, float]]
 """By place and action, how much more a model likes it than others."""
 Offered = tuple[tuple[float, str], ...]
 """Actions that promise something at a place, with that, best first."""
-
-
-class _Readiness(NamedTuple):
-    """How ready an action is in a situation.
-
-    Attributes:
-        share: What is left there of its promise.
-        actions: It, after what makes it possible.
-        names: Whether it names something in hand.
-        then: What is carried and seen before it, after what makes it possible.
-    """
-
-    share: float
-    actions: tuple[str, ...]
-    names: bool
-    then: Tokens
 
 
 class Offer(NamedTuple):
@@ -95,10 +77,16 @@ class Draw:
     promising: Offered
     bonus: float
     sums: tuple[float, ...]
+    _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     def bound(self, travel: int) -> float:
         """Return the highest rate that a detour of this length can have."""
-        return max((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
+        found = self._bounds.get(travel)
+        if found is None:
+            found = self._bounds[travel] = max(
+                (self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1)
+            )
+        return found
 
 
 @dataclass(slots=True)
@@ -135,9 +123,7 @@ class Promises:
         self._helpful: dict[str, float] = {}
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
-        self._ready: dict[
-            str, tuple[tuple[int, int], dict[tuple[Tokens, Tokens], dict[str, _Readiness]]]
-        ] = {}
+        self._ready = Readinesses(experience, router)
         self._stays: dict[tuple[str, Tokens, Tokens, bool], tuple[Offers, float, float]] = {}
 
     def novelty(self, key: Key, liking: Liking) -> float:
@@ -237,20 +223,13 @@ class Promises:
                 continue
             actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
             if not here:
-                use *= self._chance(goal, then, action)
+                use *= self._ready.chance(goal, then, action)
             if use * bonus >= LEAST:
                 made = self._made(goal, have, actions, then, fetching)
                 yield Offer(math.inf, use * bonus, 0.0, actions, False, made)
-        version = (x.places[goal].version, x.moves_version)
-        known = self._ready.get(goal)
-        if known is None or known[0] != version or len(known[1]) > _SITUATIONS:
-            known = self._ready[goal] = (version, {})
-        # What is possible here is known better than from memory.
-        ready = {} if here else known[1].setdefault((have, see), {})
+        told = self._ready.at(goal, have, see)
         for most, action in draw.promising:
-            at = ready.get(action)
-            if at is None:
-                at = ready[action] = self._readiness(goal, have, see, action)
+            at = self._ready.of(goal, have, see, action, told)
             promise = most * at.share
             if promise >= LEAST:
                 loss = x.loss_rate(action) / len(have) if at.names else 0.0
@@ -279,34 +258,6 @@ class Promises:
             lightless = _LIGHTLESS
         return max(lightless, x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
 
-    def _readiness(self, goal: str, have: Tokens, see: Tokens, action: str) -> _Readiness:
-        """Return what share of its promise an action keeps in a situation, and what makes it possible there."""
-        x, context = self._x, union(have, see)
-        here = self._router.is_here(goal, have, see)
-        helpers: tuple[str, ...] = ()
-        then = context
-        if here or x.missing((goal, action), context):
-            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
-            if opened is None:
-                return _Readiness(0.0, (), False, context)
-            helpers, after = opened
-            then = union(after.have, after.world.get(goal, see))
-        alike = x.died_alike((goal, action), then) if x.fatal[(goal, action)] else 0
-        share = 1.0 / (1.0 + alike)
-        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
-        elsewise = x.fatal[(goal, action)] if action in x.moves and not alike else 0
-        if x.tried[(goal, action)] > elsewise:
-            share *= 1.0 - x.similarity((goal, action), then)
-        if not here:
-            share *= self._chance(goal, then, action)
-        names = bool(have) and not _words(have).isdisjoint(action.split())
-        return _Readiness(share, (*helpers, action), names, then)
-
-    def _chance(self, goal: str, context: Tokens, action: str) -> float:
-        """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
-        missed = self._x.missed[(goal, action)]
-        return self._x.places[goal].possible.chance(action, context) / (1.0 + missed) ** 2
-
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
         x, found = self._x, dict[str, list[tuple[str, str]]]()
@@ -326,7 +277,20 @@ class Promises:
             for place, action in list(sources)[:_SOURCES]:
                 if not progress.tried[(place, action)] and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
+            self._want_here(token, progress, found)
         return found
+
+    def _want_here(self, token: str, progress: Progress, found: dict[str, list[tuple[str, str]]]) -> None:
+        """Add what brought something about elsewhere and is possible here and now: a lamp can be lit anywhere."""
+        place = self._router.here.place
+        for _, action in self._x.sources[token]:
+            if (
+                action in self._router.valid
+                and (action, token) not in found.get(place, ())
+                and not progress.tried[(place, action)]
+                and not objects(action).isdisjoint(names_in(token))
+            ):
+                found.setdefault(place, []).append((action, token))
 
     def _use(self, token: str, have: Tokens) -> float:
         """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
@@ -340,9 +304,3 @@ class Promises:
         """Return what being at a deadly place with something new is worth."""
         rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
         return self._s.curiosity * rate
-
-
-@functools.lru_cache(maxsize=4096)
-def _words(have: Tokens) -> frozenset[str]:
-    """Return the words that name what is carried."""
-    return words_of(have)

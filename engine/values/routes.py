@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,6 +56,9 @@ class Progress:
         tried: How often each action was taken at each place.
         failed: Goals that turned out to be impossible.
         idle: How often each action did nothing.
+        barred: Moves that memory has and that were not possible when last there.
+        checked: How often they were found to be so.
+        walls: How often a move did nothing, nothing done since but moving.
         planned: How often a plan for this goal was made in this situation.
     """
 
@@ -64,6 +67,9 @@ class Progress:
     tried: Counter[Key] = field(default_factory=Counter)
     failed: set[Key] = field(default_factory=set)
     idle: Counter[Key] = field(default_factory=Counter)
+    barred: set[Key] = field(default_factory=set)
+    checked: Counter[Key] = field(default_factory=Counter)
+    walls: Counter[Key] = field(default_factory=Counter)
     planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
 
 
@@ -126,13 +132,19 @@ class Router:
         self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
         self._world: Mapping[str, Tokens] = {}
         self._valid: frozenset[str] = frozenset()
+        self._barred: frozenset[Key] = frozenset()
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
         ] = {}
         self._enabled: dict[str, tuple[int, dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]] = {}
 
-    def stand(self, now: Imagined, valid: tuple[str, ...]) -> None:
-        """Take note of what is possible here and now: there memory need not be asked."""
+    def stand(self, now: Imagined, valid: tuple[str, ...], barred: Iterable[Key] = ()) -> None:
+        """Take note of what is possible here and now: there memory need not be asked.
+
+        Args:
+            barred: Moves that are known not to be possible elsewhere, until something is done.
+        """
+        self._barred = frozenset(barred)
         self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
         self._world = now.world
         self._valid = frozenset(valid)
@@ -143,6 +155,16 @@ class Router:
     def valid(self) -> frozenset[str]:
         """What is possible here and now; empty if that is not known."""
         return self._valid
+
+    @property
+    def barred(self) -> frozenset[Key]:
+        """Moves that are not possible elsewhere, until something is done."""
+        return self._barred
+
+    @property
+    def here(self) -> Situation:
+        """The present situation."""
+        return Situation(*self._here)
 
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
@@ -303,6 +325,7 @@ class Router:
         reached = {at.place: _Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
         risky = 2.0 * self.death_cost
+        barred = self._barred if at.world is self._world and at.have == self._here[1] else ()
         while queue:
             cost, name = heapq.heappop(queue)
             if name in settled:
@@ -315,6 +338,8 @@ class Router:
             elsewhere = (name, have, see) != self._here
             hazard = x.hazard(name, union(have, see), moving=True)
             for action, free in x.ways_out(name):
+                if barred and (name, action) in barred:
+                    continue
                 if free and elsewhere:
                     if free in settled:
                         continue

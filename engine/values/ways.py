@@ -44,11 +44,14 @@ class Ways:
             known = self._from[place] = self.search(place)
         return known
 
-    def search(self, place: str, first: Container[str] | None = None) -> dict[str, Way]:
+    def search(
+        self, place: str, first: Container[str] | None = None, barred: Container[Key] = ()
+    ) -> dict[str, Way]:
         """Return the shortest ways from a place.
 
         Args:
             first: Moves that a way can begin with, None for all.
+            barred: Moves that a way cannot go on with.
         """
         found = {place: Way(0, (), (), ())}
         queue = deque([place])
@@ -57,7 +60,8 @@ class Ways:
             here = found[name]
             risky = self._x.hazard(name, moving=True) > 0.0
             for action, there in self._x.exits(name):
-                if there not in found and (first is None or name != place or action in first):
+                possible = (name, action) not in barred if first is None or name != place else action in first
+                if there not in found and possible:
                     deadly = (*here.deadly, (name, action)) if risky else here.deadly
                     unsure = (*here.unsure, (name, action)) if self._x.missed[(name, action)] else here.unsure
                     found[there] = Way(here.steps + 1, deadly, unsure, (*here.actions, action))

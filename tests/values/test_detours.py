@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
 from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour, _Visit
 from engine.values.experience import Experience
+from engine.values.planner import Planner
 from engine.values.promises import Promises
+from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.situations import Situation
 from engine.values.ways import Ways
@@ -127,7 +130,7 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed):
     taken = finder.fill(route, -1.0)
     tour = _Tour(route, finder._last_danger(route, set(x.deadly())), promises.bonus())
     last = len(route.actions)
-    tour.anchors = [(a, finder._ways_from(a), a.steps < last) for a in _anchors(route)]
+    tour.anchors = [(a, finder._ways_from(a, True), a.steps < last) for a in _anchors(route)]
     assert len(tour.anchors) > 2
     rates = []
     for draw in promises.draws:  # every place from every point of the route, without any bound
@@ -213,6 +216,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
     assert x.lifting() == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
+    assert x.loses("throw all", lit) == x.loses("throw lamp at tree", lit)  # the lamp is among all
     assert x.loses("polish lamp", lit) < 0.5
     assert x.loses("throw shards at tree", lit) == 0.0
     now = Imagined(hall.place, lit, {hall.place: hall.see})
@@ -225,3 +229,107 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
 
     assert made(True) > 0.3
     assert made(False) == 0.0
+
+
+def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
+    x = Experience()
+    out, lit = frozenset({"have:lamp"}), frozenset({"have:lamp=lit"})
+
+    def room(number, name, have):
+        return Situation(f"room {number}", have, frozenset({f"place:{name}#{number}"}))
+
+    x.moves.add("north")
+    for number in (1, 2):
+        dark = room(number, "dark", out)
+        x.see(dark, ("north",))
+        for _ in range(3):
+            x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+    x.see(room(1, "hall", out), ("light lamp", "north"))
+    x.learn(room(1, "hall", out), "light lamp", 0.0, room(1, "hall", lit), ended=False, died=False)
+    x.see(room(1, "hall", lit), ("north",))
+    x.learn(room(1, "hall", lit), "north", 0.0, room(2, "attic", lit), ended=False, died=False)
+    x.see(room(2, "attic", lit), ("north",))
+    now, valid = room(9, "dark", out), ("north", "light lamp", "throw lamp", "wait")
+    x.see(now, valid)  # never here before
+    here = Imagined(now.place, now.have, {now.place: now.see})
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+
+    def first(valid):
+        return planner.plan(here, 30, Progress(), {}, valid=valid).actions[:1]
+
+    assert first(valid) == ("light lamp",)
+    assert first(("north", "throw lamp", "wait")) != ("light lamp",)
+    tried = Progress(tried=Counter({("room 9", "light lamp"): 1}))
+    assert planner.plan(here, 30, tried, {}, valid=valid).actions[:1] != ("light lamp",)
+
+
+def test_what_is_told_by_what_matters_is_what_the_whole_situation_tells():
+    """Readiness is shared by situations that differ in nothing an action needs: against working each out."""
+    rng = random.Random(3)
+    things = [f"thing{n}" for n in range(6)]
+    x = Experience()
+
+    def somewhere():
+        held = frozenset(f"have:{thing}" for thing in rng.sample(things, rng.randint(0, 3)))
+        return Situation("hall", held, frozenset(f"see:{thing}" for thing in rng.sample(things, 2)))
+
+    def possible(now):
+        named = {token.partition(":")[2] for token in now.have | now.see}
+        return ("wait", *(f"{verb} {thing}" for thing in sorted(named) for verb in ("open", "eat", "hit")))
+
+    router = Router(x, PlannerSettings())
+    ready = Readinesses(x, router)
+    told = 0
+    for number in range(300):
+        now, then = somewhere(), somewhere()
+        x.see(now, possible(now))
+        if number % 3 == 0:
+            x.learn(now, rng.choice(possible(now)), 0.0, then, ended=False, died=False)
+        for _ in range(4):
+            at, action = somewhere(), rng.choice(possible(somewhere()))
+            shared = ready._never_tried("hall", at.have, at.see, action)
+            if shared is not None:
+                told += 1
+                assert shared == ready._searched("hall", at.have, at.see, action)
+    assert told > 100
+
+
+def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
+    x = Experience()
+    none, lamp = frozenset[str](), frozenset({"have:lamp"})
+
+    def room(number, name, have, *see):
+        return Situation(f"room {number}", have, frozenset({f"place:{name}#{number}", *see}))
+
+    hall, dark, cellar = room(1, "hall", none, "see:lamp"), room(2, "dark", none), room(2, "cellar", lamp)
+    vault, laden = room(3, "vault", lamp), room(1, "hall", lamp)
+    x.moves.update(("down", "up", "north", "south"))
+    other = room(4, "dark", none)  # as dark as the cellar, and the same danger
+    for place in (dark, other):
+        x.see(place, ("north", "up"))
+        x.arrive(place)
+        for _ in range(3):
+            x.learn(place, "north", 0.0, place, ended=True, died=True)
+    walk(
+        x, (hall, "down", dark), (hall, "take lamp", laden), (laden, "down", cellar), (cellar, "north", vault)
+    )
+    x.arrive(cellar)
+    x.see(vault, ("south", "open chest"))
+    x.learn(vault, "south", 0.0, cellar, ended=False, died=False)
+    now = Imagined(hall.place, none, {hall.place: hall.see})
+    finder, *_ = explorer(x, now, ("take lamp", "down"))
+    world = {hall.place: laden.see, cellar.place: cellar.see, vault.place: vault.see}
+    route = Route(
+        Imagined(vault.place, lamp, world),
+        20.0,
+        value=5.0,
+        actions=("take lamp", "down", "north"),
+        marks=((0, hall.place, none), (1, hall.place, lamp), (2, cellar.place, lamp)),
+        earned=((3, 5.0),),
+    )
+    assert finder._danger(world, (cellar.place, "north"), none) > 0.3
+    assert finder._danger(world, (cellar.place, "north"), lamp) < 0.1
+    taken = finder.fill(route, 0.0)
+    chest = [detour for detour in taken if detour.actions[-1] == "open chest"]
+    assert chest
+    assert all(detour.start > 0 for detour in chest)
