@@ -118,6 +118,19 @@ class Guises:
             return 0.0
         return risk.deaths / (risk.steps + 2.0)
 
+    def worst(self, place: str) -> float:
+        """Return the highest share of deadly steps under any name that a place has in common with others."""
+        return max(
+            (
+                risk.deaths / (risk.steps + 2.0)
+                for name, guise in self._guises.items()
+                if place in guise.places and len(guise.places) > 1
+                for risk in (self._risks.get((name, True)), self._risks.get((name, False)))
+                if risk is not None
+            ),
+            default=0.0,
+        )
+
     def see(self, place: str, have: Tokens, see: Tokens) -> None:
         """Learn by what name a place goes with this in hand."""
         name = name_in(see)

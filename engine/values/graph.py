@@ -187,7 +187,7 @@ class GraphEstimator:
             ):
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8, valid)
+                trails = self._trails.from_here(now, query.steps_left, 8, valid, progress.gained)
                 plan = self._planner.plan(
                     here,
                     query.steps_left,

@@ -250,12 +250,13 @@ class Promises:
             then: What is carried and seen after that.
             ahead: Whether there is danger ahead, for which light is needed.
         """
-        x, light = self._x, self._lifting & have if ahead else _NONE
-        lightless = _LIGHTLESS * x.loses(actions[-1], light) if light else 0.0
+        x, light = self._x, self._lifting & have
+        dark = max(_LIGHTLESS if ahead else 0.0, x.guises.worst(goal)) if light else 0.0
+        lightless = dark * x.loses(actions[-1], light) if dark else 0.0
         if len(actions) < 2:
             return lightless
         if light and light.isdisjoint(then):
-            lightless = _LIGHTLESS
+            lightless = dark
         return max(lightless, x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:

@@ -8,7 +8,7 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
@@ -109,13 +109,16 @@ class Trails:
                 known.sort(key=lambda t: (-t[0], t[2], -t[1]))
                 del known[_KEPT:]
 
-    def from_here(self, now: Situation, steps: int, most: int, valid: Sequence[str]) -> list[Trail]:
+    def from_here(
+        self, now: Situation, steps: int, most: int, valid: Sequence[str], gained: Container[Key] = ()
+    ) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
 
         Args:
             valid: What is possible now; no trail begins with anything else.
+            gained: What was gained in this episode already: it is not gained again.
 
-        Each ends with something gained. At most `most`, those with the highest gain per trail first.
+        Each ends with something to be gained. At most `most`, those with the highest gain per trail first.
         """
         found: list[tuple[float, Trail]] = []
         possible = frozenset(valid)
@@ -126,7 +129,7 @@ class Trails:
             episode = self._episodes[number]
             if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
                 continue
-            found += self._cuts(episode, index, steps)
+            found += self._cuts(episode, index, steps, gained)
         found.sort(key=lambda item: -item[0])
         chosen: dict[tuple[str, ...], Trail] = {}
         for _, trail in found:
@@ -135,7 +138,9 @@ class Trails:
                 break
         return list(chosen.values())
 
-    def _cuts(self, episode: list[TrailStep], start: int, steps: int) -> list[tuple[float, Trail]]:
+    def _cuts(
+        self, episode: list[TrailStep], start: int, steps: int, gained: Container[Key]
+    ) -> list[tuple[float, Trail]]:
         found: list[tuple[float, Trail]] = []
         actions: list[str] = []
         gains: list[tuple[Key, float]] = []
@@ -157,9 +162,11 @@ class Trails:
                 break
             world[step.now.place] = step.now.see
             world[step.then.place] = step.then.see
+            key = (step.now.place, step.action)
+            if step.reward > 0 and key in gained:
+                continue
             total += step.reward
             if step.reward > 0:
-                key = (step.now.place, step.action)
                 gains.append((key, step.reward))
                 earned.append((len(actions), key, step.reward, sure))
                 trail = Trail(

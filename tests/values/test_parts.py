@@ -85,6 +85,9 @@ def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_i
     assert (trail.actions, trail.gains) == (("east", "take coin"), ((("b", "take coin"), 3.0),))
     assert trails.from_here(laden, 9, 8, ("west",)) == []
     assert trails.from_here(laden, 1, 8, ("east",)) == []
+    assert (
+        trails.from_here(laden, 9, 8, ("east", "west"), {trail.gains[-1][0]}) == []
+    )  # it was gained already
 
 
 def test_what_an_action_needs_is_read_from_what_it_names_first():
