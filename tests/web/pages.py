@@ -19,6 +19,8 @@ FIND = """<title>Find</title><form action="/item" method="post"><label>Name <inp
 <button>Send</button></form>"""
 ASK = """<title>Ask</title><form action="/asked"><label>Name <input name="n"></label>
 <label>Password <input name="k" type="password"></label><button>Go</button></form>"""
+TELL = """<title>Tell</title><label>Password <input type="password" oninput="said.textContent = this.value"></label>
+<p id="said" style="width: 300px; height: 40px; background: #fff"></p><p>Plain</p>"""
 FADE = """<title>Fade</title><style>.pane { opacity: 1; transition: opacity .25s } .gone { opacity: 0 }</style>
 <div class="pane" id="old">Old</div><label id="new" hidden>Note <input></label>
 <button onclick="old.classList.add('gone')">Turn</button>
@@ -42,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         if place == "/slow":
             self.server.hold.wait(10)
         self._send(
-            {"/": HOME, "/find": FIND, "/ask": ASK, "/fade": FADE, "/large": LARGE}.get(
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE}.get(
                 place, "<title>Other</title>other"
             )
         )
