@@ -33,9 +33,10 @@ LARGE = "<title>Large</title>" + "".join(
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         place = self.path.partition("?")[0]
+        self.server.got.append(place)
         if place == "/away":
             self.send_response(302)
-            self.send_header("Location", "http://example.invalid/")
+            self.send_header("Location", self.server.away)
             self.end_headers()
             return
         if place == "/file.zip":
@@ -71,7 +72,8 @@ class _Handler(BaseHTTPRequestHandler):
 def pages():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.posted, server.hold = [], threading.Event()
+    server.posted, server.got, server.hold = [], [], threading.Event()
+    server.away = "http://example.invalid/"
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
