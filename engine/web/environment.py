@@ -371,7 +371,7 @@ class WebEnvironment:
                 said or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(), self._secrets
             ),
             description=redacted(description, self._secrets),
-            place=pattern(page.url, self._assignment.sites),
+            place=pattern(page.url, {**self._assignment.sites, **self._assignment.neighbours}),
             score=score,
             max_score=1.0,
             moves=self._moves,
