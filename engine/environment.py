@@ -74,13 +74,19 @@ class Writable(Protocol):
     """An abstractor that knows itself how a model is to write its history."""
 
     def written_by(
-        self, model: Model, notice: Callable[[str], None], spent: Callable[[ModelCall], None]
+        self,
+        model: Model,
+        notice: Callable[[str], None],
+        spent: Callable[[ModelCall], None],
+        *,
+        seeing: bool = False,
     ) -> Abstractor:
         """Return an abstractor whose history `model` writes.
 
         Args:
             notice: Takes a sentence when the model failed.
             spent: Takes every call.
+            seeing: Whether the model is shown pictures of what is described to it.
         """
         ...
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
 from engine.records import Decision, Episode, ModelCall, Observation, State, Step
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def open_parts(
         )
         if config.settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
+        if config.settings.history == "vision":
+            require_sight(environment, model)
         agent = make_agent(config.agent, model, scope, config.settings)
         evaluator = make_evaluator(config.settings, model)
         return Parts(environment, memory, scope, model, agent, evaluator)
@@ -165,3 +168,23 @@ def open_parts(
             if part is not None:
                 part.close()
         raise
+
+
+def require_sight(environment: Environment, model: Model) -> None:
+    """Refuse to begin with `history=vision` where nothing can be shown, or to nobody.
+
+    Raises:
+        UsageError: Says which, and what there is instead.
+    """
+    from engine.environment import Visible
+    from engine.llm.model import takes_pictures
+
+    if not isinstance(environment, Visible):
+        raise UsageError(
+            "history=vision is for web pages: a game shows nothing; a model writes with history=llm"
+        )
+    if not takes_pictures(model):
+        raise UsageError(
+            f"history=vision shows screenshots to the model, and {model.name} takes none; choose a model behind an API "
+            "that does, or history=llm"
+        )

@@ -324,7 +324,8 @@ class Session:
             self._tell(Notice("warning", text))
 
         if isinstance(rules, Writable):
-            return rules.written_by(parts.model, notice, self._summaries.append)
+            seeing = self._settings.history == "vision"
+            return rules.written_by(parts.model, notice, self._summaries.append, seeing=seeing)
         from engine.games.summaries import SummarisingAbstractor
 
         every = self._settings.history_every

@@ -106,8 +106,9 @@ class Settings:
     )
     history: str = setting(
         "rules",
-        "who writes the episode's history (on the web, that of the page): rules, or the model with the paper's prompt",
-        choices=("rules", "llm"),
+        "who writes the episode's history (on the web, that of the page): rules, or the model with the paper's prompt; "
+        "vision shows it screenshots of the page, too",
+        choices=("rules", "llm", "vision"),
     )
     history_every: int = setting(10, "steps between two histories that the model writes", 1, 1000)
     death_penalty: float = setting(-10.0, "reward added to the step that ended the game badly", -1e6, 0.0)

@@ -112,7 +112,8 @@ class Client:
             Failed: It cannot be had.
             ModelError: Cancelled, or the budget is spent.
         """
-        key = digest("reply/2", self._identity, prompt.messages, prompt.answer, options)
+        seen = [prompt.digests] if prompt.pictures else []
+        key = digest("reply/2", self._identity, prompt.messages, prompt.answer, options, *seen)
         started = time.perf_counter()
         value = self._cache.get(key)
         cached = value is not None

@@ -48,6 +48,7 @@ class Known:
         context: Tokens of a prompt, None if not known.
         logprobs: Whether the provider's interface has log-probabilities of several tokens.
         schema: Whether it has JSON schemas.
+        pictures: Whether the model takes pictures; of servers of one's own nothing is known.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Known:
     context: int | None
     logprobs: bool
     schema: bool
+    pictures: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
         context=info.get("max_input_tokens") or info.get("max_tokens"),
         logprobs="top_logprobs" in supported,
         schema=bool(info.get("supports_response_schema")) or "response_format" in supported,
+        pictures=bool(info.get("supports_vision")),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,11 @@ class LanguageModel:
         return self._engine is not None
 
     @property
+    def takes_pictures(self) -> bool:
+        """Whether pictures can be sent to it: not to models of this process. What a server says is seen when asked."""
+        return self._engine is None
+
+    @property
     def prepares(self) -> bool:
         """Whether prompts can be taken in ahead: of local models read by string."""
         return self._engine is not None and self.reading == "string"
@@ -156,15 +161,23 @@ class LanguageModel:
             return None
         raise failure.error()
 
-    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
-        """Return what the model writes to `messages`.
+    def complete(
+        self,
+        purpose: str,
+        messages: Messages,
+        schema: Mapping[str, Any] | None = None,
+        pictures: Sequence[bytes] = (),
+    ) -> Reply:
+        """Return what the model writes to `messages`, the last of which shows `pictures` (JPEG).
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
-            ModelError: No usable answer.
+            ModelError: No usable answer, or it takes no pictures.
             MissingError: The network or a key is missing.
         """
-        prompt = Prompt(tuple((m["role"], m["content"]) for m in messages))
+        if pictures and not self.takes_pictures:
+            raise ModelError(f"{self.name} takes no pictures")
+        prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), pictures=tuple(pictures))
         options: dict[str, Any] = {"temperature": 0.0, "max_tokens": REPLY_TOKENS}
         if self._engine is not None:
             options["max_tokens"] = REPLY_TOKENS // 4

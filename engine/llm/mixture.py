@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from engine.llm.model import Messages, Model, Preparing, Reply, Usage, writes_here
+from engine.llm.model import Messages, Model, Preparing, Reply, Usage, takes_pictures, writes_here
 from engine.llm.priors import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 
@@ -93,7 +93,18 @@ class Mixture:
             if isinstance(part, Preparing):
                 part.prepare(request, stopped)
 
-    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+    @property
+    def takes_pictures(self) -> bool:
+        """Whether the one that writes takes them."""
+        return next((takes_pictures(part) for part in self._parts if not isinstance(part, Wordless)), False)
+
+    def complete(
+        self,
+        purpose: str,
+        messages: Messages,
+        schema: Mapping[str, Any] | None = None,
+        pictures: Sequence[bytes] = (),
+    ) -> Reply:
         """Return what the first of the two that can write writes.
 
         Raises:
@@ -101,8 +112,8 @@ class Mixture:
         """
         for part in self._parts:
             if not isinstance(part, Wordless):
-                return part.complete(purpose, messages, schema)
-        return self._parts[0].complete(purpose, messages, schema)
+                return part.complete(purpose, messages, schema, pictures)
+        return self._parts[0].complete(purpose, messages, schema, pictures)
 
     def cancel(self) -> None:
         """Cancel both."""

@@ -64,11 +64,20 @@ class Model(Protocol):
         """
         ...
 
-    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+    def complete(
+        self,
+        purpose: str,
+        messages: Messages,
+        schema: Mapping[str, Any] | None = None,
+        pictures: Sequence[bytes] = (),
+    ) -> Reply:
         """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
 
+        Args:
+            pictures: JPEGs that are shown with the last message.
+
         Raises:
-            ModelError: No usable answer.
+            ModelError: No usable answer, or it takes no pictures.
             MissingError: The network, a key or a file is missing.
         """
         ...
@@ -98,6 +107,11 @@ class Preparing(Protocol):
     def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
         """Compute what `propose` will need for `request`; soon after `stopped()` return, whatever is left to do."""
         ...
+
+
+def takes_pictures(model: object) -> bool:
+    """Return whether pictures can be sent to `model`, as LanguageModel tells."""
+    return bool(getattr(model, "takes_pictures", False))
 
 
 def writes_here(model: object) -> bool:

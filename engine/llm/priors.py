@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,13 @@ class Wordless:
         """Nothing: there is no model."""
         return Usage()
 
-    def complete(self, purpose: str, messages: Messages, schema: Mapping[str, Any] | None = None) -> Reply:
+    def complete(
+        self,
+        purpose: str,
+        messages: Messages,
+        schema: Mapping[str, Any] | None = None,
+        pictures: Sequence[bytes] = (),
+    ) -> Reply:
         """Raise ModelError: there is nothing here that could write."""
         raise ModelError(f"{self.name} is no language model and cannot answer in words ({purpose})")
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from engine.errors import GameError, UsageError
+from engine.errors import GameError, MissingError, UsageError
 from engine.web.actions import Call, resolve
 from engine.web.driver import Limits, Seen
 from engine.web.network import Gate, Traffic, gate_for
 from engine.web.snapshot import Page, parse
 
-OPEN_S = 60.0
-"""Seconds that importing BrowserGym and a benchmark may take."""
+OPEN_S = 180.0
+"""Seconds that importing BrowserGym and its benchmarks may take; some try for a minute to reach a hub."""
 RESET_S = 180.0
 """Seconds that an episode's beginning may take: a browser starts, and a task may log in and set data up."""
 STEP_S = 90.0
@@ -133,10 +133,12 @@ class GymDriver:
         executable: Path of a Chromium.
         hosts: `host:port` that may be reached; None for the open web.
         environment: Of the process; benchmarks find their sites there.
+        given: What the task is to be made with, where it does not say all itself.
 
     Raises:
         GameError: The process does not start.
         UsageError: There is no such task.
+        MissingError: Its benchmark does not load.
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class GymDriver:
         executable: str,
         hosts: Sequence[str] | None,
         environment: Mapping[str, str],
+        given: Mapping[str, str] | None = None,
     ) -> None:
         self.gate: Gate = WideGate(frozenset()) if hosts is None else gate_for((), hosts)
         self.traffic = Traffic()
@@ -153,7 +156,9 @@ class GymDriver:
         self.reward: float | None = None
         """What the episode is worth, once it is over."""
         self._how = python, dict(environment)
-        self._open = {"op": "open", "task": task, "executable": executable, "hosts": hosts}
+        self._open = {
+            "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
+        }  # fmt: skip
         self._process: GymProcess | None = None
         self._seen = Seen(Page())
         self._best = 0.0
@@ -220,6 +225,9 @@ class GymDriver:
         process = GymProcess(*self._how)
         try:
             reply = process.ask(OPEN_S, **self._open)
+            if reply.get("broken"):
+                ((family, why),) = reply["broken"].items()
+                raise MissingError(does_not_load(family, why, self._how[0]))
             if "missing" in reply:
                 raise UsageError(_no_such(str(reply["missing"]), reply["tasks"]))
         except BaseException:
@@ -283,6 +291,12 @@ def spoken(call: Call, page: Page) -> str:
     if call.target is not None:
         arguments.insert(0, repr(resolve(call.target, page).ref))
     return f"{call.name}({', '.join(arguments)})"
+
+
+def does_not_load(family: str, why: str, python: Path) -> str:
+    """Return a sentence about a benchmark that is there and cannot be imported."""
+    lacks = f"; it lacks packages: {python} -m pip install browsergym-{family.replace('_', '-')}"
+    return f"BrowserGym's benchmark {family} does not load here ({why}){lacks if 'ModuleNotFound' in why else ''}"
 
 
 def _no_such(task: str, tasks: Sequence[str]) -> str:

@@ -3,8 +3,9 @@
 Runs in an environment that has BrowserGym, for it wants an old Playwright; imports nothing of this project. Ends with
 its input. Requests, by `op`:
 
-list    names of the tasks that are installed
-open    `task` such as "miniwob.click-test", `executable`, `hosts` (what may be reached; null for everything)
+list    names of the tasks that are installed, and of benchmarks that do not load why
+open    `task` such as "miniwob.click-test", `given` (what the task is to be made with), `executable`, `hosts` (what may
+        be reached; null for everything)
 reset   `seed`
 step    `action` in BrowserGym's grammar, elements by their bid
 picture `hidden`: bids to be painted over
@@ -18,6 +19,7 @@ import base64
 import contextlib
 import dataclasses
 import importlib
+import importlib.util
 import json
 import logging
 import os
@@ -72,9 +74,10 @@ class Gym:
         """Return the reply to a request."""
         op = request["op"]
         if op == "list":
-            return {"tasks": known("")}
+            tasks, broken = known("")
+            return {"tasks": tasks, "broken": broken}
         if op == "open":
-            return self.open(request["task"], request["executable"], request["hosts"])
+            return self.open(request["task"], request["given"], request["executable"], request["hosts"])
         if op == "reset":
             seen, _ = self._env.reset(seed=request["seed"])
             self._heard = len(seen["chat_messages"])
@@ -89,11 +92,13 @@ class Gym:
             return {"picture": base64.b64encode(self.picture(request["hidden"])).decode()}
         raise ValueError(f"unknown request {op!r}")
 
-    def open(self, task: str, executable: str, hosts: list[str] | None) -> dict[str, Any]:
+    def open(
+        self, task: str, given: dict[str, str], executable: str, hosts: list[str] | None
+    ) -> dict[str, Any]:
         """Make the environment; the browser starts with the first reset."""
-        tasks = known(task)
+        tasks, broken = known(task)
         if task not in tasks:
-            return {"missing": task, "tasks": tasks}
+            return {"missing": task, "tasks": tasks, "broken": broken}
         import browsergym.core.env
         import gymnasium
         from browsergym.core.action.highlevel import HighLevelActionSet
@@ -115,6 +120,7 @@ class Gym:
             slow_mo=0,
             pw_chromium_kwargs=browser,
             action_mapping=actions.to_python_code,
+            **({"task_kwargs": given} if given else {}),
         ).unwrapped
         return {}
 
@@ -151,8 +157,9 @@ class Gym:
                 env.close()
 
 
-def known(task: str) -> list[str]:
-    """Return the tasks of the benchmark that a task is of, of all that are installed for "".
+def known(task: str) -> tuple[list[str], dict[str, str]]:
+    """Return the tasks of the benchmark that a task is of, of all that are installed for ""; and benchmark to why it
+    does not load.
 
     Benchmarks register their tasks when they are imported.
     """
@@ -167,14 +174,32 @@ def known(task: str) -> list[str]:
         wanted = [family]
     elif task:
         wanted = []
+    broken = {}
     for name in wanted:
-        if task:
-            importlib.import_module(f"browsergym.{name}")
-            continue
-        with contextlib.suppress(Exception):  # One that lacks something must not hide the others.
-            importlib.import_module(f"browsergym.{name}")
+        try:
+            import_benchmark(name)
+        except Exception as error:  # One that lacks something must not hide the others.
+            broken[name] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     names = (str(name) for name in gymnasium.envs.registry)
-    return sorted(name.removeprefix("browsergym/") for name in names if name.startswith("browsergym/"))
+    tasks = sorted(name.removeprefix("browsergym/") for name in names if name.startswith("browsergym/"))
+    return tasks, broken
+
+
+def import_benchmark(name: str) -> None:
+    """Import a benchmark, also where it wants to fetch what few of its tasks are judged with.
+
+    WebArena and its kin load a tokenizer from the network, or do not load; only parts of answers need it.
+    """
+    if name != "miniwob" and importlib.util.find_spec("nltk"):
+        nltk: Any = importlib.import_module("nltk")
+        fetch = nltk.download
+        nltk.download = lambda *given, **options: fetch(*given, **{**options, "raise_on_error": False})
+        try:
+            importlib.import_module(f"browsergym.{name}")
+        finally:
+            nltk.download = fetch
+        return
+    importlib.import_module(f"browsergym.{name}")
 
 
 # ------------------------------------------------------------------------------------------- snapshot

@@ -94,6 +94,8 @@ class WebEnvironment:
         self._last: Observation | None = None
         self._answer = ""
         self._moves = 0
+        self._picture: bytes | None = None
+        """What `screenshot` returned since the page was seen last."""
         self._looked = 0
         """HAR entries that a look has had."""
         urls = [
@@ -279,20 +281,27 @@ class WebEnvironment:
         return WebAbstractor(
             lambda: self._intent,
             lambda: tuple(redacted(value, self._secrets) for value in query_values(self._seen.page.url)),
+            self.screenshot,
         )
 
     def screenshot(self) -> bytes:
-        """Return the shown tab as JPEG, b"" where it cannot be taken."""
-        return self._driver.screenshot()
+        """Return the shown tab as JPEG, b"" where it cannot be taken. Never raises.
+
+        What is secret is painted over; where it cannot be, there is no picture. It is taken once a step, so what a
+        model is shown is what the recording has.
+        """
+        if self._picture is None:
+            hidden = secret_handles(self._seen.page, self._secrets)
+            self._picture = b""
+            with contextlib.suppress(GameError):  # A browser that is gone is told of by the next step.
+                self._picture = b"" if hidden is None else self._driver.screenshot(hidden=hidden)
+        return self._picture
 
     def sight(self) -> Sight:
         """Return what can be seen now, secrets taken out as everywhere. Never raises."""
         page, secrets = self._seen.page, self._secrets
         new = self._driver.traffic.entries[self._looked :]
         self._looked += len(new)
-        picture = b""
-        with contextlib.suppress(GameError):  # A browser that is gone is told of by the next step.
-            picture = self._driver.screenshot(hidden=secret_handles(page, secrets))
         return Sight(
             redacted(texts.clean(page.url), secrets),
             redacted(texts.clean(page.title), secrets),
@@ -300,7 +309,7 @@ class WebEnvironment:
             written(page, secrets),
             self._driver.limits.width,
             self._driver.limits.height,
-            picture,
+            self.screenshot(),
             redacted_entries(new, secrets),
         )
 
@@ -311,6 +320,7 @@ class WebEnvironment:
 
     def close(self) -> None:
         """End the browser; safe to call twice."""
+        self._picture = None
         self._driver.close()
         if self._judge is not None:
             self._judge.close()
@@ -350,7 +360,7 @@ class WebEnvironment:
     # ------------------------------------------------------------------------------------------ looking
 
     def _observe(self, said: str, *, changed: bool, score: float = 0.0, done: bool = False) -> Observation:
-        page = self._seen.page
+        page, self._picture = self._seen.page, None
         head = [f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
         if len(self._seen.tabs) > 1:
             head.append(f"Tabs: {len(self._seen.tabs)}, shown: {self._seen.active}")
@@ -361,7 +371,7 @@ class WebEnvironment:
                 said or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(), self._secrets
             ),
             description=redacted(description, self._secrets),
-            place=pattern(page.url, self._assignment.sites),
+            place=pattern(page.url, {**self._assignment.sites, **self._assignment.neighbours}),
             score=score,
             max_score=1.0,
             moves=self._moves,

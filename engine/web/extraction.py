@@ -1,7 +1,8 @@
 """The effective local history as a language model extracts it (App. F), instead of by rules.
 
-The model is shown the actions taken on this page and the page as text, and names those that make the page what it is.
-Only actions that were taken count; where it names none that can be read, the rules' history stands in.
+The model is shown the actions taken on this page and the page as text; if it is asked to look (the paper's way), also
+pictures of the page as it was come to and as it is now. It names the actions that make the page what it is. Only
+actions that were taken count; where it names none that can be read, the rules' history stands in.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ _ANSWER = re.compile(r"(?:final answer|output)\**\s*(?::|--?)\**\s*(.*)", re.IGN
 _ARROW = re.compile(r"\s*(?:->|→|\n)\s*")
 NOTHING = "no action"
 PAGE = 6000
+LARGEST_PICTURE = 500_000
+"""Bytes of a JPEG that is sent; one of a page is about a tenth of it."""
+SEEN_TWICE = "**SCREENSHOTS:** the first is the page as it was come to, the second the final page."
+SEEN_ONCE = "**SCREENSHOT:** the final page."
 
 
 class Extraction:
@@ -28,14 +33,23 @@ class Extraction:
     Args:
         notice: Told in one sentence when the model failed; the same sentence once.
         spent: Told of every call.
+        picture: Returns the page as JPEG, with nothing secret to be seen; b"" where it cannot be had. None shows the
+            model no pictures.
     """
 
     def __init__(
-        self, model: Model, notice: Callable[[str], None], spent: Callable[[ModelCall], None]
+        self,
+        model: Model,
+        notice: Callable[[str], None],
+        spent: Callable[[ModelCall], None],
+        picture: Callable[[], bytes] | None = None,
     ) -> None:
         self._model = model
         self._notice = notice
         self._spent = spent
+        self._picture = picture
+        self._come_to = b""
+        """The page as it was when this visit began."""
         self._told: set[str] = set()
 
     def effective(
@@ -43,21 +57,41 @@ class Extraction:
     ) -> tuple[str, ...]:
         """Return the actions that define the page, oldest first; those of the rules where the model fails."""
         visit = [step.action for step in visit_of(taken, observation.place)]
+        now = self._look()
         if not visit:
+            self._come_to = now
             return ()
+        pictures = tuple(filter(None, dict.fromkeys((self._come_to, now)))) if now else ()
         # The task stands in the first line: which page this is does not hang on it.
         page = observation.description.partition("\n")[2][:PAGE]
-        prompt = prompts.render("web_history", actions=fenced(" -> ".join(visit)), page=fenced(page))
+        prompt = prompts.render(
+            "web_history",
+            actions=fenced(" -> ".join(visit)),
+            page=fenced(page),
+            screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
+        )
         try:
-            reply = self._model.complete("history", prompt.chat())
+            reply = self._model.complete("history", prompt.chat(), pictures=pictures)
             self._spent(reply.call)
             return read(reply.text, visit)
         except JitrlError as error:
-            sentence = f"the history on this page is written by rules for now: {error}"
-            if sentence not in self._told:
-                self._told.add(sentence)
-                self._notice(sentence)
+            self._tell(f"the history on this page is written by rules for now: {error}")
             return by_rule
+
+    def _look(self) -> bytes:
+        """Return the page as a picture, b"" where none is to be or can be shown."""
+        if self._picture is None:
+            return b""
+        picture = self._picture()
+        if 0 < len(picture) <= LARGEST_PICTURE:
+            return picture
+        self._tell("a page could not be shown to the model as a picture; its text stands alone")
+        return b""
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._notice(sentence)
 
 
 def read(text: str, visit: list[str]) -> tuple[str, ...]:

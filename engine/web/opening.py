@@ -193,8 +193,9 @@ def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEn
     mine = {site: urls[site] for site in task.sites if site in urls}
     ours = task.suite == "local" and all(running.get(site) == url for site, url in mine.items())
     assignment = Assignment(
-        task.id, task.suite, task.intent, starts, mine, task.template, sign_in=_forms(task, mine, running)
-    )
+        task.id, task.suite, task.intent, starts, mine, task.template,
+        sign_in=_forms(task, mine, running), neighbours=urls,
+    )  # fmt: skip
     return WebEnvironment(
         assignment,
         require_browser(),

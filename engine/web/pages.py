@@ -164,8 +164,11 @@ def _scrubbed(value: Any, secrets: tuple[str, ...]) -> Any:
     return value
 
 
-def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the handles of elements that must not be seen: secret boxes, and whatever holds a secret."""
+def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the handles of elements that must not be seen: secret boxes, and whatever holds a secret.
+
+    None where one of them has no handle, nor anything around it: then the page as a whole must not be seen.
+    """
     kept = [s for s in secrets if len(s) >= SHORTEST_SECRET]
     found = []
     for node in page.nodes:
@@ -174,7 +177,7 @@ def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...]:
             while not ref and above >= 0:
                 ref, above = page.nodes[above].ref, page.nodes[above].parent
             found.append(ref)
-    return tuple(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(found)) if all(found) else None
 
 
 # ------------------------------------------------------------------------------------------- snapshot

@@ -42,6 +42,8 @@ class Assignment:
         template: Tasks of one template differ in a name or a number only.
         hosts: `host:port` that may be reached beside those of `sites` and `start_urls`.
         sign_in: Forms to be filled in at the beginning of each episode.
+        neighbours: As `sites`, of all that are configured: what a page of theirs is called, wherever they are served.
+            That they have a name does not mean that they may be reached.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Assignment:
     template: int = 0
     hosts: tuple[str, ...] = ()
     sign_in: tuple[SignIn, ...] = ()
+    neighbours: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,23 +55,35 @@ class WebAbstractor:
     Args:
         intent: Returns what is asked now; it may change with each reset.
         query: Returns `key=value` of the URL shown now.
+        picture: Returns the page as JPEG as it may be shown to a model, b"" where it cannot be.
     """
 
-    def __init__(self, intent: Callable[[], str], query: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        intent: Callable[[], str],
+        query: Callable[[], tuple[str, ...]],
+        picture: Callable[[], bytes] = bytes,
+    ) -> None:
         self._intent = intent
         self._query = query
+        self._picture = picture
         self._taken: list[Taken] = []
         self._lines: list[str] = []
         self._place = ""
         self._extraction: Extraction | None = None
 
     def written_by(
-        self, model: Model, notice: Callable[[str], None], spent: Callable[[ModelCall], None]
+        self,
+        model: Model,
+        notice: Callable[[str], None],
+        spent: Callable[[ModelCall], None],
+        *,
+        seeing: bool = False,
     ) -> WebAbstractor:
         """Let a model extract the effective history, with the paper's prompt; return this abstractor."""
         from engine.web.extraction import Extraction
 
-        self._extraction = Extraction(model, notice, spent)
+        self._extraction = Extraction(model, notice, spent, self._picture if seeing else None)
         return self
 
     def begin(self, observation: Observation) -> State:

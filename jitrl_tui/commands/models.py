@@ -190,6 +190,7 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
         ("context", f"{known.context:,} tokens" if known.context else "not known"),
         ("logprobs", "the provider's interface has them" if known.logprobs else "none: read in words"),
         ("schema", "JSON schemas" if known.schema else "none: asked in words"),
+        ("pictures", "taken (history=vision)" if known.pictures else "none that is known of"),
         ("check", f"jitrl doctor --model {item['name']} (two calls of a few tokens)"),
     ]
 

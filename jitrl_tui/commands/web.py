@@ -142,15 +142,18 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
     """List BrowserGym's tasks; what each asks is known when it begins."""
-    from engine.web.browsergym import listed
+    from engine.web.browsergym import OPEN_ENDED, listed
 
-    names = [name for name in listed(saves, os.environ) if not args.site or name.startswith(f"{args.site}.")]
+    names, broken = listed(saves, os.environ)
+    names = tuple(name for name in names if not args.site or name.startswith(f"{args.site}."))
+    for sentence in broken.values():
+        print(sentence, file=sys.stderr)
     if args.json:
         print(json.dumps([{"id": f"browsergym:{name}", "suite": "browsergym", "site": name.partition(".")[0]}
                           for name in names], indent=1))  # fmt: skip
         return 0
     for name in names:
-        print(f"browsergym:{name}")
+        print(f"browsergym:{name}" + (" URL GOAL" if name == OPEN_ENDED else ""))
     return 0
 
 

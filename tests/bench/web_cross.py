@@ -48,12 +48,25 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, help="written after every page; the same command goes on with it"
     )
+    parser.add_argument("--show", type=Path, help="play nothing, print the table of this file")
+    parser.add_argument(
+        "--against", type=Path, help="with --show: compare its `jitrl` with that of this file, too"
+    )
     args = parser.parse_args()
+    if args.show:
+        shown = json.loads(args.show.read_text())
+        print(table(shown))
+        if args.against:
+            print("\n" + between(json.loads(args.against.read_text()), shown))
+        return 0
     saves = saves_folder(args.saves)
     names = ready("web:miniwob", saves, os.environ)[:: args.every]
     names = [name for name in names if args.only in name]
     settings = profile("web", **{k: value(v) for k, _, v in (text.partition("=") for text in args.changes)})
     results = json.loads(args.json.read_text()) if args.json and args.json.is_file() else []
+    # What an error of the machine cut off is played again.
+    failed = {result["page"] for result in results if result["error"]}
+    results = [result for result in results if result["page"] not in failed]
     done = {result["page"] for result in results}
     known = json.loads(args.static.read_text()) if args.static else []
     known = [result for result in known if result["arm"] == "static" and not result["error"]]
@@ -92,8 +105,7 @@ def table(results: list[dict]) -> str:
         p for p in dict.fromkeys(r["page"] for r in whole) if sum(r["page"] == p for r in whole) == len(ARMS)
     ]
     arms = {arm: {r["page"]: r for r in whole if r["arm"] == arm} for arm in ARMS}
-    half = len(whole[0]["scores"]) // 2 if whole else 0
-    parts = (("all", slice(None)), ("first half", slice(half)), ("second half", slice(half, None)))
+    parts = _parts(whole)
     rows = ["| tasks | static % | jitrl % | difference | steps, static | steps, jitrl | changed by memory % |",
             "|---|---|---|---|---|---|---|"]  # fmt: skip
     for name, part in parts:
@@ -105,6 +117,32 @@ def table(results: list[dict]) -> str:
                     f"| {steps['static'].mean():.1f} | {steps['jitrl'].mean():.1f} "
                     f"| {100 * flips.sum() / steps['jitrl'].sum():.0f} |")  # fmt: skip
     return f"{len(pages)} pages\n\n" + "\n".join(rows)
+
+
+def between(before: list[dict], after: list[dict]) -> str:
+    """Return how much more `jitrl` did in the second of two files, in percent, paired by page; and where it differs."""
+    rng = np.random.default_rng(0)
+    static = {r["page"]: r["scores"] for r in after if r["arm"] == "static"}
+    old, new = (
+        {r["page"]: r["scores"] for r in rows if r["arm"] == "jitrl" and not r["error"]}
+        for rows in (before, after)
+    )
+    pages = [page for page in new if page in old]
+    rows = ["| tasks | pages | jitrl of this file − of the other |", "|---|---|---|"]
+    for name, part in _parts(after):
+        both = [float(np.mean(new[p][part]) - np.mean(old[p][part])) for p in pages]
+        rows.append(f"| {name} | {len(pages)} | {_shown(both, rng)} |")
+    rows += ["", "| page | static | jitrl of the other file | jitrl of this one |", "|---|---|---|---|"]
+    for page in pages:
+        done = [sum(scores.get(page, ())) for scores in (static, old, new)]
+        if len(set(done)) > 1:
+            rows.append(f"| {page.removeprefix('web:miniwob-')} | {' | '.join(f'{n:.0f}' for n in done)} |")
+    return "\n".join(rows)
+
+
+def _parts(results: list[dict]) -> tuple[tuple[str, slice], ...]:
+    half = len(results[0]["scores"]) // 2 if results else 0
+    return ("all", slice(None)), ("first half", slice(half)), ("second half", slice(half, None))
 
 
 if __name__ == "__main__":

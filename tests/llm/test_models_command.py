@@ -105,7 +105,12 @@ def test_info_tells_price_key_and_abilities_without_a_call(jitrl, monkeypatch: p
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-is-none")
     code, out, _ = jitrl("models", "info", "openai/gpt-4o", "--json")
     found = json.loads(out)["known"]
-    assert (found["key_set"], found["context"], found["logprobs"]) == (True, 128_000, True)
+    assert (found["key_set"], found["context"], found["logprobs"], found["pictures"]) == (
+        True,
+        128_000,
+        True,
+        True,
+    )
     assert "a-key-that-is-none" not in out
     code, _, err = jitrl("models", "info", "nonsense")
     assert code == 2

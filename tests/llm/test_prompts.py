@@ -8,7 +8,7 @@ BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_sta
           "valid_actions": "go north, wait", "count": "3", "format": '{"option1": "x"}', "trajectory": "T",
           "total": "2", "final_score": "5", "steps": "0, 1", "task_goal": "buy a kettle",
           "action_space_description": "click(element)", "verdict": "the task was DONE", "actions": "A", "page": "P",
-          "question": "Q", "reference": "F", "answer": "W"}  # fmt: skip
+          "question": "Q", "reference": "F", "answer": "W", "screenshots": "V"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", prompts.NAMES)

@@ -51,6 +51,12 @@ def site():
 
 
 @pytest.fixture
+def pages():
+    """What makes another server of such pages."""
+    return _pages_module().pages
+
+
+@pytest.fixture
 def server():
     """A language-model server on loopback that answers as it is told."""
     with Server().running() as running:

@@ -19,6 +19,8 @@ FIND = """<title>Find</title><form action="/item" method="post"><label>Name <inp
 <button>Send</button></form>"""
 ASK = """<title>Ask</title><form action="/asked"><label>Name <input name="n"></label>
 <label>Password <input name="k" type="password"></label><button>Go</button></form>"""
+TELL = """<title>Tell</title><label>Password <input type="password" oninput="said.textContent = this.value"></label>
+<p id="said" style="width: 300px; height: 40px; background: #fff"></p><p>Plain</p>"""
 FADE = """<title>Fade</title><style>.pane { opacity: 1; transition: opacity .25s } .gone { opacity: 0 }</style>
 <div class="pane" id="old">Old</div><label id="new" hidden>Note <input></label>
 <button onclick="old.classList.add('gone')">Turn</button>
@@ -31,9 +33,10 @@ LARGE = "<title>Large</title>" + "".join(
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         place = self.path.partition("?")[0]
+        self.server.got.append(place)
         if place == "/away":
             self.send_response(302)
-            self.send_header("Location", "http://example.invalid/")
+            self.send_header("Location", self.server.away)
             self.end_headers()
             return
         if place == "/file.zip":
@@ -42,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
         if place == "/slow":
             self.server.hold.wait(10)
         self._send(
-            {"/": HOME, "/find": FIND, "/ask": ASK, "/fade": FADE, "/large": LARGE}.get(
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE}.get(
                 place, "<title>Other</title>other"
             )
         )
@@ -69,7 +72,8 @@ class _Handler(BaseHTTPRequestHandler):
 def pages():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.posted, server.hold = [], threading.Event()
+    server.posted, server.got, server.hold = [], [], threading.Event()
+    server.away = "http://example.invalid/"
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

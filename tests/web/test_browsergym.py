@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import sessions
 from engine.environment import Environment, OpenActions, Visible
 from engine.errors import GameError, MissingError, UsageError
 from engine.web import browsergym, chromium
@@ -22,19 +23,36 @@ from engine.web.items import items_of
 from engine.web.opening import expand, open_web
 from engine.web.sites.miniwob import pages_folder
 from engine.web.snapshot import parse
+from engine.web.tasks import VARIABLES
 
 
 @pytest.fixture
-def gym():
-    """Environment variables with which BrowserGym is found."""
+def adapter():
+    """Environment variables with which BrowserGym is found; whatever else they hold of sites is left out."""
     if browsergym.find_python(Path("saves"), os.environ) is None:
         pytest.skip("BrowserGym is not here (JITRL_BROWSERGYM names a Python that has it)")
-    if chromium.find_browser() is None or pages_folder(None) is None:
-        pytest.skip(
-            "no browser, or no pages of MiniWoB++ (apt install chromium, pip install --no-deps miniwob)"
-        )
+    if chromium.find_browser() is None:
+        pytest.skip("no browser (apt install chromium)")
     own = browsergym.folder(Path("saves").absolute()) / "bin" / "python"
-    return {**os.environ, "JITRL_BROWSERGYM": os.environ.get("JITRL_BROWSERGYM", str(own))}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("WA_", "VWA_", "TW_"))}
+    return {**kept, "JITRL_BROWSERGYM": os.environ.get("JITRL_BROWSERGYM", str(own))}
+
+
+@pytest.fixture
+def gym(adapter):
+    """The same, where there are pages of MiniWoB++, too."""
+    if pages_folder(None) is None:
+        pytest.skip("no pages of MiniWoB++ (pip install --no-deps miniwob)")
+    return adapter
+
+
+def with_benchmark(adapter, name):
+    """Skip the test where a benchmark is not beside BrowserGym."""
+    python = Path(adapter["JITRL_BROWSERGYM"])
+    if not list(python.parent.parent.glob(f"lib/python3*/site-packages/browsergym/{name}")):
+        pytest.skip(
+            f"BrowserGym's benchmark {name} is not here (pip install browsergym-{name} beside BrowserGym)"
+        )
 
 
 def group(pid):
@@ -154,11 +172,136 @@ def test_tasks_are_listed_and_unknown_ones_said(gym, tmp_path, monkeypatch):
     assert len(names) > 100
     with pytest.raises(UsageError, match=r"did you mean miniwob\.click-test"):
         open_web("web:browsergym-miniwob.click-tset", tmp_path, gym)
-    with pytest.raises(UsageError, match="'workarena' is not installed"):
-        open_web("web:browsergym-workarena.x", tmp_path, gym)
+    with pytest.raises(UsageError, match="'nowhere' is not installed"):
+        open_web("web:browsergym-nowhere.x", tmp_path, gym)
+
+
+def test_what_a_person_asks_for_on_a_site_of_theirs_is_a_task(adapter, site, pages, tmp_path):
+    name = f"web:browsergym-openended {site.url}/find Find Ana"
+    assert expand(name, tmp_path) == (name,)
+    environment = open_web(name, tmp_path, adapter)
+    try:
+        first = environment.reset(1)
+        assert "Task: Find Ana\n" in first.description
+        assert first.place.endswith("/find")
+        assert not environment.info.repeatable
+        # Only the host that was named can be reached, whatever leads elsewhere.
+        with pages() as other:
+            site.away = f"{other.url}/find"
+            assert "outside of the task's sites" in environment.step(f"goto('{other.url}/')").text
+            environment.step(f"goto('{site.url}/')")
+            environment.step("click(<link[Away]>)")
+            assert site.got[-1] == "/away"
+            assert other.got == []
+        environment.step(f"goto('{site.url}/find')")
+        after = environment.step("fill(<textbox[Name]>, 'Ana')")
+        assert (after.changed, after.done) == (True, False)
+        assert "Ana" in after.description.partition("BEGIN PAGE")[2]
+        last = environment.step("send_msg_to_user('found')")
+        assert (last.done, last.won, last.died) == (True, False, False)  # Nobody judges it.
+    finally:
+        environment.close()
+
+
+def test_an_open_ended_task_is_played_from_the_command_line(adapter, site, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(tmp_path), "run",
+         f"browsergym:openended {site.url}/find Find Ana", "--model", "prior/verbs", "--episodes", "1", "--steps", "2",
+         "--json", "-", "--quiet"],
+        capture_output=True, text=True, timeout=180, env=adapter, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["game"] == "browsergym-openended"
+    assert [session.config.game for session in sessions.saved(tmp_path)] == [
+        f"web:browsergym-openended {site.url}/find Find Ana"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"), [("webarena.266", "Acadia National Park"), ("webarenalite.97", "It is 914km")]
+)
+def test_webarena_runs_on_the_sites_that_are_named_and_its_own_evaluator_judges(
+    adapter, site, tmp_path, task, answer
+):
+    with_benchmark(adapter, task.partition(".")[0])
+    todo = dict.fromkeys(VARIABLES.values(), "todo")
+    variables = {**adapter, **todo, "WA_WIKIPEDIA": site.url, "WA_MAP": site.url}
+    environment = open_web(f"web:browsergym-{task}", tmp_path, variables)
+    try:
+        for said, score in ((answer, 1.0), ("I do not know", 0.0)):
+            first = environment.reset(1)
+            assert first.place in ("wikipedia", "map")
+            assert "Find" in environment.step("click(<link[Find (3)]>)").text
+            last = environment.step(f"send_msg_to_user({said!r})")
+            assert (last.done, last.score, last.died) == (True, score, score == 0)
+    finally:
+        environment.close()
 
 
 # ------------------------------------------------------------------------------ without BrowserGym
+
+
+@pytest.fixture
+def pretended(tmp_path):
+    """A BrowserGym with one benchmark that does not load and one that loads only with the network's help.
+
+    Real are the worker, its process and the import; what is imported is this.
+    """
+    root = tmp_path / "packages"
+    for place, text in {
+        "browsergym/core/__init__.py": "",
+        "gymnasium.py": "import types\nenvs = types.SimpleNamespace(registry={'browsergym/openended': 1})\n",
+        "nltk.py": "def download(name, quiet=False, raise_on_error=False):\n    if raise_on_error: raise ValueError\n",
+        "browsergym/broken/__init__.py": "import no_such_package\n",
+        "browsergym/far/__init__.py": "raise ConnectionError('the hub\\nis away')\n",
+        "browsergym/tokens/__init__.py": "import gymnasium, nltk\nnltk.download('x', raise_on_error=True)\n"
+        "gymnasium.envs.registry['browsergym/tokens.1'] = 1\n",
+    }.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text(text)
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!{sys.executable}\nimport runpy, sys\nsys.path.insert(0, {str(root)!r})\n"
+        "sys.argv = sys.argv[2:]\nrunpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    python.chmod(0o755)
+    return {**os.environ, "JITRL_BROWSERGYM": str(python)}
+
+
+def test_a_benchmark_that_does_not_load_is_said_in_a_sentence_and_hides_no_other(
+    pretended, tmp_path, browser_path
+):
+    for family, why, hint in (
+        (
+            "broken",
+            r"\(ModuleNotFoundError: No module named 'no_such_package'\); it lacks packages: .*-broken",
+            True,
+        ),
+        ("far", r"\(ConnectionError: the hub is away\)$", False),
+    ):
+        with pytest.raises(MissingError, match=rf"benchmark {family} does not load here {why}"):
+            open_web(f"web:browsergym-{family}.1", tmp_path, pretended)
+        with pytest.raises(MissingError, match="does not load here"):
+            browsergym.expand(f"browsergym-{family}", tmp_path, pretended)
+        assert ("pip install" in browsergym.listed(tmp_path, pretended)[1][family]) == hint
+    assert browsergym.listed(tmp_path, pretended)[0] == ("openended", "tokens.1")
+
+
+def test_a_benchmark_of_sites_says_which_variables_it_wants(pretended, tmp_path, browser_path):
+    with pytest.raises(
+        MissingError, match=r"webarena runs on sites of yours; set WA_SHOPPING, .*WA_HOMEPAGE to"
+    ):
+        open_web(
+            "web:browsergym-webarena.1", tmp_path, {**pretended, **dict.fromkeys(VARIABLES.values(), "")}
+        )
+    with pytest.raises(MissingError, match=r"timewarp runs on sites of yours; set TW_WIKI, TW_NEWS to"):
+        open_web("web:browsergym-timewarp.1", tmp_path, {**pretended, "TW_WEBSHOP": "http://127.0.0.1:1"})
+
+
+@pytest.mark.parametrize("rest", ["", " ", " http://127.0.0.1:1/", " Find it", " file:///etc/passwd Read it"])
+def test_an_open_ended_task_without_address_or_goal_is_refused(pretended, tmp_path, browser_path, rest):
+    with pytest.raises(UsageError, match="needs an address and what is to be done there"):
+        open_web(f"web:browsergym-openended{rest}", tmp_path, pretended)
 
 
 def test_without_browsergym_one_sentence_says_how_to_have_it(tmp_path):

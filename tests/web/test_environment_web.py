@@ -10,6 +10,7 @@ import pytest
 
 from engine.web.driver import Limits
 from engine.web.environment import WebEnvironment
+from engine.web.opening import open_web
 from engine.web.records import Assignment, SignIn
 from engine.web.text import CLOSE, OPEN
 
@@ -307,3 +308,25 @@ def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhe
         assert "redacted" in states[-1].text
     finally:
         env.close()
+
+
+def test_pages_of_a_configured_site_have_its_name_in_tasks_of_another_one_at_any_port(
+    browser_path, site, pages, tmp_path
+):
+    places = []
+    with pages() as moved, pages() as tickets:
+        for shop in (site, moved):
+            variables = {
+                "WA_SHOPPING": shop.url,
+                "WA_SHOPPING_ADMIN": f"{shop.url}/dashboard",
+                "WA_GITLAB": tickets.url,
+            }
+            env = open_web("web:local-36", tmp_path, variables)  # of shopping_admin alone
+            try:
+                begun = env.reset(1)
+                places.append((begun.place, env.step(f"goto('{shop.url}/find?q=1')").place))
+                assert "outside of the task's sites" in env.step(f"goto('{tickets.url}/')").text
+            finally:
+                env.close()
+        assert tickets.got == []  # It has a name now, and is no more to be reached than before.
+    assert places == [("shopping_admin", "shopping/find?q")] * 2

@@ -7,11 +7,14 @@ written {name}; other braces are text.
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 NAMES = (
     "actions", "actions_index", "actions_listed", "actions_transcript", "rewards", "state", "history",
@@ -32,18 +35,39 @@ class Prompt:
     Attributes:
         messages: (role, content) pairs.
         answer: How the answer begins, "" to leave that to the model.
+        pictures: JPEGs that go with the last message, after its text.
     """
 
     messages: tuple[tuple[str, str], ...]
     answer: str = ""
+    pictures: tuple[bytes, ...] = ()
 
-    def chat(self) -> list[dict[str, str]]:
-        """Return the messages as the OpenAI protocol has them."""
-        return [{"role": role, "content": content} for role, content in self.messages]
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """SHA-256 of each picture: what stands for it wherever the picture itself would be too much."""
+        return tuple(hashlib.sha256(picture).hexdigest() for picture in self.pictures)
+
+    def chat(self) -> list[dict[str, Any]]:
+        """Return the messages as the OpenAI protocol has them: a content with pictures is a list of its parts."""
+        made: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in self.messages]
+        if self.pictures:
+            shown = [
+                {
+                    "type": "image_url",
+                    "image_url": {"url": f"data:image/jpeg;base64,{base64.b64encode(picture).decode()}"},
+                }
+                for picture in self.pictures
+            ]
+            made[-1]["content"] = [{"type": "text", "text": made[-1]["content"]}, *shown]
+        return made
 
     def text(self) -> str:
-        """Return all of it as one text, for people."""
+        """Return all of it as one text, for people and records; of pictures their size and digest."""
         parts = [f"[{role}]\n{content}" for role, content in self.messages]
+        parts += [
+            f"[picture] JPEG, {len(picture):,} bytes, SHA-256 {digest}"
+            for picture, digest in zip(self.pictures, self.digests, strict=True)
+        ]
         return "\n\n".join([*parts, f"[answer]\n{self.answer}"] if self.answer else parts)
 
 
