@@ -67,7 +67,8 @@ def test_a_taken_port_is_left_to_its_owner(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_no_server_outlives_a_starter_that_dies(tmp_path: Path, sign: int) -> None:
     script = (
-        "import sys; from pathlib import Path; from engine.web.sites.manager import Sites\n"
+        "import signal, sys; from pathlib import Path; from engine.web.sites.manager import Sites\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "s = Sites(Path(sys.argv[1])); print(s.up(('fossil',), stay=False)[0].pid, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
