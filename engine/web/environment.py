@@ -21,7 +21,7 @@ from engine.web.network import gate_for
 from engine.web.pages import redacted, redacted_entries, secret_handles, written
 from engine.web.records import Assignment, Judge
 from engine.web.signing_in import sign_in
-from engine.web.snapshot import Page
+from engine.web.snapshot import Node, Page
 from engine.web.state import WebAbstractor
 from engine.web.url import pattern, query_values
 
@@ -225,16 +225,17 @@ class WebEnvironment:
     def resolve(self, action: str) -> str | None:
         """Return an action as memory keeps it, None if it cannot be taken on this page.
 
-        What is typed into a password box is kept apart, for this episode alone: the action has a placeholder.
+        What is typed into a password box is kept apart, for this episode alone: the action has a placeholder. It is
+        not written anywhere else.
         """
         try:
             call = parse(action)
             if any(REDACTED in str(argument) for argument in call.arguments):
                 return None
             if call.target is None:
-                return call.text if self._reachable(call) else None
+                return call.text if self._reachable(call) and not self._tells_secret(call) else None
             node = resolve(call.target, self._seen.page)
-            if node.state("disabled"):
+            if node.state("disabled") or self._tells_secret(call, node):
                 return None
             if call.name == "fill" and is_secret(node):
                 given = str(call.arguments[0])
@@ -247,6 +248,12 @@ class WebEnvironment:
             return normalise(call, self._seen.page)
         except UsageError:
             return None
+
+    def _tells_secret(self, call: Call, node: Node | None = None) -> bool:
+        """Return whether a call writes a secret elsewhere than in a password box."""
+        if call.name == "fill" and node is not None and is_secret(node):
+            return False
+        return any(texts.redact(str(given), self._secrets) != str(given) for given in call.arguments)
 
     def _reachable(self, call: Call) -> bool:
         if call.name == "goto":
@@ -398,9 +405,11 @@ class WebEnvironment:
         """Return the call with the secret it stands for; a value that was taken out is refused."""
         if any(REDACTED in str(argument) for argument in call.arguments):
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
-        if call.target is None or not call.arguments:
+        node = resolve(call.target, self._seen.page) if call.target is not None else None
+        if self._tells_secret(call, node):
+            raise UsageError("this text is a secret: it is typed into password boxes and told nobody else")
+        if node is None or not call.arguments:
             return call
-        node = resolve(call.target, self._seen.page)
         given = str(call.arguments[0])
         if call.name == "fill" and is_secret(node):
             known = self._known_secrets()

@@ -273,6 +273,10 @@ def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_l
     kept = env.resolve("fill(<textbox[Password]>, 'hunter2hunter2')")
     assert kept == "fill(<textbox[Password]>, '[typed secret 1]')"
     env.step(kept)
+    for told in ("fill(<textbox[Name]>, 'it is hunter2hunter2')", "send_msg_to_user('hunter2hunter2')"):
+        assert env.resolve(told) is None
+        assert "password boxes" in env.step(told).text
+        assert "hunter2hunter2" not in repr(env.sight())
     env.step("click(<button[Send]>)")
     assert "password=hunter2hunter2" in site.posted[-1]
     env.reset(1)
