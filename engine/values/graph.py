@@ -40,6 +40,8 @@ _PATIENCE = 3
 """Times that an action may do nothing in an episode before plans do without it."""
 _CHECKS = 2
 """Times that a way is looked at again in an episode because something was done since it was barred."""
+_DEPARTURES = 2
+"""Times that one sets out for the same thing from the same situation in an episode."""
 _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
@@ -105,7 +107,6 @@ class GraphEstimator:
         if step.action not in self._experience.moves:
             # Whatever was done may have opened a way; but nobody looks at every door after everything done.
             progress.barred = {way for way in progress.barred if progress.checked[way] >= _CHECKS}
-            progress.walls.clear()
         progress.world[now.place] = now.see
         if ended:
             return
@@ -113,8 +114,6 @@ class GraphEstimator:
             progress.idle[key] += 1
             if progress.idle[key] >= _PATIENCE:
                 progress.failed.add(key)
-            if step.action in self._experience.moves:
-                progress.walls[key] += 1
         if after.place not in progress.world:
             self._experience.arrive(after)
         progress.world[after.place] = after.see
@@ -168,9 +167,7 @@ class GraphEstimator:
 
     def _current_plan(self, now: Situation, here: Imagined, query: Query) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
-        plan, progress = self._plan, self._progress
-        # Who walked into the same wall again and again does not count on that way as things are.
-        valid = tuple(a for a in query.valid_actions if progress.walls[(now.place, a)] < _PATIENCE)
+        plan, valid = self._plan, query.valid_actions
         self._look_for_ways(now.place, valid)
         expected = self._expected
         as_expected = (
@@ -187,7 +184,7 @@ class GraphEstimator:
             ):
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8, valid, progress.gained)
+                trails = self._trails.from_here(now, query.steps_left, 8, valid, self._progress.gained)
                 plan = self._planner.plan(
                     here,
                     query.steps_left,
@@ -200,7 +197,7 @@ class GraphEstimator:
                 )
                 if not plan.actions:
                     break
-                again = _PATIENCE if len(plan.actions) < 2 else _CHECKS
+                again = _PATIENCE if len(plan.actions) < 2 else _DEPARTURES
                 if plan.actions[0] in valid and self._progress.planned[(now, plan.goal)] < again:
                     self._progress.planned[(now, plan.goal)] += 1
                     break
@@ -338,9 +335,8 @@ class GraphEstimator:
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
-            if (
-                not ended and after.place not in visited
-            ):  # an episode's last step may lead to a new place, too
+            # An episode's last step may lead to a new place, too.
+            if not ended and after.place not in visited:
                 self._experience.arrive(after)
                 visited.add(after.place)
         self._trails.close(self._shortened)

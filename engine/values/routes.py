@@ -58,7 +58,6 @@ class Progress:
         idle: How often each action did nothing.
         barred: Moves that memory has and that were not possible when last there.
         checked: How often they were found to be so.
-        walls: How often a move did nothing, nothing done since but moving.
         planned: How often a plan for this goal was made in this situation.
     """
 
@@ -69,7 +68,6 @@ class Progress:
     idle: Counter[Key] = field(default_factory=Counter)
     barred: set[Key] = field(default_factory=set)
     checked: Counter[Key] = field(default_factory=Counter)
-    walls: Counter[Key] = field(default_factory=Counter)
     planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
 
 

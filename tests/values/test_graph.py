@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from engine import jitrl
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
-from engine.records import Candidate, Observation, State, Step
+from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import profile
 from engine.values.base import Query
 from engine.values.experience import Experience
@@ -25,6 +26,7 @@ from engine.values.situations import situation
 from tests.values.gridworld import World, live
 
 SETTINGS = profile("paper", estimator="graph", selection="greedy", beta=10.0)
+VALID = ("north", "east")
 SETTLED = profile("paper", estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
 
 
@@ -110,6 +112,53 @@ def test_a_place_whose_only_step_is_forgotten_is_planned_through():
     there = dataclasses.replace(episode, final=dataclasses.replace(episode.final, tokens=()))
     actions, _ = play(GraphEstimator(Remembered(there), SETTINGS), World(), 6)
     assert len(actions) == 6
+
+
+def test_ways_that_are_barred_are_no_ways_until_something_is_done():
+    x = Experience()
+    hall, den, attic, cave = (situation(State(p, (f"place:{p}",))) for p in ("hall", "den", "attic", "cave"))
+    for now, action, then in (
+        (hall, "east", den), (den, "south", cave), (cave, "up", attic), (attic, "down", cave), (hall, "north", attic),
+    ):  # fmt: skip
+        x.see(now, (action,))
+        x.learn(now, action, 0.0, then, ended=False, died=False)
+    x.see(cave, ("up", "dig"))
+    x.learn(cave, "dig", 5.0, cave, ended=False, died=False)
+    planner = Planner(x, PlannerSettings(curiosity=0.0))
+
+    def plan(*barred):
+        here = Imagined(hall.place, hall.have, {})
+        return planner.plan(here, 9, Progress(barred=set(barred)), {}, valid=("east", "north")).actions
+
+    by_den, by_attic = (den.place, "south"), (attic.place, "down")
+    assert plan(by_den) == ("north", "down", "dig")
+    assert plan(by_attic) == ("east", "south", "dig")
+    assert plan(by_den, by_attic) == ()
+
+
+def test_who_walks_into_a_wall_again_and_again_takes_another_way():
+    """A game may call a way possible that does nothing, though it led on a dozen times before."""
+    way = ("hall", "pier", "moor", "fen", "attic")
+    at = {place: State(place, (f"place:{place}",), place=place) for place in way}
+
+    def episode(uid, *places):
+        steps = [Step(at[p], "north" if p == "hall" and q == "attic" else "east", 0.0, 0.0, 0.0, valid_actions=VALID)
+                 for p, q in itertools.pairwise(places)]  # fmt: skip
+        dig = Step(at["attic"], "dig", 5.0, 5.0, 5.0, valid_actions=("dig",))
+        return Episode(uid, "game/x", (*steps, dig), at["attic"], score=5.0)
+
+    lived = [episode(str(n), "hall", "attic") for n in range(12)]
+    estimator = GraphEstimator(Remembered(episode("far", *way), *lived), SETTLED)
+    agent, taken = JitrlAgent(UniformPrior(), estimator, SETTLED), []
+    agent.begin_episode(at["hall"])
+    for number in range(5):
+        turn = Turn(number, 30 - number, Observation(""), at["hall"], VALID)
+        taken.append(agent.decide(turn, np.random.default_rng(number)).action)
+        if taken[-1] == "east":
+            break
+        step = Step(at["hall"], taken[-1], 0.0, 0.0, 0.0, valid_actions=VALID)
+        agent.observe(step, at["hall"], ended=False, died=False)
+    assert taken == ["north", "north", "east"]
 
 
 def test_death_is_learnt_and_then_avoided():
