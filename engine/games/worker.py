@@ -16,12 +16,13 @@ import json
 import mmap
 import os
 import resource
-import select
 import signal
 import socket
 import struct
 import sys
 from typing import Any
+
+from engine.waiting import readable
 
 _HEAD = struct.Struct("<II")
 MEMORY_LIMIT = 2**30
@@ -159,8 +160,8 @@ class _Server:
         while True:
             busy = self._interpreter.idle(_IDLE_CHUNK)
             self._guard.rest()
-            readable, _, _ = select.select([self._channel], [], [], 0 if busy else _LOOK_FOR_PARENT_S)
-            if readable:
+            # Its number is the parent's, however many files that has open.
+            if readable(self._channel, 0 if busy else _LOOK_FOR_PARENT_S):
                 return
             self._check_parent()
 

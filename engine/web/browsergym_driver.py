@@ -6,7 +6,6 @@ import base64
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import time
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from engine.errors import GameError, MissingError, UsageError
+from engine.waiting import readable
 from engine.web.actions import Call, resolve
 from engine.web.driver import Limits, Seen
 from engine.web.network import Gate, Traffic, gate_for
@@ -87,7 +87,7 @@ class GymProcess:
         pieces = [self._rest]
         while b"\n" not in pieces[-1]:
             left = end - time.monotonic()
-            if left <= 0 or not select.select([out], [], [], left)[0]:
+            if left <= 0 or not readable(out, left):
                 return None
             piece = os.read(out, 1 << 16)
             if not piece:

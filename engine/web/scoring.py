@@ -10,7 +10,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GameError, MissingError
+from engine.waiting import readable
 from engine.web.classic import Judge, score_classic
 from engine.web.sites.site import venv_python
 from engine.web.tasks import WebTask
@@ -133,7 +133,7 @@ class Scorer:
             try:
                 worker.stdin.write(json.dumps(request).encode() + b"\n")
                 worker.stdin.flush()
-                ready = select.select([worker.stdout], [], [], TIMEOUT_S)[0]
+                ready = readable(worker.stdout, TIMEOUT_S)
                 line = worker.stdout.readline() if ready else b""
             except OSError:
                 line = b""

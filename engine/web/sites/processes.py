@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.errors import GameError
+from engine.waiting import readable
 from engine.web.sites.site import Command
 
 START_TIMEOUT_S = 40.0
@@ -194,7 +194,7 @@ def stop(server: Server) -> bool:
                 os.killpg(server.pid, sign)
             except ProcessLookupError:
                 break
-            if select.select([handle], [], [], STOP_TIMEOUT_S)[0]:
+            if readable(handle, STOP_TIMEOUT_S):
                 break
     finally:
         os.close(handle)
