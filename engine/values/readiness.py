@@ -8,7 +8,6 @@ differ in nothing else, and again only when what is known of these needs changes
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -70,7 +69,7 @@ class Readinesses:
         self._needs: dict[str, _Needs] = {}
         self._told: dict[str, tuple[tuple[int, int], _Told]] = {}
 
-    def at(self, place: str, have: Tokens, see: Tokens) -> Mapping[str, Readiness]:
+    def at(self, place: str, have: Tokens, see: Tokens) -> dict[str, Readiness]:
         """Return what was told of a situation before and still holds, by action; `of` adds to it."""
         if self._router.is_here(place, have, see):
             return {}  # what is possible here is known better than from memory
@@ -80,9 +79,7 @@ class Readinesses:
             known = self._told[place] = (version, {})
         return known[1].setdefault((have, see), {})
 
-    def of(
-        self, place: str, have: Tokens, see: Tokens, action: str, told: Mapping[str, Readiness]
-    ) -> Readiness:
+    def of(self, place: str, have: Tokens, see: Tokens, action: str, told: dict[str, Readiness]) -> Readiness:
         """Return how ready an action is in a situation.
 
         Args:
@@ -91,8 +88,7 @@ class Readinesses:
         found = told.get(action)
         if found is None:
             found = self._never_tried(place, have, see, action) or self._searched(place, have, see, action)
-            if isinstance(told, dict):
-                told[action] = found
+            told[action] = found
         return found
 
     def chance(self, place: str, context: Tokens, action: str) -> float:
