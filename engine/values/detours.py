@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.values.conditions import Tokens, union
+from engine.values.conditions import Tokens, objects, union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
 from engine.values.promises import LEAST, Draw, Promises
@@ -80,9 +81,14 @@ class _Visit:
     """A place that may be worth a detour from a route, and the best one found so far."""
 
     draw: Draw
+    brings: float = 0.0
     starts: list[_Start] = field(default_factory=list)
     safe: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
     best: Detour | None = None
+
+    def bound(self, travel: int) -> float:
+        """Return the highest rate that a visit so far off can have."""
+        return self.draw.bound(travel) + self.brings / max(1, travel)
 
 
 class Explorer:
@@ -96,6 +102,8 @@ class Explorer:
         self._router = router
         self._promises = promises
         self._ways = Ways(experience)
+        self.daring = 1.0
+        """How many times less it costs to die of what is tried again because it is deadly itself."""
         self._bound: tuple[
             tuple[int, frozenset[Key]], dict[tuple[str, frozenset[str] | None], dict[str, Way]]
         ] = ((-1, frozenset()), {})
@@ -122,11 +130,15 @@ class Explorer:
             for goal, way in ways.items():
                 if way.steps < nearest.get(goal, _FOUND):
                     nearest[goal] = way.steps
-        queue: list[tuple[float, str, int, _Visit]] = [
-            (-draw.bound(nearest[draw.goal]), draw.goal, 0, _Visit(draw))
-            for draw in self._promises.draws
-            if draw.goal in nearest
-        ]
+        hands = {anchor.have for anchor, _, _ in tour.anchors}
+        queue: list[tuple[float, str, int, _Visit]] = []
+        for draw in self._promises.draws:
+            if draw.goal in nearest:
+                brings = max(self._promises.brings(draw.goal, have) for have in hands)
+                visit = _Visit(draw, brings)
+                bound = visit.bound(nearest[draw.goal])
+                if bound > 0.0:
+                    queue.append((-bound, draw.goal, 0, visit))
         heapq.heapify(queue)
         value, slack, top = route.value, route.left, 0.0
         taken: list[Detour] = []
@@ -146,12 +158,12 @@ class Explorer:
                     taken.append(detour)
                 continue
             if stage == 0:
-                visit.starts = self._starts(tour, visit.draw, slack)
+                visit.starts = self._starts(tour, visit, slack)
             else:
                 self._look(tour, visit, visit.starts[stage - 1], slack)
             # The next start can only be better if it may be by its bound.
             found = visit.best.rate if visit.best is not None else 0.0
-            bound = visit.draw.bound(visit.starts[stage][0]) if stage < len(visit.starts) else 0.0
+            bound = visit.bound(visit.starts[stage][0]) if stage < len(visit.starts) else 0.0
             if bound > found:
                 heapq.heappush(queue, (-bound, goal, stage + 1, visit))
             elif visit.best is not None:
@@ -176,12 +188,13 @@ class Explorer:
             found = self._bound[1][(anchor.place, first)] = self._ways.search(anchor.place, first, barred)
         return found
 
-    def _starts(self, tour: _Tour, draw: Draw, slack: float) -> list[_Start]:
+    def _starts(self, tour: _Tour, visit: _Visit, slack: float) -> list[_Start]:
         """Return from where on the route a place can be visited in so many steps, the nearest first."""
+        draw = visit.draw
         goal, starts = draw.goal, list[_Start]()
         back_from = self._ways.of(goal)
         for anchor, ways, returns in tour.anchors:
-            if not draw.promising and anchor.steps > tour.until:
+            if not (draw.promising or visit.brings or draw.fetch) and anchor.steps > tour.until:
                 continue
             way = ways.get(goal)
             if way is None:
@@ -190,7 +203,7 @@ class Explorer:
             if returns and back is None:
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + 1 <= slack:
+            if travel + bool(draw.sums) <= slack:
                 starts.append((travel, anchor, way, back))
         starts.sort(key=lambda start: (start[0], start[1].steps))
         return starts
@@ -228,7 +241,8 @@ class Explorer:
         leaving = max(leaving, self._x.hazard(goal, otherwise, moving=True))
         staying = max(staying, self._x.hazard(goal, otherwise, moving=False))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
-        price = anchor.stake + self.price(route.left)
+        spent = self.price(route.left)
+        price = anchor.stake + spent
         leaving *= price
         staying *= price
         total = -(1.0 - alive) * price
@@ -238,11 +252,20 @@ class Explorer:
         count, cost = 0, travel
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
-        for most, promise, loss, actions, moves, made in offers:
+        brings = arrives * self._promises.brings(goal, have) if way.actions else 0.0
+        if brings > 0.0:
+            total += brings
+            best = (total / max(1, travel), total, travel)
+        later = _named_in(route.actions[anchor.steps :])
+        for most, promise, loss, actions, moves, made, handles, own in offers:
             if best is not None and arrives * most <= best[0]:
                 break  # nothing that follows makes the rate any better
+            if handles and not later.isdisjoint(handles):
+                loss = self._x.loss_rate(actions[-1])  # what is needed later on the route
             promise = (
-                arrives * promise - anchor.stake * loss - max(leaving if moves else staying, made * price)
+                arrives * promise
+                - anchor.stake * loss
+                - max(leaving if moves else staying, made * price, own * (anchor.stake + spent / self.daring))
             )
             if promise < LEAST:
                 continue
@@ -261,9 +284,8 @@ class Explorer:
         if best is None or best[1] <= 0:
             return None
         rate, worth, cost = best
-        return Detour(
-            rate, worth * route.alive, cost, anchor.steps, (*way.actions, *first), (goal, first[-1])
-        )
+        last = first[-1] if first else ""
+        return Detour(rate, worth * route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last))
 
     def _last_danger(self, route: Route, deadly: set[str]) -> int:
         """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""
@@ -290,9 +312,15 @@ class Explorer:
         return {self._router.look(world, place, have), self._x.view(place, have)}
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def _named_in(actions: tuple[str, ...]) -> Tokens:
+    """Return the words that actions name things by."""
+    return frozenset().union(*map(objects, actions))
+
+
 def _anchors(route: Route) -> list[_Anchor]:
     """Return where a route comes to each place first and last, and its end."""
-    marks = [*route.marks, (len(route.actions), route.at.place, route.at.have)]
+    marks = [*(() if route.faithful else route.marks), (len(route.actions), route.at.place, route.at.have)]
     first: dict[str, tuple[int, str, Tokens]] = {}
     last: dict[str, tuple[int, str, Tokens]] = {}
     for mark in marks:

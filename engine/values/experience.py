@@ -19,6 +19,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from engine.records import State
+from engine.values.absences import Absences
+from engine.values.bringing import Bringing
 from engine.values.conditions import Conditions, Tokens, concerns, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
@@ -100,6 +103,9 @@ class Experience:
         self._alike: Counter[Key] = Counter()
         """How many of the last occasions of an action the same came of."""
         self._tokens: set[str] = set()
+        self.bringing = Bringing()
+        """What came of bringing things to places."""
+        self._absences = Absences(self.bringing)
         self._class_tries: Counter[str] = Counter()
         self._class_yield: Counter[str] = Counter()
         self._destinations: dict[Key, str | None] = {}
@@ -113,12 +119,19 @@ class Experience:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
         place = self.place(now.place)
+        new_words = not words_of(now.see) <= self._words
+        self.bringing.see(now.place, now.have, possible, known=now.place in self._tokens, new=new_words)
+        self._absences.see(now)
         news, new = place.possible.see(union(now.have, now.see), possible)
         if news:
             place.version += 1
             self._tokens.add(now.place)
             self._words |= words_of(union(now.have, now.see))
         return new
+
+    def read(self, state: State) -> Situation:
+        """Take a state apart, and add what used to be at the place and is gone."""
+        return self._absences.read(state)
 
     def learn(
         self,

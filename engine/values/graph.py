@@ -26,7 +26,7 @@ from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator, Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.shortening import shortened
-from engine.values.situations import Situation, situation
+from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 
 _PLANS = 6
@@ -42,6 +42,13 @@ _CHECKS = 2
 """Times that a way is looked at again in an episode because something was done since it was barred."""
 _DEPARTURES = 2
 """Times that one sets out for the same thing from the same situation in an episode."""
+_TRUST = 10.0
+"""Points promised and kept that plans are believed for from the beginning."""
+_FADING = 0.8
+"""Weight of what an episode's first plan promised and kept, relative to the next one's."""
+_DARE = 0.25
+"""By how much daring grows with each episode since the last that had more points than all before it."""
+_MOST_DARING = 8.0
 _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
@@ -70,6 +77,9 @@ class GraphEstimator:
         self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
         self._followed: dict[tuple[Situation, tuple[str, ...]], int] = {}
         self._points = [0.0]
+        self._promised, self._kept = _TRUST, _TRUST
+        self._most, self._stale = 0.0, 1
+        self._first: Plan | None = None
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
         for episode in memory.episodes():
@@ -82,7 +92,7 @@ class GraphEstimator:
 
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
-        now = situation(state)
+        now = self._experience.read(state)
         self._reckon()
         self._trails.close(self._shortened)
         self._progress = Progress(world={now.place: now.see})
@@ -92,7 +102,7 @@ class GraphEstimator:
 
     def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
         """Learn from the step just taken."""
-        now, after = situation(step.state), situation(then)
+        now, after = self._experience.read(step.state), self._experience.read(then)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
@@ -131,13 +141,13 @@ class GraphEstimator:
 
         Where one dies of leaving, waiting is a choice, too, though it changes nothing and so is not among them.
         """
-        now = situation(state)
+        now = self._experience.read(state)
         trapped = self._experience.hazard(now.place, union(now.have, now.see), moving=True) > DEADLY
         return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
-        now = situation(query.state)
+        now = self._experience.read(query.state)
         candidates = query.candidates
         self._frontier.see(now, query.valid_actions)
         if self._experience.see(now, query.valid_actions):
@@ -194,6 +204,8 @@ class GraphEstimator:
                     valid,
                     query.to_gain,
                     self._records.get(now),
+                    self._kept / self._promised,
+                    min(_MOST_DARING, 1.0 + _DARE * self._stale),
                 )
                 if not plan.actions:
                     break
@@ -214,6 +226,8 @@ class GraphEstimator:
             if not plan.actions:
                 plan = self._last_resort(now, query)
         self._plan = plan
+        if self._first is None:
+            self._first = plan
         if plan.route:
             self._followed.setdefault((now, plan.route), len(self._points) - 1)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
@@ -295,7 +309,17 @@ class GraphEstimator:
             record = self._records.setdefault(at, {})
             times, points = record.get(route, (0, 0.0))
             record[route] = (times + 1, points + max(self._points[begun:]) - self._points[begun])
-        self._followed, self._points = {}, [0.0]
+        if self._first is not None and not self._first.faithful:
+            self._promised = _FADING * self._promised + self._first.known
+            self._kept = _FADING * self._kept + min(self._first.known, max(self._points))
+        if len(self._points) > 1:
+            self._compare(max(self._points))
+        self._followed, self._points, self._first = {}, [0.0], None
+
+    def _compare(self, points: float) -> None:
+        """Count the episodes since the last that had more points than all before it."""
+        self._stale = 0 if points > self._most else self._stale + 1
+        self._most = max(self._most, points)
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
@@ -314,12 +338,14 @@ class GraphEstimator:
         self._experience.begin_episode()
         visited: set[str] = set()
         gained: set[Key] = set()
+        points = most = 0.0
         for number, step in enumerate(episode.steps):
             last = number == len(episode.steps) - 1
             then = episode.final if last else episode.steps[number + 1].state
             if not step.state.tokens or not then.tokens:
+                self._trails.skip()
                 continue  # forgotten, or followed by a step that is: where it led is not known
-            now, after = situation(step.state), situation(then)
+            now, after = self._experience.read(step.state), self._experience.read(then)
             if now.place not in visited:
                 self._experience.arrive(now)
                 visited.add(now.place)
@@ -332,6 +358,8 @@ class GraphEstimator:
             )
             if step.env_reward > 0:
                 gained.add((now.place, step.action))
+            points += step.env_reward
+            most = max(most, points)
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
             self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
@@ -339,4 +367,5 @@ class GraphEstimator:
             if not ended and after.place not in visited:
                 self._experience.arrive(after)
                 visited.add(after.place)
+        self._compare(most)
         self._trails.close(self._shortened)

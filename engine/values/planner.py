@@ -39,6 +39,7 @@ class Plan:
     actions: tuple[str, ...]
     goal: Key = ("", "")
     route: tuple[str, ...] = ()
+    faithful: bool = False
 
 
 class Planner:
@@ -60,6 +61,8 @@ class Planner:
         valid: tuple[str, ...] = (),
         to_gain: float | None = None,
         record: Mapping[tuple[str, ...], tuple[int, float]] | None = None,
+        kept: float = 1.0,
+        daring: float = 1.0,
     ) -> Plan:
         """Return the best plan found; without any, one with no actions.
 
@@ -72,9 +75,15 @@ class Planner:
                 nothing left to discover.
         """
         self._router.stand(now, valid, progress.barred)
+        self._explorer.daring = daring
         best = Plan(0.0, 0.0, ())
         most = self._promises.think(progress, liking)
         routes = self._router.routes(now, steps_left, progress, trails)
+        if kept < 1.0:
+            routes = [
+                route if route.faithful or route.value <= 0.0 else replace(route, value=kept * route.value)
+                for route in routes
+            ]
         if record:
             routes = [self._tempered(route, record) for route in routes]
         if to_gain is not None and to_gain > 0:
@@ -87,7 +96,9 @@ class Planner:
             ]
             if complete:
                 route = max(complete, key=lambda route: route.value)
-                return Plan(route.value, route.value, route.actions, route.goal, route.actions)
+                return Plan(
+                    route.value, route.value, route.actions, route.goal, route.actions, route.faithful
+                )
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue
@@ -138,4 +149,4 @@ class Planner:
             first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
-        return Plan(value + SPARE * slack, route.value, actions, goal, route.actions)
+        return Plan(value + SPARE * slack, route.value, actions, goal, route.actions, route.faithful)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import math
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, names_in, objects, union
+from engine.values.conditions import Tokens, concerns, names_in, objects, union
 from engine.values.experience import ALL, MOVE, Experience, Key
 from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, PlannerSettings, Progress, Router
@@ -23,6 +24,8 @@ _RETRIED = 2
 _FETCH = 0.5
 """Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
 _SOURCES = 4
+_PLACES = 4
+"""Places where a thing never was that count for fetching it."""
 _LIGHTLESS = 0.5
 """Probability of dying of having put out what lifts a danger that is still ahead."""
 
@@ -40,6 +43,8 @@ class Offer(NamedTuple):
         loss: Share of what is at stake that trying it may cost.
         actions: It, after what makes it possible.
         made: Probability of dying in the situation that this makes: the dark, where a light is put out or lost by it.
+        handles: Words of what is in hand that it is done to or with.
+        own: Probability of dying of it where one died of it before.
     """
 
     most: float
@@ -48,6 +53,8 @@ class Offer(NamedTuple):
     actions: tuple[str, ...]
     moves: bool
     made: float
+    handles: Tokens = _NONE
+    own: float = 0.0
 
 
 class Offers:
@@ -77,6 +84,7 @@ class Draw:
     promising: Offered
     bonus: float
     sums: tuple[float, ...]
+    fetch: bool = False
     _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     def bound(self, travel: int) -> float:
@@ -84,7 +92,8 @@ class Draw:
         found = self._bounds.get(travel)
         if found is None:
             found = self._bounds[travel] = max(
-                (self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1)
+                ((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1)),
+                default=0.0,
             )
         return found
 
@@ -121,6 +130,9 @@ class Promises:
         """What draws to each place at present."""
         self._wanted: dict[str, list[tuple[str, str]]] = {}
         self._helpful: dict[str, float] = {}
+        self._carry: dict[str, float] = {}
+        self._brings: dict[tuple[str, Tokens], float] = {}
+        self._failed: set[Key] = set()
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
         self._ready = Readinesses(experience, router)
@@ -131,21 +143,23 @@ class Promises:
         rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
         rate *= self._s.curiosity * liking.get(key[0], _UNHEARD).get(key[1], 1.0)
         tried = self._x.tried[key]
+        # What was deadly led nowhere: what comes of it else is as unknown as before.
+        led = tried - self._x.fatal[key]
         if key[1] in self._x.moves:
-            # A move that was deadly led nowhere: where it leads is as unknown as before.
-            led = tried - self._x.fatal[key]
             return rate if led == 0 else rate * self._s.again / led**2
         if " " not in key[1] or objects(key[1]):
             # What was tried elsewhere is mostly known: things behave alike wherever they are. "Take all" is no such
             # thing: elsewhere all is something else.
             rate /= 1 + self._x.taken[key[1]]
-        return rate if tried == 0 else rate * self._s.again / tried
+        return rate if led == 0 else rate * self._s.again / led
 
     def think(self, progress: Progress, liking: Liking) -> float:
         """Take note of what draws where; return a rate that no detour exceeds."""
         x, bonus = self._x, self.bonus()
         self._wanted = self._wants(progress)
         self._stays.clear()
+        self._brings.clear()
+        self._failed = progress.failed
         self._lifting = x.lifting()
         helpless = set(filter(x.helpless, x.deadly()))
         spent: dict[str, set[str]] = {}
@@ -155,11 +169,24 @@ class Promises:
         for name in x.places:
             promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
             wanted = len(self._wanted.get(name, ()))
-            if not promising and not wanted:
+            if not promising and not wanted and x.bringing.all_were_at(name):
                 continue
             self.draws.append(self._draw(name, promising, wanted, bonus, bonus if name in helpless else 0.0))
             highest = max(highest, promising[0][0] if promising else 0.0)
-        return highest + (bonus if self._wanted or helpless else 0.0)
+        most = self._s.curiosity * sum(
+            heapq.nlargest(self._s.several, map(x.bringing.opens, x.bringing.things))
+        )
+        return highest + (bonus if self._wanted or helpless else 0.0) + most
+
+    def brings(self, place: str, have: Tokens) -> float:
+        """Return what coming to a place with things that never were there promises, in points."""
+        found = self._brings.get((place, have))
+        if found is None:
+            x, goal = self._x, (place, "")
+            new = () if goal in self._failed else x.bringing.new_at(place, have)
+            best = sum(heapq.nlargest(self._s.several, map(x.bringing.opens, new))) if new else 0.0
+            found = self._brings[(place, have)] = self._s.curiosity * best / (1.0 + x.missed[goal]) ** 2
+        return found
 
     def _draw(self, name: str, promising: Offered, wanted: int, each: float, bonus: float) -> Draw:
         """Return what draws to a place; the same object as long as nothing about it changed."""
@@ -169,7 +196,8 @@ class Promises:
             if (known[0], known[1], draw.bonus) == (wanted, each, bonus) and draw.promising is promising:
                 return draw
         promises = sorted([each] * wanted + [promise for promise, _ in promising], reverse=True)
-        draw = Draw(name, promising, bonus, tuple(itertools.accumulate(promises)))
+        fetch = any(token in self._carry for _, token in self._wanted.get(name, ()))
+        draw = Draw(name, promising, bonus, tuple(itertools.accumulate(promises)), fetch)
         self._drawn[name] = (wanted, each, draw)
         return draw
 
@@ -216,8 +244,8 @@ class Promises:
         """Yield what can be tried at a place with this in hand, best first."""
         x, goal, bonus = self._x, draw.goal, self.bonus()
         here = self._router.is_here(goal, have, see)
-        for action, token in self._wanted.get(goal, ()) if fetching else ():
-            use = self._use(token, have)
+        for action, token in self._wanted.get(goal, ()):
+            use = self._use(token, have, fetching)
             opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
             if opened is None:
                 continue
@@ -232,14 +260,21 @@ class Promises:
             at = self._ready.of(goal, have, see, action, told)
             promise = most * at.share
             if promise >= LEAST:
-                loss = x.loss_rate(action) / len(have) if at.names else 0.0
+                made, own = self._made(goal, have, at.actions, at.then, fetching), 0.0
+                if x.fatal[(goal, action)] and action not in x.moves:
+                    outcome = x.outcome((goal, action), at.then)
+                    own = outcome.death if outcome is not None else 0.0
+                handles = handled(action, have)
+                loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
                 yield Offer(
                     most,
                     promise,
                     loss,
                     at.actions,
                     action in x.moves,
-                    self._made(goal, have, at.actions, at.then, fetching),
+                    made,
+                    handles,
+                    own,
                 )
 
     def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
@@ -265,16 +300,23 @@ class Promises:
         deadly = x.deadly()
         self._helpful = {}
         helpless = [name for name in deadly if x.helpless(name)]
-        for token, sources in x.sources.items() if deadly else ():
+        self._carry = {}
+        scale = _FETCH * self._s.curiosity / self.bonus() if self._s.curiosity else 0.0
+        for token, sources in x.sources.items():
             if "@" in token:
                 continue  # how things are packed makes no new thing
+            self._helpful[token] = 0.0
             if any(x.protects(name, token) for name in deadly):
                 self._helpful[token] = 1.0
             else:
                 hopes = [x.hope(name) for name in helpless if x.untested(name, frozenset((token,)))]
-                if not hopes:
-                    continue
-                self._helpful[token] = _FETCH * max(hopes)
+                self._helpful[token] = _FETCH * max(hopes, default=0.0)
+            unknown = len(x.places) - x.bringing.places_with(token)
+            carry = min(1.0, scale * x.bringing.opens(token) * min(unknown, _PLACES))
+            if unknown and carry * self.bonus() > LEAST:
+                self._carry[token] = carry
+            if not self._helpful[token] and token not in self._carry:
+                continue
             for place, action in list(sources)[:_SOURCES]:
                 if not progress.tried[(place, action)] and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
@@ -293,15 +335,25 @@ class Promises:
             ):
                 found.setdefault(place, []).append((action, token))
 
-    def _use(self, token: str, have: Tokens) -> float:
+    def _use(self, token: str, have: Tokens, fetching: bool) -> float:
         """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
         if token in have:
             return 0.0
-        use, kind = self._helpful[token], token.partition("=")[0]
-        same = (self._helpful.get(held, 0.0) for held in have if held.partition("=")[0] == kind)
+        kind = token.partition("=")[0]
+        use = self._of_use(token, fetching)
+        same = (self._of_use(held, fetching) for held in have if held.partition("=")[0] == kind)
         return use if use > max(same, default=0.0) else 0.0
+
+    def _of_use(self, token: str, fetching: bool) -> float:
+        return max(self._helpful.get(token, 0.0) if fetching else 0.0, self._carry.get(token, 0.0))
 
     def bonus(self) -> float:
         """Return what being at a deadly place with something new is worth."""
         rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
         return self._s.curiosity * rate
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def handled(action: str, have: Tokens) -> Tokens:
+    """Return the words of what is in hand that an action names, of all of it if it is done to all."""
+    return frozenset(word for token in have if concerns(action, token) for word in names_in(token))

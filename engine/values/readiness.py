@@ -111,9 +111,9 @@ class Readinesses:
             helpers, after = opened
             then = union(after.have, after.world.get(place, see))
         alike = x.died_alike(key, then) if x.fatal[key] else 0
-        share = 1.0 / (1.0 + alike)
+        share = 1.0 / (1.0 + alike) if action in x.moves else 1.0
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
-        elsewise = x.fatal[key] if action in x.moves and not alike else 0
+        elsewise = x.fatal[key] if action not in x.moves or not alike else 0
         if x.tried[key] > elsewise:
             share *= 1.0 - x.similarity(key, then)
         if not here:

@@ -16,6 +16,9 @@ from engine.values.trails import Trail
 SPARE = 0.05
 """What a step left over is worth, in points: of equal routes the shorter one."""
 
+_RETOLD = 4
+"""Trails whose gains are joined anew by the shortest known ways."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannerSettings:
@@ -91,6 +94,7 @@ class Route:
         gained: Where points were gained by then, before the route included.
         marks: (number of steps taken, place, what is carried) along it.
         earned: (number of steps taken, points expected) for each gain.
+        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
     """
 
     at: Imagined
@@ -101,6 +105,7 @@ class Route:
     gained: frozenset[Key] = frozenset()
     marks: tuple[tuple[int, str, Tokens], ...] = ()
     earned: tuple[tuple[int, float], ...] = ()
+    faithful: bool = False
 
     @property
     def goal(self) -> Key:
@@ -184,8 +189,10 @@ class Router:
         start = Route(
             now, float(steps_left), gained=frozenset(progress.gained), marks=((0, now.place, now.have),)
         )
+        trails = [trail for trail in trails if trail.faithful or self._passable(start, trail)]
         told = [self._follow(start, trail) for trail in trails]
-        retold = [route for trail in trails[:4] for route in self._retell(start, trail, progress)]
+        told_anew = [trail for trail in trails if not trail.faithful][:_RETOLD]
+        retold = [route for trail in told_anew for route in self._retell(start, trail, progress)]
         beam = [start, *told, *retold]
         found = list(beam)
         beam.sort(key=lambda route: -route.value)
@@ -225,7 +232,21 @@ class Router:
             start.gained | set(fresh),
             tuple((steps, place, have | extra) for steps, place, have in trail.marks),
             earned,
+            trail.faithful > 0.0,
         )
+
+    def _passable(self, start: Route, trail: Trail) -> bool:
+        """Return whether what a trail does first at each place is possible as this episode left the place."""
+        extra, come = start.at.have - trail.begin.have, set[str]()
+        for (_, place, have), action in zip(trail.marks, trail.actions, strict=True):
+            see = start.at.world.get(place)
+            if see is None or place in come or (place, have | extra, see) == self._here:
+                come.add(place)
+                continue
+            come.add(place)
+            if not self._x.places[place].possible.chance(action, union(have | extra, see)):
+                return False
+        return True
 
     def _survival(self, trail: Trail, extra: Tokens) -> list[float]:
         """Return the probability of being alive after each step of a trail, by all that is known of its places.
@@ -236,7 +257,7 @@ class Router:
         for (_, place, have), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
             outcome = self._x.outcome((place, action), union(have | extra if extra else have, see))
             alive *= 1.0 - outcome.death if outcome is not None else 1.0
-            found.append(alive)
+            found.append(max(trail.faithful, alive))
         return found
 
     def _retell(self, start: Route, trail: Trail, progress: Progress) -> Iterator[Route]:

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
 from engine.values.experience import Key
+from engine.values.histories import Histories
 from engine.values.situations import Situation
 
 _KEPT = 24
 """Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""
 _ALIKE = 0.7
+_STRENGTH = 2.0
+"""Occasions that what is known of a verb is worth beside those of just this action in this situation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Trail:
         earned: For each gain the number of steps it takes, where it is, and how sure it is.
         marks: (number of steps taken, place, what is carried) before each step.
         seen: What was seen there then.
+        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
     """
 
     actions: tuple[str, ...]
@@ -57,6 +61,16 @@ class Trail:
     earned: tuple[tuple[int, Key, float, float], ...]
     marks: tuple[tuple[int, str, Tokens], ...]
     seen: tuple[Tokens, ...]
+    faithful: float = 0.0
+
+
+_Came = tuple[str, Tokens, Tokens, bool, float]
+
+
+def _came(step: TrailStep) -> _Came:
+    """Return what came of a step; what is seen elsewhere after a move does not count."""
+    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
+    return step.then.place, step.then.have, see, step.died, step.reward
 
 
 class Trails:
@@ -65,19 +79,33 @@ class Trails:
     def __init__(self) -> None:
         self._episodes: list[list[TrailStep]] = []
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
-        self._outcomes: dict[tuple[Situation, str], Counter[tuple[str, Tokens, bool, float]]] = {}
+        self._outcomes: dict[tuple[Situation, str], Counter[_Came]] = {}
         self._current: list[TrailStep] = []
         self._gained: set[Key] = set()
+        self._repeated: dict[str, tuple[int, int]] = {}
+        """By verb, how often it was done where just that was done before, and how often something else came of it."""
+        self._histories = Histories()
 
     def add(self, step: TrailStep) -> None:
         """Remember a step of the episode that is going on."""
         key = (step.now.place, step.action)
         if key not in self._gained:  # what was gained by it once is not gained again
             outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
-            outcomes[(step.then.place, step.then.have, step.died, step.reward)] += 1
+            came = _came(step)
+            if outcomes and step.then.place == step.now.place:
+                verb = step.action.split(" ", 1)[0]
+                repeated, otherwise = self._repeated.get(verb, (0, 0))
+                self._repeated[verb] = (repeated + 1, otherwise + (came not in outcomes or len(outcomes) > 1))
+            outcomes[came] += 1
         if step.reward > 0:
             self._gained.add(key)
+        by_luck = len(self._outcomes.get((step.now, step.action), ())) > 1
+        self._histories.add(step.action, step.then, step.reward, by_luck=by_luck)
         self._current.append(step)
+
+    def skip(self) -> None:
+        """Take note that a step of the episode is not known."""
+        self._histories.lose()
 
     def close(self, shorten: Callable[[list[TrailStep]], list[TrailStep] | None] | None = None) -> None:
         """End the episode: from now on its steps can be followed.
@@ -87,12 +115,21 @@ class Trails:
         """
         walked, self._current = self._current, []
         self._gained.clear()
+        if self._histories.close([step.reward for step in walked], len(self._episodes)) > 0.0:
+            self._episodes.append(walked)
         steps = without_loops(walked)
         if steps:
             self._keep(steps)
             shorter = shorten(steps) if shorten is not None else None
             if shorter:
                 self._keep(shorter)
+
+    def _sure(self, action: str, same: int, times: int) -> float:
+        """Return how likely the same comes of an action as did so many times of all."""
+        repeated, otherwise = self._repeated.get(action.split(" ", 1)[0], (0, 0))
+        if not otherwise:
+            return (same + 1.0) / (times + 1.0)
+        return (same + _STRENGTH * (1.0 - otherwise / repeated)) / (times + _STRENGTH)
 
     def _keep(self, steps: list[TrailStep]) -> None:
         number = len(self._episodes)
@@ -130,7 +167,12 @@ class Trails:
             if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
                 continue
             found += self._cuts(episode, index, steps, gained)
-        found.sort(key=lambda item: -item[0])
+        for number, index in self._histories.continued():
+            if self._episodes[number][index].action in possible:
+                found += self._cuts(
+                    self._episodes[number], index, steps, gained, self._histories.faithfulness
+                )
+        found.sort(key=lambda item: (-item[0], -item[1].faithful))
         chosen: dict[tuple[str, ...], Trail] = {}
         for _, trail in found:
             chosen.setdefault(trail.actions, trail)
@@ -139,12 +181,17 @@ class Trails:
         return list(chosen.values())
 
     def _cuts(
-        self, episode: list[TrailStep], start: int, steps: int, gained: Container[Key]
+        self,
+        episode: list[TrailStep],
+        start: int,
+        steps: int,
+        gained: Container[Key],
+        faithful: float = 0.0,
     ) -> list[tuple[float, Trail]]:
         found: list[tuple[float, Trail]] = []
         actions: list[str] = []
         gains: list[tuple[Key, float]] = []
-        sure, total = 1.0, 0.0
+        sure, counted, total = 1.0, 1.0, 0.0
         earned: list[tuple[int, Key, float, float]] = []
         marks: list[tuple[int, str, Tokens]] = []
         seen: list[Tokens] = []
@@ -156,8 +203,9 @@ class Trails:
             seen.append(step.now.see)
             actions.append(step.action)
             outcomes = self._outcomes.get((step.now, step.action), Counter())
-            same = outcomes[(step.then.place, step.then.have, step.died, step.reward)]
-            sure *= (same + 1.0) / (outcomes.total() + 1.0)
+            same = outcomes[_came(step)]
+            counted *= self._sure(step.action, same, outcomes.total())
+            sure = max(faithful, counted)
             if sure < 0.02:
                 break
             world[step.now.place] = step.now.see
@@ -179,6 +227,7 @@ class Trails:
                     tuple(earned),
                     tuple(marks),
                     tuple(seen),
+                    faithful,
                 )
                 found.append((total * sure, trail))
         return found

@@ -134,8 +134,8 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed):
     assert len(tour.anchors) > 2
     rates = []
     for draw in promises.draws:  # every place from every point of the route, without any bound
-        visit = _Visit(draw)
-        for start in finder._starts(tour, draw, route.left):
+        visit = _Visit(draw, max(promises.brings(draw.goal, anchor.have) for anchor, _, _ in tour.anchors))
+        for start in finder._starts(tour, visit, route.left):
             finder._look(tour, visit, start, route.left)
         if visit.best is not None:
             rates.append(visit.best.rate)

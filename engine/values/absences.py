@@ -1,0 +1,50 @@
+"""What used to stand at a place and is gone.
+
+What an action needs is read from what is there when it is possible. Whether a troll bars a way shows only by what is
+*not* there: so what stood at a place, was never in anybody's hand and is not there any more becomes a token of its
+own. Then a way may need it, and what made the troll go away is what brings it about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.records import State
+from engine.values.bringing import Bringing
+from engine.values.conditions import names_in, words_of
+from engine.values.dangers import name_in
+from engine.values.situations import Situation, situation
+
+_GONE = "gone:"
+
+
+class Absences:
+    """All that was ever seen at places.
+
+    Args:
+        bringing: Knows what can be carried off.
+    """
+
+    def __init__(self, bringing: Bringing) -> None:
+        self._bringing = bringing
+        self._stood: dict[tuple[str, str], set[str]] = {}
+
+    def see(self, now: Situation) -> None:
+        """Learn what is at a place; in the dark the place goes by another name, and nothing is missed there."""
+        stood = self._stood.setdefault((now.place, name_in(now.see)), set())
+        stood.update(token for token in now.see if token.startswith("see:"))
+
+    def read(self, state: State) -> Situation:
+        """Take a state apart, and add what is gone. What is there in another condition, like a door, is not gone."""
+        now = situation(state)
+        stood = self._stood.get((now.place, name_in(now.see)))
+        if not stood or stood <= now.see:
+            return now
+        there = {token.partition("=")[0] for token in now.see}
+        carried = words_of(now.have) | self._bringing.names
+        gone = [
+            _GONE + token
+            for token in stood - now.see
+            if token.partition("=")[0] not in there and names_in(token).isdisjoint(carried)
+        ]
+        return replace(now, see=now.see.union(gone)) if gone else now

@@ -1,0 +1,82 @@
+"""What comes of bringing things to places where they never were.
+
+A lamp shows what is in the dark, a key opens what was locked: it is the thing in hand that makes something possible
+that never was. So who has nothing better to do takes along what was never somewhere, above all what opened something
+elsewhere. How often that happens is counted, as it is for classes of actions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from engine.values.conditions import Tokens, concerns, names_in, objects
+
+_FIRST = 0.25
+"""Share of things brought that is taken to open something before any was brought, worth `_TRIES` of them."""
+_TRIES = 4.0
+_OWN = 2.0
+"""Things brought that what holds of all things is worth beside what a thing itself did."""
+
+
+class Bringing:
+    """What was in hand where, and what it opened there."""
+
+    def __init__(self) -> None:
+        self.things: set[str] = set()
+        """Tokens of all that was ever in hand; how it was packed makes no other thing of it."""
+        self.names: set[str] = set()
+        """Words that name what was ever in hand."""
+        self._at: dict[str, set[str]] = {}
+        self._places: Counter[str] = Counter()
+        self._actions: set[str] = set()
+        self._brought: Counter[str] = Counter()
+        self._opened: Counter[str] = Counter()
+        self._totals = [0, 0]
+
+    def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
+        """Learn what is in hand at a place, and whether it opens anything there.
+
+        Args:
+            possible: What can be done: an action never possible anywhere that puts the thing to use on something.
+            known: Whether the place was known before, so that what is new there comes of what was brought.
+            new: Whether anything is seen that never was seen.
+        """
+        there = self._at.setdefault(place, set())
+        if not have <= there:
+            unheard = [
+                action for action in possible if action not in self._actions and len(objects(action)) > 1
+            ]
+            for token in have - there:
+                if "@" not in token:
+                    if known and token in self.things:
+                        self._count(token, new or any(concerns(action, token) for action in unheard))
+                    there.add(token)
+                    self._places[token] += 1
+                    self.things.add(token)
+                    self.names |= names_in(token)
+        self._actions.update(possible)
+
+    def _count(self, token: str, opened: bool) -> None:
+        self._brought[token] += 1
+        self._opened[token] += opened
+        self._totals[0] += opened
+        self._totals[1] += 1
+
+    def opens(self, token: str) -> float:
+        """Return how likely bringing a thing to a place where it never was makes something new possible, or seen."""
+        opened, brought = self._totals
+        overall = (opened + _FIRST * _TRIES) / (brought + _TRIES)
+        return (self._opened[token] + _OWN * overall) / (self._brought[token] + _OWN)
+
+    def new_at(self, place: str, have: Tokens) -> list[str]:
+        """Return what of this was in hand somewhere and never at that place."""
+        there = self._at.get(place, set())
+        return [token for token in have if token not in there and token in self.things]
+
+    def all_were_at(self, place: str) -> bool:
+        """Return whether there is nothing that was never brought to that place."""
+        return len(self._at.get(place, ())) == len(self.things)
+
+    def places_with(self, token: str) -> int:
+        """Return at how many places a thing was in hand."""
+        return self._places[token]

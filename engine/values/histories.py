@@ -1,0 +1,85 @@
+"""Episodes as they were lived, from their beginning: whether the same comes of doing all the same again.
+
+Games draw their luck from a generator that begins alike, so who does everything as in an earlier episode mostly meets
+the same luck: a fight won once is won again. How far that holds is counted wherever luck was seen to matter; where
+episodes do not begin alike, or luck falls anew each time, it soon counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from engine.values.situations import Situation
+
+_KEPT = 4
+"""Continuations kept of one history: the best by what they still gained, and of equals the latest."""
+_AS_BEFORE, _OTHERWISE = 4.0, 1.0
+"""Times that luck is taken to have fallen as before, and not, before any was counted."""
+
+
+class _Known(NamedTuple):
+    history: int
+    then: Situation
+    reward: float
+
+
+class Histories:
+    """A tree of all that was done from the beginning of episodes on, and where this episode stands in it."""
+
+    def __init__(self) -> None:
+        self._now: int | None = 0
+        self._passed: list[int | None] = []
+        self._count = 0
+        self._led: dict[tuple[int, str], _Known] = {}
+        self._after: dict[int, list[tuple[float, int, int]]] = {}
+        self._as_before, self._otherwise = _AS_BEFORE, _OTHERWISE
+
+    @property
+    def faithfulness(self) -> float:
+        """Return how likely luck falls as it did when all that was done before is the same."""
+        return self._as_before / (self._as_before + self._otherwise)
+
+    def add(self, action: str, then: Situation, reward: float, *, by_luck: bool) -> None:
+        """Go on by a step of the present episode.
+
+        Args:
+            by_luck: Whether different things were seen to come of this action in the same situation.
+        """
+        self._passed.append(self._now)
+        if self._now is None:
+            return
+        key = (self._now, action)
+        known = self._led.get(key)
+        if known is not None and by_luck:
+            same = (known.then, known.reward) == (then, reward)
+            self._as_before += same
+            self._otherwise += not same
+        if known is None:
+            self._count += 1
+        history = self._count if known is None else known.history
+        self._led[key] = _Known(history, then, reward)
+        self._now = history
+
+    def lose(self) -> None:
+        """Take note that a step of this episode is not known: it is no known history any more."""
+        self._now = None
+
+    def close(self, rewards: Sequence[float], number: int) -> float:
+        """End the episode, kept elsewhere under this number; return the most that was gained in it."""
+        best = 0.0
+        for index in range(len(rewards) - 1, -1, -1):
+            best = max(0.0, best + rewards[index])
+            history = self._passed[index]
+            if best > 0.0 and history is not None:
+                known = self._after.setdefault(history, [])
+                known.append((best, number, index))
+                known.sort(key=lambda t: (-t[0], -t[1]))
+                del known[_KEPT:]
+        self._now, self._passed = 0, []
+        return best
+
+    def continued(self) -> Iterator[tuple[int, int]]:
+        """Yield the episodes that went on best from here, by number, and the step with which they did."""
+        for _, number, index in self._after.get(self._now, ()) if self._now is not None else ():
+            yield number, index
