@@ -46,12 +46,18 @@ class Detour:
 
 @dataclass(frozen=True, slots=True)
 class _Anchor:
-    """A point on a route that detours can start from, and the gains that are still to come there."""
+    """A point on a route that detours can start from.
+
+    Attributes:
+        stake: The gains that are still to come there.
+        later: Words that name what is still to be done things to there.
+    """
 
     steps: int
     place: str
     have: Tokens
     stake: float
+    later: Tokens
 
 
 _Start = tuple[int, _Anchor, Way, Way | None]
@@ -68,12 +74,14 @@ class _Tour:
         until: After how many of its steps there is no danger ahead any more.
         bonus: What being at a deadly place with something new is worth.
         anchors: Points on it, the ways from there, and whether one has to come back to it.
+        dangers: Probabilities of dying of known moves: by whether the route has begun, what is in hand, and move.
     """
 
     route: Route
     until: int
     bonus: float
     anchors: list[tuple[_Anchor, Mapping[str, Way], bool]] = field(default_factory=list)
+    dangers: dict[tuple[bool, Tokens, Key], float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -134,7 +142,9 @@ class Explorer:
         queue: list[tuple[float, str, int, _Visit]] = []
         for draw in self._promises.draws:
             if draw.goal in nearest:
-                brings = max(self._promises.brings(draw.goal, have) for have in hands)
+                brings = 0.0
+                if draw.goal in self._promises.bringable:
+                    brings = max(self._promises.brings(draw.goal, have) for have in hands)
                 visit = _Visit(draw, brings)
                 bound = visit.bound(nearest[draw.goal])
                 if bound > 0.0:
@@ -217,12 +227,15 @@ class Explorer:
             return  # nearer to another point that has the same in hand, and no more at stake
         if not way.deadly and not (back is not None and back.deadly):
             visit.safe[(anchor.have, fetching)] = anchor.stake
-        detour = self._detour(tour, visit.draw, start, fetching, slack)
+        least = visit.best.rate if visit.best is not None else 0.0
+        detour = self._detour(tour, visit.draw, start, fetching, slack, least)
         if detour is not None and (visit.best is None or detour.rate > visit.best.rate):
             visit.best = detour
 
-    def _detour(self, tour: _Tour, draw: Draw, start: _Start, fetching: bool, slack: float) -> Detour | None:
-        """Return the best detour from an anchor to a place, None if none is worth its danger."""
+    def _detour(
+        self, tour: _Tour, draw: Draw, start: _Start, fetching: bool, slack: float, least: float
+    ) -> Detour | None:
+        """Return the best detour from an anchor to a place, None if none is worth its danger, or more than `least`."""
         travel, anchor, way, back = start
         route, goal, have = tour.route, draw.goal, anchor.have
         world = self._router.world_at(route, anchor.steps)
@@ -230,16 +243,13 @@ class Explorer:
         for key in way.unsure:
             arrives *= self._x.sureness(key)
         for key in way.deadly:
-            arrives *= 1.0 - self._danger(world, key, have)
+            arrives *= 1.0 - self._danger_from(tour, anchor, key)
         for key in back.deadly if back is not None else ():
-            alive *= 1.0 - self._danger(world, key, have)
+            alive *= 1.0 - self._danger_from(tour, anchor, key)
         alive *= arrives
         offers, leaving, staying = self._promises.stay(
             draw, have, self._router.look(world, goal, have), fetching
         )
-        otherwise = union(have, self._x.view(goal, have))
-        leaving = max(leaving, self._x.hazard(goal, otherwise, moving=True))
-        staying = max(staying, self._x.hazard(goal, otherwise, moving=False))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         spent = self.price(route.left)
         price = anchor.stake + spent
@@ -252,15 +262,17 @@ class Explorer:
         count, cost = 0, travel
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
-        brings = arrives * self._promises.brings(goal, have) if way.actions else 0.0
+        bringing = way.actions and goal in self._promises.bringable
+        brings = arrives * self._promises.brings(goal, have) if bringing else 0.0
+        if total < 0.0 and total + brings + arrives * draw.most <= least * max(1, travel):
+            return None  # not worth the danger of the way
         if brings > 0.0:
             total += brings
             best = (total / max(1, travel), total, travel)
-        later = _named_in(route.actions[anchor.steps :])
         for most, promise, loss, actions, moves, made, handles, own in offers:
             if best is not None and arrives * most <= best[0]:
                 break  # nothing that follows makes the rate any better
-            if handles and not later.isdisjoint(handles):
+            if handles and not anchor.later.isdisjoint(handles):
                 loss = self._x.loss_rate(actions[-1])  # what is needed later on the route
             promise = (
                 arrives * promise
@@ -296,6 +308,15 @@ class Explorer:
         now = self._x.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
+    def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:
+        """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
+        asked = (anchor.steps > 0, anchor.have, move)
+        found = tour.dangers.get(asked)
+        if found is None:
+            world = self._router.world_at(tour.route, anchor.steps)
+            found = tour.dangers[asked] = self._danger(world, move, anchor.have)
+        return found
+
     def _danger(self, world: Mapping[str, Tokens], key: Key, have: Tokens) -> float:
         """Return the probability of dying of a known move with this in hand."""
         return max(self._dying(key, union(have, see)) for see in self._looks(world, key[0], have))
@@ -328,6 +349,12 @@ def _anchors(route: Route) -> list[_Anchor]:
         last[mark[1]] = mark
     chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
     return [
-        _Anchor(steps, place, have, sum(points for when, points in route.earned if when > steps))
+        _Anchor(
+            steps,
+            place,
+            have,
+            sum(points for when, points in route.earned if when > steps),
+            _named_in(route.actions[steps:]),
+        )
         for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2])
     ]

@@ -54,8 +54,8 @@ class _Place:
     moving: Risk = field(default_factory=Risk)
     makers: Makers = field(init=False)
     version: int = 0
-    thought: tuple[int, int] = (0, 0)
-    """This version, and how many moves were known, when what can be made here was last thought over."""
+    thought: tuple[int, int, int] = (0, 0, 0)
+    """What `needs_version` told when what can be made here was last thought over."""
 
     def __post_init__(self) -> None:
         self.makers = Makers(self.possible)
@@ -81,7 +81,7 @@ class Experience:
         """Classes of actions, in the order in which what trying one promises anywhere changed; ALL for each of them."""
         self.death_loss = 0.0
         """Points of the game's score that dying cost, on average."""
-        self._deaths = 0
+        self.deaths = 0
         self._words: set[str] = set()
         self.tried_so: Counter[tuple[Situation, str]] = Counter()
         """How often an action was taken in exactly this situation."""
@@ -156,8 +156,8 @@ class Experience:
         (place.moving if moving else place.staying).add(union(now.have, now.see), died)
         self.guises.add(now.see, moving, died)
         if died:
-            self.death_loss += (max(0.0, -reward) - self.death_loss) / (self._deaths + 1.0)
-            self._deaths += 1
+            self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.deaths + 1.0)
+            self.deaths += 1
             self.moves_version += 1  # ways tell where one dies
         place.version += 1
         if key not in self._occasions:
@@ -286,10 +286,6 @@ class Experience:
         """Return whether an action may become possible by so many rounds of what can be made at the place."""
         return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
-    def reach(self, key: Key, rounds: int) -> Tokens:
-        """Return all tokens that `attainable` may ask for: in situations alike in these it tells the same."""
-        return self.places[key[0]].makers.reach(key[1], rounds, self.moves)
-
     def needs_version(self, place: str) -> tuple[int, int, int]:
         """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""
         known = self.places[place]
@@ -300,10 +296,9 @@ class Experience:
         return self._makers(place).helpers(needed, context, rounds, self.moves)
 
     def _makers(self, name: str) -> Makers:
-        place = self.places[name]
-        state = (place.version, len(self.moves))
-        if place.thought != state:
-            place.thought = state
+        place, version = self.places[name], self.needs_version(name)
+        if place.thought != version:
+            place.thought = version
             place.makers.forget()
         return place.makers
 

@@ -39,6 +39,8 @@ class Makers:
         self._possible = possible
         self._made: dict[str, dict[str, set[Tokens]]] = {}
         self._known: dict[Tokens, _Known] = {}
+        self._reached: dict[tuple[str, int], Tokens] = {}
+        self._told: dict[tuple[str, int, Tokens], bool] = {}
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
@@ -49,8 +51,10 @@ class Makers:
         self.version += len(kinds) != known
 
     def forget(self) -> None:
-        """Think all over again: something about the place is new."""
+        """Think all over again: something about what is needed, or makes things, is new."""
         self._known.clear()
+        self._reached.clear()
+        self._told.clear()
 
     def attainable(self, action: str, context: Tokens, rounds: int, moves: Container[str]) -> bool:
         """Return whether an action may become possible in a context, within so many rounds.
@@ -58,10 +62,20 @@ class Makers:
         Args:
             moves: Actions that lead elsewhere, and help with nothing here.
         """
-        return self._may(action, context, rounds, moves, self._about(context))
+        key = (action, rounds, context & self._reach(action, rounds, moves))
+        found = self._told.get(key)
+        if found is None:
+            found = self._told[key] = self._may(action, context, rounds, moves, self._about(context))
+        return found
 
-    def reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
+    def _reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
         """Return all tokens that `attainable` may ask for: in situations alike in these it tells the same."""
+        found = self._reached.get((action, rounds))
+        if found is None:
+            found = self._reached[(action, rounds)] = self._search_reach(action, rounds, moves)
+        return found
+
+    def _search_reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
         latest = {token for need in self._possible.needs(action) for token in need}
         tokens = set(latest)
         for _ in range(rounds):

@@ -87,6 +87,11 @@ class Draw:
     fetch: bool = False
     _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def most(self) -> float:
+        """The most that all of it together can promise, the bonus apart."""
+        return self.sums[-1] if self.sums else 0.0
+
     def bound(self, travel: int) -> float:
         """Return the highest rate that a detour of this length can have."""
         found = self._bounds.get(travel)
@@ -107,6 +112,7 @@ class _Rated:
         heard: What a model thinks of them.
         spent: What will not be tried again in this episode.
         seen: How many changes of classes are taken into account.
+        order: The actions, those that promise most first.
     """
 
     version: int
@@ -115,6 +121,7 @@ class _Rated:
     seen: int = 0
     novelty: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, list[str]] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
     offered: Offered = ()
 
 
@@ -128,6 +135,8 @@ class Promises:
         self._lifting: Tokens = _NONE
         self.draws: list[Draw] = []
         """What draws to each place at present."""
+        self.bringable: set[str] = set()
+        """Places where something never was."""
         self._wanted: dict[str, list[tuple[str, str]]] = {}
         self._helpful: dict[str, float] = {}
         self._carry: dict[str, float] = {}
@@ -165,11 +174,13 @@ class Promises:
         spent: dict[str, set[str]] = {}
         for name, action in (*progress.tried, *progress.failed):
             spent.setdefault(name, set()).add(action)
-        self.draws, highest = [], 0.0
+        self.draws, highest, self.bringable = [], 0.0, set()
         for name in x.places:
             promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
             wanted = len(self._wanted.get(name, ()))
-            if not promising and not wanted and x.bringing.all_were_at(name):
+            if not x.bringing.all_were_at(name):
+                self.bringable.add(name)
+            elif not promising and not wanted:
                 continue
             self.draws.append(self._draw(name, promising, wanted, bonus, bonus if name in helpless else 0.0))
             highest = max(highest, promising[0][0] if promising else 0.0)
@@ -216,13 +227,17 @@ class Promises:
         elif rated.spent == spent and stale.isdisjoint(rated.kinds):
             rated.seen = len(x.news)
             return rated.offered
-        for kind in stale & rated.kinds.keys():
+        changed = stale & rated.kinds.keys()
+        for kind in changed:
             for action in rated.kinds[kind]:
                 rated.novelty[action] = self.novelty((name, action), liking)
+        if changed:
+            rated.order = sorted(rated.novelty, key=lambda action: (-rated.novelty[action], action))
         rated.seen, rated.spent = len(x.news), spent
-        promising = [(-promise, action) for action, promise in rated.novelty.items() if action not in spent]
-        best = heapq.nsmallest(2 * self._s.several, promising)
-        found = tuple((-negative, action) for negative, action in best)
+        best = itertools.islice(
+            (action for action in rated.order if action not in spent), 2 * self._s.several
+        )
+        found = tuple((rated.novelty[action], action) for action in best)
         if found != rated.offered:
             rated.offered = found
         return rated.offered
@@ -232,12 +247,14 @@ class Promises:
         key = (draw.goal, have, see, fetching)
         found = self._stays.get(key)
         if found is None:
-            x, context = self._x, union(have, see)
-            found = self._stays[key] = (
-                Offers(self._offers(draw, have, see, fetching)),
-                x.hazard(draw.goal, context, moving=True),
-                x.hazard(draw.goal, context, moving=False),
+            # The place may look as it did to others with the same in hand: dark, say.
+            x, goal = self._x, draw.goal
+            contexts = (union(have, see), union(have, x.view(goal, have)))
+            leaving, staying = (
+                max(x.hazard(goal, context, moving=moving) for context in contexts)
+                for moving in (True, False)
             )
+            found = self._stays[key] = (Offers(self._offers(draw, have, see, fetching)), leaving, staying)
         return found
 
     def _offers(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Iterator[Offer]:
@@ -255,12 +272,14 @@ class Promises:
             if use * bonus >= LEAST:
                 made = self._made(goal, have, actions, then, fetching)
                 yield Offer(math.inf, use * bonus, 0.0, actions, False, made)
-        told = self._ready.at(goal, have, see)
+        told, lit = self._ready.at(goal, have, see), not self._lifting.isdisjoint(have)
         for most, action in draw.promising:
-            at = self._ready.of(goal, have, see, action, told)
+            at = told.get(action) or self._ready.of(goal, have, see, action, told)
             promise = most * at.share
             if promise >= LEAST:
-                made, own = self._made(goal, have, at.actions, at.then, fetching), 0.0
+                made = own = 0.0
+                if lit or len(at.actions) > 1:
+                    made = self._made(goal, have, at.actions, at.then, fetching)
                 if x.fatal[(goal, action)] and action not in x.moves:
                     outcome = x.outcome((goal, action), at.then)
                     own = outcome.death if outcome is not None else 0.0

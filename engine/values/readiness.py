@@ -44,16 +44,12 @@ class _Needs:
     Attributes:
         version: Of what is known.
         relevant: By action, all that any way to make it possible needs at once.
-        reach: The same, and all that what may bring these about needs.
         chances: By action and which of the relevant things are there, how likely it is possible, None if it is not.
-        attainable: By action and which of the things in its reach are there, whether it may be made possible.
     """
 
     version: tuple[int, int, int]
     relevant: dict[str, Tokens] = field(default_factory=dict)
-    reach: dict[str, Tokens] = field(default_factory=dict)
     chances: dict[tuple[str, Tokens], float | None] = field(default_factory=dict)
-    attainable: dict[tuple[str, Tokens], bool] = field(default_factory=dict)
 
 
 _Told = dict[tuple[Tokens, Tokens], dict[str, Readiness]]
@@ -67,13 +63,13 @@ class Readinesses:
         self._x = experience
         self._router = router
         self._needs: dict[str, _Needs] = {}
-        self._told: dict[str, tuple[tuple[int, int], _Told]] = {}
+        self._told: dict[str, tuple[tuple[int, int, int], _Told]] = {}
 
     def at(self, place: str, have: Tokens, see: Tokens) -> dict[str, Readiness]:
         """Return what was told of a situation before and still holds, by action; `of` adds to it."""
         if self._router.is_here(place, have, see):
             return {}  # what is possible here is known better than from memory
-        version = (self._x.places[place].version, self._x.moves_version)
+        version = (self._x.places[place].version, len(self._x.moves), self._x.deaths)
         known = self._told.get(place)
         if known is None or known[0] != version or len(known[1]) > _SITUATIONS:
             known = self._told[place] = (version, {})
@@ -142,13 +138,7 @@ class Readinesses:
         chance = needs.chances[there]
         if chance is not None:
             return Readiness(self._doubted(place, action, chance), (action,), _named(action, have), context)
-        reach = needs.reach.get(action)
-        if reach is None:
-            reach = needs.reach[action] = x.reach(key, 2 * _HELPED - 1)
-        there = (action, context & reach)
-        attainable = needs.attainable.get(there)
-        if attainable is None:
-            attainable = needs.attainable[there] = x.attainable(key, context, 2 * _HELPED - 1)
+        attainable = x.attainable(key, context, 2 * _HELPED - 1)
         return None if attainable else Readiness(0.0, (), False, context)
 
     def _needs_at(self, place: str) -> _Needs:

@@ -139,7 +139,9 @@ class Router:
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
         ] = {}
-        self._enabled: dict[str, tuple[int, dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]] = {}
+        self._enabled: dict[
+            str, tuple[tuple[int, int], dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]
+        ] = {}
 
     def stand(self, now: Imagined, valid: tuple[str, ...], barred: Iterable[Key] = ()) -> None:
         """Take note of what is possible here and now: there memory need not be asked.
@@ -213,7 +215,7 @@ class Router:
             if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
                 distinct[key] = route
         best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
-        return [start, *best[: self._s.beam]]
+        return [start, *(route for route in best[: self._s.beam] if route is not start)]
 
     def _follow(self, start: Route, trail: Trail) -> Route:
         """Return the route that is a trail."""
@@ -412,17 +414,18 @@ class Router:
                 return None  # something is missing that nobody knows
         if not needed:
             return (), have, see
-        # At most 2 depth - 1 helpers follow one another.
-        if depth == 0 or not x.attainable((place, action), union(have, see), 2 * depth - 1):
+        if depth == 0:
             return None
         # The same is asked thousands of times between two changes at a place.
-        version = x.places[place].version
+        version = (x.places[place].version, len(x.moves))
         known = self._enabled.get(place)
         if known is None or known[0] != version:
             known = self._enabled[place] = (version, {})
         key = (action, depth, have, see)
         if key not in known[1]:
-            known[1][key] = self._search_helpers(place, have, see, action, depth, needed)
+            # At most 2 depth - 1 helpers follow one another.
+            hopeful = x.attainable((place, action), union(have, see), 2 * depth - 1)
+            known[1][key] = self._search_helpers(place, have, see, action, depth, needed) if hopeful else None
         return known[1][key]
 
     def _search_helpers(

@@ -1,11 +1,12 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
-    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--set NAME=VALUE]
+    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--set NAME=VALUE]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
-pit, and a case that treasures are worth something in once more. Every episode of a dungeon begins with the same seed,
-as games do here. Printed are the share of all points on average, over the last five episodes, and the deaths.
+pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things. Every
+episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average, over
+the last five episodes, and the deaths.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ _JUNK = ("bread", "rope", "bottle", "leaf")
 class Dungeon:
     """A dungeon; the same seed makes the same one, with the same luck in each episode."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, hands: int = 99) -> None:
         rng = random.Random(seed)
-        self._seed = seed
+        self._seed, self._hands = seed, hands
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
         self.exits: dict[str, dict[str, str]] = {room: {} for room in self.rooms}
         parent: dict[str, str] = {}
@@ -118,7 +119,8 @@ class Dungeon:
         """Return what changes anything."""
         here, seen = self._here(), self.light
         actions = [way for way, there in self.exits[self.at].items() if not self._is_barred(there)]
-        actions += [f"take {thing}" for thing in here] + ["take all"] * bool(here)
+        if len(self.have) < self._hands:
+            actions += [f"take {thing}" for thing in here] + ["take all"] * bool(here)
         actions += [f"drop {thing}" for thing in sorted(self.have)] + ["drop all"] * bool(self.have)
         actions += [f"throw {thing}" for thing in sorted(self.have)]
         if "lamp" in self.have or "lamp" in here:
@@ -192,6 +194,8 @@ class Dungeon:
         return by_troll or (there == self.locked and not self.unlocked)
 
     def _take(self, thing: str) -> None:
+        if len(self.have) >= self._hands:
+            return
         self.where.pop(thing, None)
         self.have.add(thing)
         self._pay(thing, self.points.get(thing, 0))
@@ -218,9 +222,9 @@ class Nothing:
         return ()
 
 
-def play(seed: int, episodes: int, steps: int, settings: Settings) -> tuple[list[float], int]:
+def play(seed: int, episodes: int, steps: int, hands: int, settings: Settings) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed)
+    dungeon = Dungeon(seed, hands)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for _ in range(episodes):
@@ -246,6 +250,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1-10", help="first and last dungeon")
     parser.add_argument("--episodes", type=int, default=30)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--hands", type=int, default=99, help="how many things can be carried")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -256,7 +261,10 @@ def main() -> None:
     averages, lasts = [], []
     with ProcessPoolExecutor(args.jobs) as pool:
         for seed, (shares, deaths) in zip(
-            seeds, pool.map(partial(play, episodes=args.episodes, steps=args.steps, settings=settings), seeds),
+            seeds,
+            pool.map(
+                partial(play, episodes=args.episodes, steps=args.steps, hands=args.hands, settings=settings), seeds
+            ),
             strict=True,
         ):  # fmt: skip
             averages.append(statistics.fmean(shares))
