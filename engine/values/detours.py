@@ -86,12 +86,19 @@ class _Tour:
 
 @dataclass(slots=True)
 class _Visit:
-    """A place that may be worth a detour from a route, and the best one found so far."""
+    """A place that may be worth a detour from a route, and the best one found so far.
+
+    Attributes:
+        safe: What was at stake at the nearest point with this in hand, if the way is safe, by that and `fetching`.
+        settled: What is in hand and seen, and whether `fetching` and coming back, where nothing is at stake at all:
+            from farther away the same is worth less.
+    """
 
     draw: Draw
     brings: float = 0.0
     starts: list[_Start] = field(default_factory=list)
     safe: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
+    settled: set[tuple[Tokens, Tokens, bool, bool]] = field(default_factory=set)
     best: Detour | None = None
 
     def bound(self, travel: int) -> float:
@@ -228,17 +235,20 @@ class Explorer:
         if not way.deadly and not (back is not None and back.deadly):
             visit.safe[(anchor.have, fetching)] = anchor.stake
         least = visit.best.rate if visit.best is not None else 0.0
-        detour = self._detour(tour, visit.draw, start, fetching, slack, least)
+        detour = self._detour(tour, visit, start, fetching, slack, least)
         if detour is not None and (visit.best is None or detour.rate > visit.best.rate):
             visit.best = detour
 
     def _detour(
-        self, tour: _Tour, draw: Draw, start: _Start, fetching: bool, slack: float, least: float
+        self, tour: _Tour, visit: _Visit, start: _Start, fetching: bool, slack: float, least: float
     ) -> Detour | None:
         """Return the best detour from an anchor to a place, None if none is worth its danger, or more than `least`."""
         travel, anchor, way, back = start
-        route, goal, have = tour.route, draw.goal, anchor.have
-        world = self._router.world_at(route, anchor.steps)
+        draw, route, goal, have = visit.draw, tour.route, visit.draw.goal, anchor.have
+        see = self._router.look(self._router.world_at(route, anchor.steps), goal, have)
+        settled = (have, see, fetching, back is None)
+        if settled in visit.settled:
+            return None
         arrives = alive = 1.0
         for key in way.unsure:
             arrives *= self._x.sureness(key)
@@ -247,9 +257,7 @@ class Explorer:
         for key in back.deadly if back is not None else ():
             alive *= 1.0 - self._danger_from(tour, anchor, key)
         alive *= arrives
-        offers, leaving, staying = self._promises.stay(
-            draw, have, self._router.look(world, goal, have), fetching
-        )
+        offers, leaving, staying = self._promises.stay(draw, have, see, fetching)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         spent = self.price(route.left)
         price = anchor.stake + spent
@@ -259,6 +267,7 @@ class Explorer:
         if draw.bonus:
             x = self._x
             total += arrives * draw.bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
+        at_stake = leaving > 0.0 or staying > 0.0 or arrives < 1.0 or alive < 1.0
         count, cost = 0, travel
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
@@ -274,6 +283,7 @@ class Explorer:
                 break  # nothing that follows makes the rate any better
             if handles and not anchor.later.isdisjoint(handles):
                 loss = self._x.loss_rate(actions[-1])  # what is needed later on the route
+            at_stake = at_stake or loss > 0.0 or made > 0.0 or own > 0.0
             promise = (
                 arrives * promise
                 - anchor.stake * loss
@@ -293,6 +303,8 @@ class Explorer:
                 best = (total / cost, total, cost)
             if count >= self._s.several:
                 break
+        if not at_stake and cost <= slack:
+            visit.settled.add(settled)
         if best is None or best[1] <= 0:
             return None
         rate, worth, cost = best

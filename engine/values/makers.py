@@ -13,11 +13,8 @@ from engine.values.conditions import Conditions, Tokens, names_in
 
 _KINDS = 8
 """Alternatives kept of what was there of its kind before an action made a thing; with as many, anything may do."""
-_SITUATIONS = 64
-"""Situations for which it is remembered what may become possible there."""
-
-_Known = dict[tuple[str, str, int], bool]
-"""By action or token, and rounds, whether it may become possible, or be there."""
+_Told = dict[tuple[str, int, Tokens], bool]
+"""By action or token, rounds, and what is there of all that matters for it."""
 
 
 class Makers:
@@ -38,9 +35,9 @@ class Makers:
         self.version = 0
         self._possible = possible
         self._made: dict[str, dict[str, set[Tokens]]] = {}
-        self._known: dict[Tokens, _Known] = {}
-        self._reached: dict[tuple[str, int], Tokens] = {}
-        self._told: dict[tuple[str, int, Tokens], bool] = {}
+        self._matter: dict[tuple[str, int, bool], Tokens] = {}
+        self._possibly: _Told = {}
+        self._makeable: _Told = {}
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
@@ -52,9 +49,9 @@ class Makers:
 
     def forget(self) -> None:
         """Think all over again: something about what is needed, or makes things, is new."""
-        self._known.clear()
-        self._reached.clear()
-        self._told.clear()
+        self._matter.clear()
+        self._possibly.clear()
+        self._makeable.clear()
 
     def attainable(self, action: str, context: Tokens, rounds: int, moves: Container[str]) -> bool:
         """Return whether an action may become possible in a context, within so many rounds.
@@ -62,86 +59,68 @@ class Makers:
         Args:
             moves: Actions that lead elsewhere, and help with nothing here.
         """
-        key = (action, rounds, context & self._reach(action, rounds, moves))
-        found = self._told.get(key)
+        needs = self._possible.needs(action)
+        if any(need <= context for need in needs):
+            return True
+        # Most often something was never made, and that is soon told.
+        if not rounds or not any(
+            all(token in context or token in self._made for token in need) for need in needs
+        ):
+            return False
+        key = (action, rounds, context & self._matters(action, rounds, moves))
+        found = self._possibly.get(key)
         if found is None:
-            found = self._told[key] = self._may(action, context, rounds, moves, self._about(context))
+            found = any(self._all_there(need, context, rounds, moves) for need in needs)
+            self._possibly[key] = found
         return found
-
-    def _reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
-        """Return all tokens that `attainable` may ask for: in situations alike in these it tells the same."""
-        found = self._reached.get((action, rounds))
-        if found is None:
-            found = self._reached[(action, rounds)] = self._search_reach(action, rounds, moves)
-        return found
-
-    def _search_reach(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
-        latest = {token for need in self._possible.needs(action) for token in need}
-        tokens = set(latest)
-        for _ in range(rounds):
-            further = set[str]()
-            for token in latest:
-                for maker, kinds in self._made.get(token, {}).items():
-                    if maker not in moves:
-                        further.update(*self._possible.needs(maker), *kinds)
-            latest = further
-            tokens |= latest
-        return frozenset(tokens)
 
     def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear within so many rounds."""
-        known = self._about(context)
         return dict.fromkeys(
             action
             for token in sorted(needed)
             for action in self._made.get(token, ())
-            if self._makes(action, token, context, rounds, moves, known)
+            if self._makes(action, token, context, rounds, moves)
         )
 
-    def _about(self, context: Tokens) -> _Known:
-        if len(self._known) > _SITUATIONS:
-            self._known.clear()
-        return self._known.setdefault(context, {})
-
-    def _may(self, action: str, context: Tokens, rounds: int, moves: Container[str], known: _Known) -> bool:
-        key = (action, "", rounds)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = any(
-                self._all_there(need, context, rounds, moves, known) for need in self._possible.needs(action)
-            )
-        return found
-
-    def _all_there(
-        self, tokens: Tokens, context: Tokens, rounds: int, moves: Container[str], known: _Known
-    ) -> bool:
+    def _all_there(self, tokens: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> bool:
         """Return whether all of these are there or may be made."""
-        return all(self._makeable(token, context, rounds, moves, known) for token in tokens - context)
+        return all(self._may_be_made(token, context, rounds, moves) for token in tokens - context)
 
-    def _makeable(
-        self, token: str, context: Tokens, rounds: int, moves: Container[str], known: _Known
-    ) -> bool:
-        if rounds == 0:
+    def _may_be_made(self, token: str, context: Tokens, rounds: int, moves: Container[str]) -> bool:
+        makers = self._made.get(token)
+        if rounds == 0 or makers is None:
             return False
-        key = ("", token, rounds)
-        found = known.get(key)
+        key = (token, rounds, context & self._matters(token, rounds, moves, made=True))
+        found = self._makeable.get(key)
         if found is None:
-            found = known[key] = any(
-                self._makes(action, token, context, rounds - 1, moves, known)
-                for action in self._made.get(token, ())
-            )
+            found = any(self._makes(action, token, context, rounds - 1, moves) for action in makers)
+            self._makeable[key] = found
         return found
 
-    def _makes(
-        self, action: str, token: str, context: Tokens, rounds: int, moves: Container[str], known: _Known
-    ) -> bool:
+    def _makes(self, action: str, token: str, context: Tokens, rounds: int, moves: Container[str]) -> bool:
         """Return whether an action may become possible, and may then make the token of something that may be there."""
-        if action in moves or not self._may(action, context, rounds, moves, known):
+        if action in moves or not self.attainable(action, context, rounds, moves):
             return False
         kinds = self._made[token][action]
-        return len(kinds) >= _KINDS or any(
-            self._all_there(kind, context, rounds, moves, known) for kind in kinds
-        )
+        return len(kinds) >= _KINDS or any(self._all_there(kind, context, rounds, moves) for kind in kinds)
+
+    def _matters(self, name: str, rounds: int, moves: Container[str], *, made: bool = False) -> Tokens:
+        """Return all tokens that an action, or what makes a token, hangs on: with the same there the same is told."""
+        found = self._matter.get((name, rounds, made))
+        if found is None:
+            latest = {name} if made else {token for need in self._possible.needs(name) for token in need}
+            tokens = set(latest)
+            for _ in range(rounds):
+                further = set[str]()
+                for token in latest:
+                    for maker, kinds in self._made.get(token, {}).items():
+                        if maker not in moves:
+                            further.update(*self._possible.needs(maker), *kinds)
+                latest = further
+                tokens |= latest
+            found = self._matter[(name, rounds, made)] = frozenset(tokens)
+        return found
 
 
 def of_its_kind(token: str, context: Tokens) -> Tokens:

@@ -263,7 +263,9 @@ class Promises:
         here = self._router.is_here(goal, have, see)
         for action, token in self._wanted.get(goal, ()):
             use = self._use(token, have, fetching)
-            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2) if use else None
+            if use * bonus < LEAST:
+                continue
+            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
             if opened is None:
                 continue
             actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))

@@ -78,6 +78,8 @@ class Trails:
 
     def __init__(self) -> None:
         self._episodes: list[list[TrailStep]] = []
+        self._told: list[list[tuple[Counter[_Came], _Came]]] = []
+        """By episode and step, what ever came of it, and what came of it then."""
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
         self._outcomes: dict[tuple[Situation, str], Counter[_Came]] = {}
         self._current: list[TrailStep] = []
@@ -116,7 +118,7 @@ class Trails:
         walked, self._current = self._current, []
         self._gained.clear()
         if self._histories.close([step.reward for step in walked], len(self._episodes)) > 0.0:
-            self._episodes.append(walked)
+            self._store(walked)
         steps = without_loops(walked)
         if steps:
             self._keep(steps)
@@ -132,8 +134,7 @@ class Trails:
         return (same + _STRENGTH * (1.0 - otherwise / repeated)) / (times + _STRENGTH)
 
     def _keep(self, steps: list[TrailStep]) -> None:
-        number = len(self._episodes)
-        self._episodes.append(steps)
+        number = self._store(steps)
         best = 0.0
         for index in range(len(steps) - 1, -1, -1):
             best = max(0.0, best + steps[index].reward)
@@ -145,6 +146,14 @@ class Trails:
             if len(known) > _KEPT:
                 known.sort(key=lambda t: (-t[0], t[2], -t[1]))
                 del known[_KEPT:]
+
+    def _store(self, steps: list[TrailStep]) -> int:
+        """Keep an episode and return its number."""
+        self._episodes.append(steps)
+        self._told.append(
+            [(self._outcomes.setdefault((step.now, step.action), Counter()), _came(step)) for step in steps]
+        )
+        return len(self._episodes) - 1
 
     def from_here(
         self, now: Situation, steps: int, most: int, valid: Sequence[str], gained: Container[Key] = ()
@@ -166,12 +175,10 @@ class Trails:
             episode = self._episodes[number]
             if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
                 continue
-            found += self._cuts(episode, index, steps, gained)
+            found += self._cuts(number, index, steps, gained)
         for number, index in self._histories.continued():
             if self._episodes[number][index].action in possible:
-                found += self._cuts(
-                    self._episodes[number], index, steps, gained, self._histories.faithfulness
-                )
+                found += self._cuts(number, index, steps, gained, self._histories.faithfulness)
         found.sort(key=lambda item: (-item[0], -item[1].faithful))
         chosen: dict[tuple[str, ...], Trail] = {}
         for _, trail in found:
@@ -182,12 +189,13 @@ class Trails:
 
     def _cuts(
         self,
-        episode: list[TrailStep],
+        number: int,
         start: int,
         steps: int,
         gained: Container[Key],
         faithful: float = 0.0,
     ) -> list[tuple[float, Trail]]:
+        episode = self._episodes[number]
         found: list[tuple[float, Trail]] = []
         actions: list[str] = []
         gains: list[tuple[Key, float]] = []
@@ -196,15 +204,14 @@ class Trails:
         marks: list[tuple[int, str, Tokens]] = []
         seen: list[Tokens] = []
         world: dict[str, Tokens] = {}
-        for step in episode[start : start + steps]:
+        part = slice(start, start + steps)
+        for step, (outcomes, came) in zip(episode[part], self._told[number][part], strict=True):
             if step.ended:
                 break
             marks.append((len(actions), step.now.place, step.now.have))
             seen.append(step.now.see)
             actions.append(step.action)
-            outcomes = self._outcomes.get((step.now, step.action), Counter())
-            same = outcomes[_came(step)]
-            counted *= self._sure(step.action, same, outcomes.total())
+            counted *= self._sure(step.action, outcomes[came], outcomes.total())
             sure = max(faithful, counted)
             if sure < 0.02:
                 break
