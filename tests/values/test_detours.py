@@ -72,8 +72,11 @@ def test_a_way_that_was_not_there_is_believed_less_each_time():
     assert ways.of("a")["b"].unsure == (("a", "east"),)
 
 
-def wandered(seed, side=5, steps=120):
-    """Return what a random walk through a square of rooms tells, where it began, and what is possible there."""
+def wandered(seed, side=5, steps=120, danger=0.0):
+    """Return what a random walk through a square of rooms tells, where it began, and what is possible there.
+
+    From every third room one leaves at the risk of one's life, in others one stays at it.
+    """
     dice = random.Random(seed)
     shift = {"north": -side, "south": side, "east": 1, "west": -1}
     exits = {
@@ -94,6 +97,8 @@ def wandered(seed, side=5, steps=120):
         there = exits[here].get(action, here)
         have = ("cup",) if action == "take cup" else () if action == "drop cup" else have
         died = action.startswith("pull") and dice.random() < 0.01
+        died = died or (there != here and here % 3 == 1 and dice.random() < danger)
+        died = died or (action.startswith("pull") and here % 3 == 2 and dice.random() < danger)
         x.learn(now, action, 0.0, at(f"room {there}", have), ended=died, died=died)
         here = 0 if died else there
     possible = (*exits[0], *things[0], "take cup")
@@ -116,15 +121,16 @@ def far(x, now):
     goal, way = max(Ways(x).of(now.place).items(), key=lambda item: item[1].steps)
     marks, place, cup = [(0, now.place, now.have)], now.place, frozenset({"have:cup"})
     for number, action in enumerate(way.actions, 1):
-        place = x.destination((place, action))
+        place = dict(x.exits(place))[action]
         marks.append((number, place, cup if number > way.steps / 2 else now.have))
     earned = ((way.steps, 6.0),)
     return Route(Imagined(goal, cup, {}), 200.0, 6.0, 1.0, way.actions, marks=tuple(marks), earned=earned)
 
 
+@pytest.mark.parametrize("danger", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed):
-    x, now, possible = wandered(seed)
+def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed, danger):
+    x, now, possible = wandered(seed, danger=danger)
     finder, _, promises = explorer(x, now, possible)
     route = far(x, now)
     taken = finder.fill(route, -1.0)
@@ -134,16 +140,46 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed):
     assert len(tour.anchors) > 2
     rates = []
     for draw in promises.draws:  # every place from every point of the route, without any bound
-        visit = _Visit(draw, max(promises.brings(draw.goal, anchor.have) for anchor, _, _ in tour.anchors))
-        for start in finder._starts(tour, visit, route.left):
+        brings = max(promises.brings(draw.goal, anchor.have) for anchor, _, _ in tour.anchors)
+        found = []
+        for start in finder._starts(tour, _Visit(draw, brings), route.left):
+            visit = _Visit(draw, brings)  # without what was seen from other points
+            tour.dangers.clear()
             finder._look(tour, visit, start, route.left)
-        if visit.best is not None:
-            rates.append(visit.best.rate)
+            found += [visit.best.rate] if visit.best is not None else []
+        rates += [max(found)] if found else []
     assert rates
-    assert len(taken) > 5
+    assert len(taken) > 3
     assert [d.rate for d in taken] == pytest.approx(sorted(rates, reverse=True)[: len(taken)])
     assert taken[-1].rate >= WORTHWHILE * taken[0].rate
     assert sum(detour.cost for detour in taken) <= route.left
+
+
+@pytest.mark.parametrize("cost", ["", "cup", "life"])
+def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_is_at_stake(cost):
+    x, cup = Experience(), ("cup",)
+    possible = ("east", "rub cup" if cost == "cup" else "shout")
+    for _ in range(3):  # rubbing a cup cost it elsewhere; shouting cost nobody anything
+        walk(x, (at("den", cup), possible[1], at("den", () if cost == "cup" else cup)))
+    for number in range(20 if cost == "life" else 0):
+        x.learn(at("a", cup), "nap", 0.0, at("a", cup), ended=not number, died=not number)
+    walk(x, (at("a", cup), "east", at("b", cup)), (at("b", cup), "east", at("c", cup)))
+    walk(x, (at("c", cup), "west", at("b", cup)), (at("b", cup), "west", at("a", cup)))
+    x.see(at("a", cup), possible)
+    now = Imagined("a", at("a", cup).have, {})
+    finder, _, promises = explorer(x, now, possible)
+    marks = ((0, "a", now.have), (1, "b", now.have), (2, "c", now.have))
+    at_c = Imagined("c", now.have, {})
+    route = Route(at_c, 50.0, 6.0, 1.0, ("east", "east"), marks=marks, earned=((1, 6.0),))
+    tour = _Tour(route, -1, promises.bonus())
+    tour.anchors = [(a, finder._ways_from(a, True), a.steps < 2) for a in _anchors(route)]
+    (draw,) = (draw for draw in promises.draws if draw.goal == "a")
+    visit = _Visit(draw)
+    starts = [start for start in finder._starts(tour, visit, 50.0) if start[3] is not None]
+    assert [start[1].stake for start in starts] == [6.0, 0.0]
+    finder._detour(tour, visit, starts[0], True, 50.0, 0.0)
+    again = finder._detour(tour, visit, starts[1], True, 50.0, 0.0)
+    assert (again is not None) == bool(cost)
 
 
 @pytest.mark.parametrize("seed", range(6))

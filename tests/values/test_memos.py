@@ -1,0 +1,95 @@
+"""What is remembered of earlier answers is what would be answered anew: nothing of it may grow stale."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engine.values.conditions import union
+from engine.values.experience import Experience
+from engine.values.readiness import Readinesses
+from engine.values.routes import Imagined, PlannerSettings, Router
+from engine.values.situations import Situation
+from engine.values.trails import Trails, TrailStep
+from tests.bench.dungeons import Dungeon
+
+
+class Wanderer:
+    """Somebody who walks at random through a dungeon, and several experiences of that."""
+
+    def __init__(self, seed):
+        self.dungeon, self._dice = Dungeon(seed), random.Random(seed)
+        self.steps, self.met = [], {}
+
+    def walk(self, *experiences, steps=60):
+        """Live through an episode."""
+        for x in experiences:
+            x.begin_episode()
+        state = self.dungeon.reset()
+        for _ in range(steps):
+            valid = self.dungeon.valid()
+            action = self._dice.choice(valid)
+            after, reward = self.dungeon.step(action)
+            for x in experiences:
+                now, then = x.read(state), x.read(after)
+                x.see(now, valid)
+                x.learn(now, action, reward, then, ended=self.dungeon.done, died=self.dungeon.died)
+                self.met.setdefault(now.place, {})[(now.have, now.see)] = None
+            state = after
+            if self.dungeon.done:
+                break
+
+
+def answers(x, router, ready, met):
+    """Return what is told of every action in situations met, and in what they look like with other things in hand."""
+    told = {}
+    for place, situations in met.items():
+        latest = list(situations)[-3:]
+        looks = [(have, see) for have, _ in latest for _, see in latest]
+        for have, see in looks:
+            known = ready.at(place, have, see)
+            for action in sorted(x.places[place].possible):
+                told[(place, have, see, action)] = (
+                    x.attainable((place, action), union(have, see), 3),
+                    router.enable(Imagined(place, have, {place: see}), action, 2),
+                    ready.of(place, have, see, action, known)[:3],
+                )
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
+    wanderer, asked = Wanderer(seed), Experience()
+    routers = Router(asked, PlannerSettings())
+    ready = Readinesses(asked, routers)
+    fresh = Experience()
+    for _ in range(5):
+        wanderer.walk(asked, fresh)
+        answers(asked, routers, ready, wanderer.met)
+    wanderer.walk(asked, fresh, steps=15)
+    router = Router(fresh, PlannerSettings())
+    expected = answers(fresh, router, Readinesses(fresh, router), wanderer.met)
+    assert sum(told[1] is not None for told in expected.values()) > 100
+    assert sum(told[0] and bool(told[1] and told[1][0]) for told in expected.values()) > 10
+    assert answers(asked, routers, ready, wanderer.met) == expected
+
+
+def step(place, action, then, reward=0.0, have=()):
+    """Return a step from place to place."""
+    now, after = (Situation(name, frozenset(have), frozenset()) for name in (place, then))
+    return TrailStep(now, action, reward, after, died=False, ended=False)
+
+
+def test_a_trail_from_the_middle_is_as_sure_as_what_is_still_to_be_done():
+    trails = Trails()
+    for there in ("bank", "bank", "reef"):  # the boat does not always land where it did
+        trails.add(step("lake", "row boat", there))
+        trails.add(step(there, "north", "hill"))
+        trails.add(step("hill", "dig", "hill", reward=5.0))
+        trails.close()
+    lake, bank = (Situation(name, frozenset(), frozenset()) for name in ("lake", "bank"))
+    (begun,) = {trail.actions: trail for trail in trails.from_here(lake, 9, 9, ("row boat",))}.values()
+    (later,) = {trail.actions: trail for trail in trails.from_here(bank, 9, 9, ("north",))}.values()
+    assert later.sure > begun.sure
+    assert later.actions == ("north", "dig")
