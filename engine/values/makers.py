@@ -13,6 +13,8 @@ from engine.values.conditions import Conditions, Tokens, names_in
 
 _KINDS = 8
 """Alternatives kept of what was there of its kind before an action made a thing; with as many, anything may do."""
+_KEPT = 1 << 15
+"""Answers kept of what may become possible; with more, all is thought over again."""
 _Told = dict[tuple[str, int, Tokens], bool]
 """By action or token, rounds, and what is there of all that matters for it."""
 
@@ -70,6 +72,8 @@ class Makers:
         key = (action, rounds, context & self._matters(action, rounds, moves))
         found = self._possibly.get(key)
         if found is None:
+            if len(self._possibly) + len(self._makeable) > _KEPT:
+                self.forget()
             found = any(self._all_there(need, context, rounds, moves) for need in needs)
             self._possibly[key] = found
         return found
