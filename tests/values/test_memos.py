@@ -20,7 +20,7 @@ class Wanderer:
 
     def __init__(self, seed):
         self.dungeon, self._dice = Dungeon(seed), random.Random(seed)
-        self.steps, self.met = [], {}
+        self.met = {}
 
     def walk(self, *experiences, steps=60):
         """Live through an episode."""
@@ -61,18 +61,18 @@ def answers(x, router, ready, met):
 @pytest.mark.parametrize("seed", range(4))
 def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
     wanderer, asked = Wanderer(seed), Experience()
-    routers = Router(asked, PlannerSettings())
-    ready = Readinesses(asked, routers)
+    router = Router(asked, PlannerSettings())
+    ready = Readinesses(asked, router)
     fresh = Experience()
     for _ in range(5):
         wanderer.walk(asked, fresh)
-        answers(asked, routers, ready, wanderer.met)
+        answers(asked, router, ready, wanderer.met)
     wanderer.walk(asked, fresh, steps=15)
-    router = Router(fresh, PlannerSettings())
-    expected = answers(fresh, router, Readinesses(fresh, router), wanderer.met)
+    unasked = Router(fresh, PlannerSettings())
+    expected = answers(fresh, unasked, Readinesses(fresh, unasked), wanderer.met)
     assert sum(told[1] is not None for told in expected.values()) > 100
     assert sum(told[0] and bool(told[1] and told[1][0]) for told in expected.values()) > 10
-    assert answers(asked, routers, ready, wanderer.met) == expected
+    assert answers(asked, router, ready, wanderer.met) == expected
 
 
 def step(place, action, then, reward=0.0, have=()):
