@@ -32,6 +32,8 @@ class Bringing:
         self._brought: Counter[str] = Counter()
         self._opened: Counter[str] = Counter()
         self._totals = [0, 0]
+        self._opened_at: Counter[str] = Counter()
+        self._brought_to: Counter[str] = Counter()
 
     def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
@@ -49,14 +51,16 @@ class Bringing:
             for token in have - there:
                 if "@" not in token:
                     if known and token in self.things:
-                        self._count(token, new or any(concerns(action, token) for action in unheard))
+                        self._count(place, token, new or any(concerns(action, token) for action in unheard))
                     there.add(token)
                     self._places[token] += 1
                     self.things.add(token)
                     self.names |= names_in(token)
         self._actions.update(possible)
 
-    def _count(self, token: str, opened: bool) -> None:
+    def _count(self, place: str, token: str, opened: bool) -> None:
+        self._brought_to[place] += 1
+        self._opened_at[place] += opened
         self._brought[token] += 1
         self._opened[token] += opened
         self._totals[0] += opened
@@ -67,6 +71,15 @@ class Bringing:
         opened, brought = self._totals
         overall = (opened + _FIRST * _TRIES) / (brought + _TRIES)
         return (self._opened[token] + _OWN * overall) / (self._brought[token] + _OWN)
+
+    def opens_at(self, token: str, place: str) -> float:
+        """Return how likely bringing a thing to just this place does so, by what other things did there."""
+        told = self._brought_to[place] + _OWN
+        return (self._opened_at[place] + _OWN * self.opens(token)) / told
+
+    def most_at(self, place: str) -> float:
+        """Return the share of things brought to a place that made something new possible, or seen, there."""
+        return self._opened_at[place] / (self._brought_to[place] or 1)
 
     def new_at(self, place: str, have: Tokens) -> list[str]:
         """Return what of this was in hand somewhere and never at that place."""

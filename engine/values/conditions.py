@@ -136,6 +136,8 @@ class Conditions:
             vain = [context for context in against if clause <= context]
             if vain:
                 need = clause | (always - _NONE.union(*vain))
+                if need == clause:
+                    need |= _telling(always - clause, vain)
             elif clause:
                 need = clause
             else:
@@ -143,6 +145,19 @@ class Conditions:
                 need = frozenset(token for token in always if self._counts[token] < seen)
             found.append(need)
         return tuple(need for need in found if not any(other < need for other in found))
+
+
+def _telling(tokens: Tokens, vain: list[Tokens]) -> Tokens:
+    """Return few tokens that no situation in vain has all of, though each alone was in one; none if there are none."""
+    chosen = set[str]()
+    while vain:
+        alone = {token: sum(token in context for context in vain) for token in sorted(tokens)}
+        token = min(alone, key=alone.__getitem__, default="")
+        if not token or alone[token] == len(vain):
+            return _NONE  # what it takes does not show
+        chosen.add(token)
+        vain = [context for context in vain if token in context]
+    return frozenset(chosen)
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from engine.values.conditions import Conditions, Tokens, concerns, union, words_
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
 from engine.values.situations import Occasion, Outcome, Situation
+from engine.values.yields import Yields
 
 Key = tuple[str, str]
 """A place and an action."""
@@ -94,7 +95,6 @@ class Experience:
         self._exits: dict[str, dict[str, str]] = {}
         self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
         self._unsettled: Key | None = None
-        self._class_losses: Counter[str] = Counter()
         self._handled: dict[tuple[str, str], tuple[int, int]] = {}
         """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
         self.sources: dict[str, dict[Key, None]] = {}
@@ -106,8 +106,8 @@ class Experience:
         self.bringing = Bringing()
         """What came of bringing things to places."""
         self._absences = Absences(self.bringing)
-        self._class_tries: Counter[str] = Counter()
-        self._class_yield: Counter[str] = Counter()
+        self.yields = Yields()
+        """What first tries brought."""
         self._destinations: dict[Key, str | None] = {}
         self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
         self._expected: dict[Key, tuple[int, dict[Tokens, float]]] = {}
@@ -165,11 +165,8 @@ class Experience:
             self.news.append(kind)
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
-            self._class_tries[kind] += 1
-            self._class_losses[kind] += bool(now.have - then.have)
-            self._class_yield[kind] += max(0.0, reward) + (
-                self._new_place if found else self._new_thing if thing else 0.0
-            )  # type: ignore[assignment]
+            news = self._new_place if found else self._new_thing if thing else 0.0
+            self.yields.add(kind, max(0.0, reward) + news, lost=bool(now.have - then.have))
         verb = action.split(" ", 1)[0]
         for token in now.have:
             if concerns(action, token):
@@ -335,8 +332,7 @@ class Experience:
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""
-        kind = self.kind(action)
-        return (self._class_losses[kind] + 0.2) / (self._class_tries[kind] + 1.0)
+        return self.yields.loss_rate(self.kind(action))
 
     def lifting(self) -> Tokens:
         """Return all that lifts a danger."""
@@ -480,12 +476,9 @@ class Experience:
         """Return the places that one dies of leaving often."""
         return [name for name, place in self.places.items() if place.moving.share(_NONE) > DEADLY]
 
-    def discovery_rate(self, action: str, prior_yield: float, prior_tries: float) -> float:
+    def discovery_rate(self, action: str) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""
-        kind = self.kind(action)
-        return float(self._class_yield[kind] + prior_yield * prior_tries) / (
-            self._class_tries[kind] + prior_tries
-        )
+        return self.yields.rate(self.kind(action))
 
 
 @functools.lru_cache(maxsize=1 << 17)

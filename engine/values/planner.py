@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from engine.values.detours import Explorer
 from engine.values.experience import Experience, Key
+from engine.values.openings import Openings
 from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
@@ -49,6 +50,7 @@ class Planner:
         self._x = experience
         self._router = Router(experience, settings)
         self._promises = Promises(experience, settings, self._router)
+        self._openings = Openings(experience, self._router, self._promises)
         self._explorer = Explorer(experience, settings, self._router, self._promises)
 
     def plan(
@@ -99,6 +101,7 @@ class Planner:
                 return Plan(
                     route.value, route.value, route.actions, route.goal, route.actions, route.faithful
                 )
+        routes += self._openings.routes(now, routes, progress)
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue

@@ -149,7 +149,7 @@ class Promises:
 
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
-        rate = self._x.discovery_rate(key[1], self._s.prior_yield, self._s.prior_tries)
+        rate = self._x.discovery_rate(key[1])
         rate *= self._s.curiosity * liking.get(key[0], _UNHEARD).get(key[1], 1.0)
         tried = self._x.tried[key]
         # What was deadly led nowhere: what comes of it else is as unknown as before.
@@ -184,9 +184,9 @@ class Promises:
                 continue
             self.draws.append(self._draw(name, promising, wanted, bonus, bonus if name in helpless else 0.0))
             highest = max(highest, promising[0][0] if promising else 0.0)
-        most = self._s.curiosity * sum(
-            heapq.nlargest(self._s.several, map(x.bringing.opens, x.bringing.things))
-        )
+        top = max(map(x.bringing.most_at, self.bringable), default=0.0)
+        opens = (max(top, x.bringing.opens(token)) for token in x.bringing.things)
+        most = self._s.curiosity * sum(heapq.nlargest(self._s.several, opens))
         return highest + (bonus if self._wanted or helpless else 0.0) + most
 
     def brings(self, place: str, have: Tokens) -> float:
@@ -195,7 +195,8 @@ class Promises:
         if found is None:
             x, goal = self._x, (place, "")
             new = () if goal in self._failed else x.bringing.new_at(place, have)
-            best = sum(heapq.nlargest(self._s.several, map(x.bringing.opens, new))) if new else 0.0
+            opens = (x.bringing.opens_at(token, place) for token in new)
+            best = sum(heapq.nlargest(self._s.several, opens)) if new else 0.0
             found = self._brings[(place, have)] = self._s.curiosity * best / (1.0 + x.missed[goal]) ** 2
         return found
 
@@ -370,7 +371,7 @@ class Promises:
 
     def bonus(self) -> float:
         """Return what being at a deadly place with something new is worth."""
-        rate = self._x.discovery_rate(MOVE, self._s.prior_yield, self._s.prior_tries)
+        rate = self._x.discovery_rate(MOVE)
         return self._s.curiosity * rate
 
 

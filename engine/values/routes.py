@@ -27,8 +27,6 @@ class PlannerSettings:
     Attributes:
         curiosity: Factor on what discoveries are worth; 0 only repeats known gains.
         death_cost: Points that dying costs beyond what the rest of the plan is worth.
-        prior_yield: Points expected of trying a class of actions never tried before.
-        prior_tries: How many tries that expectation is worth.
         again: Share of novelty that an action keeps which was tried here in another situation.
         overhead: Steps added to the length of a leg when legs are compared by points per step.
         beam: Routes kept after each further gain.
@@ -39,8 +37,6 @@ class PlannerSettings:
 
     curiosity: float = 1.0
     death_cost: float = 2.0
-    prior_yield: float = 2.0
-    prior_tries: float = 2.0
     again: float = 0.3
     overhead: float = 2.0
     beam: int = 5
@@ -268,7 +264,7 @@ class Router:
         for key, gain in trail.gains:
             if key in route.gained:
                 continue
-            further = self._goal(route, self._reach(route.at, route.left), key, gain, progress)
+            further = self._goal(route, self.reach(route.at, route.left), key, gain, progress)
             if further is None:
                 continue
             route = further[1]
@@ -277,7 +273,7 @@ class Router:
 
     def _further(self, route: Route, progress: Progress) -> list[Route]:
         """Return `route` with each of the best next known gains added."""
-        reached = self._reach(route.at, route.left)
+        reached = self.reach(route.at, route.left)
         rated = []
         for key, gain in self._x.gains.items():
             if key in route.gained:
@@ -297,7 +293,7 @@ class Router:
         if way is None or key in progress.failed or way.cost + 1 > route.left:
             return None
         enabled = self.enable(way.at, action, 2)
-        done = self._do(enabled[1], action) if enabled else None
+        done = self.do(enabled[1], action) if enabled else None
         if enabled is None or done is None:
             return None
         ready = enabled[1]
@@ -309,7 +305,7 @@ class Router:
             return None
         alive = route.alive * way.alive * (1.0 - done[2])
         value = gain * alive - self.death_cost * (route.alive - alive)
-        moves, marks = _way(reached, place)
+        moves, marks = way_to(reached, place)
         taken = len(route.actions)
         actions = (*route.actions, *moves, *enabled[0], action)
         have = done[0].have
@@ -327,12 +323,12 @@ class Router:
 
     def imagine(self, at: Imagined, action: str) -> Imagined | None:
         """Return the situation expected after `action`, None if it was never taken at this place."""
-        done = self._do(at, action)
+        done = self.do(at, action)
         return done[0] if done else None
 
     # ----------------------------------------------------------------------------------------- ways
 
-    def _reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
+    def reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
         """Return the places that known moves lead to, by the cheapest way, within so many steps or more."""
         key = (at.place, at.have, frozenset(at.world.items()))
         known = self._reached.get(key)
@@ -437,7 +433,7 @@ class Router:
             before = self._enabling(place, have, see, helper, depth - 1)
             if before is None:
                 continue
-            done = self._do(Imagined(place, before[1], {place: before[2]}), helper)
+            done = self.do(Imagined(place, before[1], {place: before[2]}), helper)
             if done is None or done[0].place != place:
                 continue
             after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
@@ -445,7 +441,7 @@ class Router:
                 return (*before[0], helper, *after[0]), after[1], after[2]
         return None
 
-    def _do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
+    def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
         see = self.look(at.world, at.place, at.have)
         outcome = self._x.outcome((at.place, action), union(at.have, see))
@@ -465,7 +461,7 @@ class Router:
         return seen if seen is not None else self._x.view(place, have)
 
 
-def _way(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+def way_to(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
     """Return the actions that lead to a place, and after how many of them which place is reached."""
     legs: list[tuple[tuple[str, ...], str]] = []
     at: str | None = place

@@ -17,13 +17,18 @@ class Way:
         steps: Its length.
         deadly: The moves on it, each with its place, from places that somebody died of leaving.
         unsure: Those that were not possible at times, though memory had them.
-        actions: The moves.
+        moves: The moves, each with its place.
     """
 
     steps: int
     deadly: tuple[Key, ...]
     unsure: tuple[Key, ...]
-    actions: tuple[str, ...]
+    moves: tuple[Key, ...]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The moves alone."""
+        return tuple(action for _, action in self.moves)
 
 
 class Ways:
@@ -64,6 +69,6 @@ class Ways:
                 if there not in found and possible:
                     deadly = (*here.deadly, (name, action)) if risky else here.deadly
                     unsure = (*here.unsure, (name, action)) if self._x.missed[(name, action)] else here.unsure
-                    found[there] = Way(here.steps + 1, deadly, unsure, (*here.actions, action))
+                    found[there] = Way(here.steps + 1, deadly, unsure, (*here.moves, (name, action)))
                     queue.append(there)
         return found

@@ -1,10 +1,11 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
-    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--set NAME=VALUE]
+    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--furnished]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
-pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things. Every
+pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things;
+`--furnished` shuts the case, sets a box and a jar beside the chest, and lets anything be put into what is open. Every
 episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average, over
 the last five episodes, and the deaths.
 """
@@ -37,7 +38,7 @@ _JUNK = ("bread", "rope", "bottle", "leaf")
 class Dungeon:
     """A dungeon; the same seed makes the same one, with the same luck in each episode."""
 
-    def __init__(self, seed: int, hands: int = 99) -> None:
+    def __init__(self, seed: int, hands: int = 99, *, furnished: bool = False) -> None:
         rng = random.Random(seed)
         self._seed, self._hands = seed, hands
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
@@ -66,6 +67,14 @@ class Dungeon:
             self._home[junk] = rng.choice(self.rooms)
         self.chest, self.case, self.pit = rng.choice(lit), self.rooms[0], rng.choice(self.rooms[2:])
         self._in_chest = rng.choice(_TREASURES)
+        self._furniture: dict[str, str] = {}
+        if furnished:
+            self._furniture = {
+                "case": self.case,
+                "chest": self.chest,
+                "box": rng.choice(lit),
+                "jar": rng.choice(self.rooms),
+            }
         self.most = sum(worth + worth // 2 for worth in self.points.values())
 
     def _join(self, one: str, other: str, rng: random.Random) -> None:
@@ -80,7 +89,7 @@ class Dungeon:
         self.at, self.have, self.score = self.rooms[0], set[str](), 0
         self.lit = self.open = self.unlocked = self.slain = self.broken = self.done = self.died = False
         self.where = {thing: room for thing, room in self._home.items() if thing != self._in_chest}
-        self.paid = set[str]()
+        self.paid, self._opened = set[str](), set[str]()
         return self.state()
 
     @property
@@ -92,6 +101,15 @@ class Dungeon:
     def _here(self) -> list[str]:
         return sorted(thing for thing, room in self.where.items() if room == self.at) if self.light else []
 
+    def _near(self) -> list[str]:
+        """Return the furniture that is here."""
+        return [one for one, room in self._furniture.items() if room == self.at] if self.light else []
+
+    def _inside(self) -> dict[str, str]:
+        """Return what lies in open furniture here, and in which."""
+        within = [one for one in self._near() if one in self._opened]
+        return {thing: place for thing, place in self.where.items() if place in within}
+
     def _name(self, thing: str) -> str:
         return "lamp=lit" if thing == "lamp" and self.lit else thing
 
@@ -101,12 +119,15 @@ class Dungeon:
         tokens = [f"place:{place}#{self.rooms.index(self.at)}"]
         tokens += [f"have:{self._name(thing)}" for thing in self.have]
         tokens += [f"see:{self._name(thing)}" for thing in self._here()]
+        tokens += [f"see:{one}=open" if one in self._opened else f"see:{one}" for one in self._near()]
+        tokens += [f"see:{self._name(thing)}@{within}" for thing, within in self._inside().items()]
         if self.light:
-            tokens += ["see:chest=open" if self.open else "see:chest"] * (self.at == self.chest)
+            if not self._furniture:
+                tokens += ["see:chest=open" if self.open else "see:chest"] * (self.at == self.chest)
+                tokens += ["see:case"] * (self.at == self.case)
             tokens += ["see:troll"] * (self.at == self.troll and not self.slain)
             doors = self.locked in self.exits[self.at].values() or self.at == self.locked
             tokens += ["see:door=open" if self.unlocked else "see:door"] * doors
-            tokens += ["see:case"] * (self.at == self.case)
             tokens += ["see:pit"] * (self.at == self.pit)
         tokens = sorted(set(tokens))
         return State(" ".join(tokens), tuple(tokens), place=self._place(tokens))
@@ -120,14 +141,19 @@ class Dungeon:
         here, seen = self._here(), self.light
         actions = [way for way, there in self.exits[self.at].items() if not self._is_barred(there)]
         if len(self.have) < self._hands:
-            actions += [f"take {thing}" for thing in here] + ["take all"] * bool(here)
+            around = sorted([*here, *self._inside()])
+            actions += [f"take {thing}" for thing in around] + ["take all"] * bool(around)
         actions += [f"drop {thing}" for thing in sorted(self.have)] + ["drop all"] * bool(self.have)
         actions += [f"throw {thing}" for thing in sorted(self.have)]
         if "lamp" in self.have or "lamp" in here:
             actions += (
                 ["extinguish lamp", "extinguish all"] if self.lit else ["light lamp"] * (not self.broken)
             )
-        if seen and self.at == self.chest and not self.open:
+        for one in self._near():
+            actions.append(f"close {one}" if one in self._opened else f"open {one}")
+            if one in self._opened:
+                actions += [f"put {thing} in {one}" for thing in sorted(self.have)]
+        if seen and not self._furniture and self.at == self.chest and not self.open:
             actions.append("open chest")
         if seen and self.at == self.troll and not self.slain:
             actions += ["attack troll"] + ["attack troll with sword"] * ("sword" in self.have)
@@ -136,7 +162,7 @@ class Dungeon:
             actions.append("jump into pit")
         if seen and "key" in self.have and not self.unlocked and self.locked in self.exits[self.at].values():
             actions.append("unlock door with key")
-        if seen and self.at == self.case:
+        if seen and not self._furniture and self.at == self.case:
             actions += [f"put {thing} in case" for thing in sorted(self.have & set(_TREASURES))]
         if "bread" in self.have:
             actions.append("eat bread")
@@ -150,7 +176,7 @@ class Dungeon:
         if action in _BACK:
             self._move(action)
         elif verb == "take":
-            for one in self._here() if thing == "all" else [thing]:
+            for one in [*self._here(), *self._inside()] if thing == "all" else [thing]:
                 self._take(one)
         elif verb in ("drop", "throw"):
             for one in sorted(self.have) if thing == "all" else [thing]:
@@ -161,8 +187,12 @@ class Dungeon:
         elif verb in ("light", "extinguish"):
             self.lit = verb == "light"
         elif verb == "open":
-            self.open = True
-            self.where[self._in_chest] = self.at
+            self._opened.add(thing)
+            if thing == "chest" and not self.open:
+                self.open = True
+                self.where[self._in_chest] = "chest" if self._furniture else self.at
+        elif verb == "close":
+            self._opened.discard(thing)
         elif verb == "unlock":
             self.unlocked = True
         elif verb == "give":
@@ -170,8 +200,12 @@ class Dungeon:
         elif verb == "eat":
             self.have.discard("bread")
         elif verb == "put":
+            within = rest.split(" ")[2]
             self.have.discard(thing)
-            self._pay(f"case {thing}", self.points[thing] // 2)
+            if self._furniture:
+                self.where[thing] = within
+            if within == "case":
+                self._pay(f"case {thing}", self.points.get(thing, 0) // 2)
         elif verb == "attack":
             armed, luck = action.endswith("sword"), self._luck.random()
             self.slain = luck < (0.45 if armed else 0.03)
@@ -222,9 +256,11 @@ class Nothing:
         return ()
 
 
-def play(seed: int, episodes: int, steps: int, hands: int, settings: Settings) -> tuple[list[float], int]:
+def play(
+    seed: int, episodes: int, steps: int, hands: int, furnished: bool, settings: Settings
+) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed, hands)
+    dungeon = Dungeon(seed, hands, furnished=furnished)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for _ in range(episodes):
@@ -251,6 +287,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=30)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--hands", type=int, default=99, help="how many things can be carried")
+    parser.add_argument("--furnished", action="store_true", help="box, jar, chest and case take anything once open")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -263,7 +300,15 @@ def main() -> None:
         for seed, (shares, deaths) in zip(
             seeds,
             pool.map(
-                partial(play, episodes=args.episodes, steps=args.steps, hands=args.hands, settings=settings), seeds
+                partial(
+                    play,
+                    episodes=args.episodes,
+                    steps=args.steps,
+                    hands=args.hands,
+                    furnished=args.furnished,
+                    settings=settings,
+                ),
+                seeds,
             ),
             strict=True,
         ):  # fmt: skip
