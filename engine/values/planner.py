@@ -1,8 +1,9 @@
 """Plans through what is remembered: a way to gain again what was gained before, and what to try on the way.
 
-First come routes to known gains (`engine.values.routes`). Then the steps that a route leaves free are spent
-on actions never tried (`engine.values.detours`): at the places on it, off it and beyond its end. The best
-route with its detours is the plan.
+First come routes to known gains (`engine.values.routes`), and through ways that are shut
+(`engine.values.openings`). Then the steps that a route leaves free are spent on actions never tried
+(`engine.values.detours`): at the places on it, off it and beyond its end. The best route with its detours is
+the plan.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from engine.values.openings import Openings
 from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
+from engine.values.ways import Ways
 
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
 
@@ -50,8 +52,9 @@ class Planner:
         self._x = experience
         self._router = Router(experience, settings)
         self._promises = Promises(experience, settings, self._router)
-        self._openings = Openings(experience, self._router, self._promises)
-        self._explorer = Explorer(experience, settings, self._router, self._promises)
+        ways = Ways(experience)
+        self._openings = Openings(experience, self._router, self._promises, ways)
+        self._explorer = Explorer(experience, settings, self._router, self._promises, ways)
 
     def plan(
         self,
@@ -101,7 +104,9 @@ class Planner:
                 return Plan(
                     route.value, route.value, route.actions, route.goal, route.actions, route.faithful
                 )
-        routes += self._openings.routes(now, routes, progress)
+        shut = self._openings.shut(now, progress)
+        self._explorer.shut = frozenset(shut)
+        routes += self._openings.routes(shut, routes)
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue

@@ -51,6 +51,20 @@ def test_what_opened_something_elsewhere_promises_more_than_what_never_did():
     assert (bringing.places_with("have:key"), bringing.places_with("have:lamp")) == (4, 0)
 
 
+def test_where_other_things_opened_something_one_more_promises_more():
+    bringing = Bringing()
+    pack = frozenset({"have:key", "have:rope", "have:bone"})
+    bringing.see("hall", pack, (), known=True, new=False)
+    for thing in ("key", "rope"):
+        give = f"give {thing} to dog"
+        bringing.see("yard", frozenset({f"have:{thing}"}), (give,), known=True, new=False)
+        bringing.see("mill", frozenset({f"have:{thing}"}), (), known=True, new=False)
+    assert bringing.most_at("yard") == 1.0
+    assert bringing.most_at("mill") == bringing.most_at("cave") == 0.0
+    yard, cave, mill = (bringing.opens_at("have:bone", place) for place in ("yard", "cave", "mill"))
+    assert 1.0 > yard > cave == bringing.opens("have:bone") > mill > 0.0
+
+
 def test_where_a_thing_is_new_and_where_a_place_is_new_nothing_is_ascribed_to_bringing_it():
     bringing = Bringing()
     before = bringing.opens("have:key")

@@ -113,7 +113,7 @@ def explorer(x, now, valid=()):
     promises = Promises(x, settings, router)
     router.stand(now, valid)
     promises.think(Progress(), {})
-    return Explorer(x, settings, router, promises), router, promises
+    return Explorer(x, settings, router, promises, Ways(x)), router, promises
 
 
 def far(x, now):

@@ -105,6 +105,16 @@ def test_what_an_action_needs_is_read_from_what_it_names_first():
     assert c.needs("light lamp") == ({"have:lamp"},)
 
 
+def test_of_what_an_action_needs_each_alone_may_have_been_there_in_vain():
+    c = Conditions()
+    hall = frozenset({"see:rug"})
+    c.see(hall | {"see:door=open", "see:troll"}, ("south",))
+    c.see(hall | {"see:door", "gone:see:troll"}, ("south",))
+    c.see(hall | {"see:door=open", "gone:see:troll"}, ("north", "south"))
+    assert c.needs("north") == ({"see:door=open", "gone:see:troll"},)
+    assert c.needs("south") == (frozenset(),)
+
+
 def lived(way):
     """Return the experience of walking this way once, its gold worth 5 points, and the steps."""
     x, steps = Experience(), []

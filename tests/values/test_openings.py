@@ -1,0 +1,75 @@
+"""Ways that are shut, and what lies behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.records import State
+from engine.values.experience import Experience
+from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+
+PULL = "pull lever"
+
+
+def state(place, *tokens):
+    return State(place, (f"place:{place}", *tokens), place=place)
+
+
+def lived(*, deaths=0):
+    """Return the experience of opening a gate once and leaving what is behind it untried."""
+    x = Experience()
+    yard, shut, ajar = state("yard"), state("hall", "see:gate"), state("hall", "see:gate=open")
+    den = state("den", "see:lever")
+
+    def did(now, possible, action, then, died=False):
+        x.see(x.read(now), possible)
+        x.learn(x.read(now), action, 0.0, x.read(then), ended=died, died=died)
+
+    for _ in range(3):  # what else there is was tried
+        did(yard, ("north",), "north", shut)
+        did(shut, ("south", "open gate"), "open gate", ajar)
+        did(ajar, ("south", "east", "close gate"), "close gate", shut)
+        did(shut, ("south", "open gate"), "south", yard)
+    did(yard, ("north",), "north", shut)
+    did(shut, ("south", "open gate"), "open gate", ajar)
+    did(ajar, ("south", "east", "close gate"), "east", den)
+    did(den, ("west", PULL), "west", ajar)
+    did(ajar, ("south", "east", "close gate"), "close gate", shut)
+    for _ in range(deaths):
+        x.begin_episode()
+        did(yard, ("north",), "north", shut)
+        did(shut, ("south", "open gate"), "open gate", shut, died=True)
+    x.begin_episode()
+    for come in (yard, shut, den):
+        x.arrive(x.read(come))
+    return x, x.read(yard), x.read(shut)
+
+
+def planned(x, now, valid, steps, world=(), barred=()):
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    progress = Progress(world={now.place: now.see, **dict(world)}, barred=set(barred))
+    here = Imagined(now.place, now.have, progress.world)
+    return planner.plan(here, steps, progress, {}, valid=valid)
+
+
+def test_a_way_is_opened_for_what_lies_behind_it():
+    x, yard, hall = lived()
+    plan = planned(x, yard, ("north",), 9)
+    assert plan.actions == ("north", "open gate", "east", PULL)
+    assert plan.goal == ("place:den", PULL)
+    # In front of it, with the gate seen shut in this episode.
+    plan = planned(x, hall, ("south", "open gate"), 9, barred=[("place:hall", "east")])
+    assert plan.actions == ("open gate", "east", PULL)
+    assert plan.route == ("open gate", "east")
+
+
+def test_it_is_not_where_too_few_steps_are_left_to_try_anything_there():
+    x, yard, _ = lived()
+    assert PULL in planned(x, yard, ("north",), 4).actions
+    assert PULL not in planned(x, yard, ("north",), 3).actions
+
+
+@pytest.mark.parametrize("deaths", [0, 9])
+def test_opening_it_is_as_dangerous_as_it_was(deaths):
+    x, yard, _ = lived(deaths=deaths)
+    assert (PULL in planned(x, yard, ("north",), 9).actions) == (not deaths)
