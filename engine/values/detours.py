@@ -124,8 +124,6 @@ class Explorer:
         self._ways = ways
         self.daring = 1.0
         """How many times less it costs to die of what is tried again because it is deadly itself."""
-        self.shut: frozenset[Key] = frozenset()
-        """Ways that are shut and can be opened: to go through them is for a route that does so."""
         self._bound: tuple[
             tuple[int, frozenset[Key]], dict[tuple[str, frozenset[str] | None], dict[str, Way]]
         ] = ((-1, frozenset()), {})
@@ -201,7 +199,7 @@ class Explorer:
             moving: Whether all that the route does before is moving: what is barred now is barred then.
         """
         first = self._router.valid if not anchor.steps and self._router.valid else None
-        barred = self._router.barred | self.shut if moving else frozenset[Key]()
+        barred = self._router.barred if moving else frozenset[Key]()
         if first is None and not barred:
             return self._ways.of(anchor.place)
         version = (self._x.moves_version, barred)

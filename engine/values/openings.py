@@ -30,11 +30,18 @@ class Openings:
         self._promises = promises
         self._ways = ways
 
-    def shut(self, now: Imagined, progress: Progress) -> list[Key]:
-        """Return the shut ways that are known to be opened, those to what promises most for its distance first.
+    def routes(self, now: Imagined, known: Sequence[Route], progress: Progress) -> list[Route]:
+        """Return routes that end behind a shut way.
 
-        Of several on the way to something only the first.
+        Args:
+            known: Routes that these may begin with, the one that goes nowhere first.
         """
+        bases = [known[0], *sorted(known[1:], key=lambda route: -route.value)[: _ROUTES - 1]]
+        found = (self._through(base, key) for key in self._shut(now, progress) for base in bases)
+        return [route for route in found if route is not None]
+
+    def _shut(self, now: Imagined, progress: Progress) -> list[Key]:
+        """Return the shut ways that one comes to first on the way to what promises most for its distance."""
         ways = self._ways.of(now.place)
         best: dict[Key, float] = {}
         shut: dict[Key, bool] = {}
@@ -48,25 +55,11 @@ class Openings:
                 if shut[key]:
                     best[key] = max(best.get(key, 0.0), draw.bound(way.steps))
                     break
-        return [key for key in sorted(best, key=lambda key: (-best[key], key)) if self._opens(now, key)]
-
-    def routes(self, shut: Sequence[Key], known: Sequence[Route]) -> list[Route]:
-        """Return routes that end behind a shut way.
-
-        Args:
-            known: Routes that these may begin with, the one that goes nowhere first.
-        """
-        bases = [known[0], *sorted(known[1:], key=lambda route: -route.value)[: _ROUTES - 1]]
-        found = (self._through(base, key) for key in shut[:_WAYS] for base in bases)
-        return [route for route in found if route is not None]
+        return sorted(best, key=lambda key: (-best[key], key))[:_WAYS]
 
     def _needs_something(self, now: Imagined, key: Key) -> bool:
         see = self._router.look(now.world, key[0], now.have)
         return bool(self._x.missing(key, union(now.have, see)))
-
-    def _opens(self, now: Imagined, key: Key) -> bool:
-        opened = self._router.enable(Imagined(key[0], now.have, now.world), key[1], 2)
-        return opened is not None and bool(opened[0])
 
     def _through(self, route: Route, key: Key) -> Route | None:
         """Return the route with a way opened and gone through at its end; None if that is not known to be possible."""

@@ -104,9 +104,7 @@ class Planner:
                 return Plan(
                     route.value, route.value, route.actions, route.goal, route.actions, route.faithful
                 )
-        shut = self._openings.shut(now, progress)
-        self._explorer.shut = frozenset(shut)
-        routes += self._openings.routes(shut, routes)
+        routes += self._openings.routes(now, routes, progress)
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue
