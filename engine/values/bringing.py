@@ -34,6 +34,7 @@ class Bringing:
         self._totals = [0, 0]
         self._opened_at: Counter[str] = Counter()
         self._brought_to: Counter[str] = Counter()
+        self._opens: dict[str, float] = {}
 
     def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
@@ -59,6 +60,7 @@ class Bringing:
         self._actions.update(possible)
 
     def _count(self, place: str, token: str, opened: bool) -> None:
+        self._opens.clear()
         self._brought_to[place] += 1
         self._opened_at[place] += opened
         self._brought[token] += 1
@@ -68,9 +70,13 @@ class Bringing:
 
     def opens(self, token: str) -> float:
         """Return how likely bringing a thing to a place where it never was makes something new possible, or seen."""
-        opened, brought = self._totals
-        overall = (opened + _FIRST * _TRIES) / (brought + _TRIES)
-        return (self._opened[token] + _OWN * overall) / (self._brought[token] + _OWN)
+        found = self._opens.get(token)
+        if found is None:
+            opened, brought = self._totals
+            overall = (opened + _FIRST * _TRIES) / (brought + _TRIES)
+            found = (self._opened[token] + _OWN * overall) / (self._brought[token] + _OWN)
+            self._opens[token] = found
+        return found
 
     def opens_at(self, token: str, place: str) -> float:
         """Return how likely bringing a thing to just this place does so, by what other things did there."""

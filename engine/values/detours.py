@@ -276,7 +276,7 @@ class Explorer:
         count, cost = 0, travel
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
-        bringing = way.actions and goal in self._promises.bringable
+        bringing = way.steps > 0 and goal in self._promises.bringable
         brings = arrives * self._promises.brings(goal, have) if bringing else 0.0
         if total < 0.0 and total + brings + arrives * draw.most <= least * max(1, travel):
             return None  # not worth the danger of the way
