@@ -8,6 +8,7 @@ from engine.records import State
 from engine.values.bringing import Bringing
 from engine.values.experience import Experience
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.promises import Promises
 from engine.values.routes import Router
 from engine.values.trails import Trails, TrailStep
 
@@ -63,6 +64,33 @@ def test_where_other_things_opened_something_one_more_promises_more():
     assert bringing.most_at("mill") == bringing.most_at("cave") == 0.0
     yard, cave, mill = (bringing.opens_at("have:bone", place) for place in ("yard", "cave", "mill"))
     assert 1.0 > yard > cave == bringing.opens("have:bone") > mill > 0.0
+    before = bringing.opens("have:bone")
+    bringing.see("barn", frozenset({"have:bone"}), ("give bone to cat",), known=True, new=False)
+    assert bringing.opens("have:bone") > before
+
+
+def test_things_are_brought_first_to_where_others_opened_something():
+    x = Experience()
+
+    def at(place, *things):
+        return x.read(state(place, *(f"have:{thing}" for thing in things)))
+
+    for thing in ("key", "rope", "coin"):
+        for place in ("yard", "mill", "barn", "pier", "loft", "moor", "well"):
+            for _ in range(2):
+                give = (f"give {thing} to dog",) * (place == "yard")
+                x.see(at(place), ("east",))
+                x.see(at("hall", thing, "bone"), ("west",))
+                x.see(at(place, thing), ("east", *give))
+    router = Router(x, PlannerSettings())
+    promises = Promises(x, PlannerSettings(), router)
+    hall = at("hall", "bone", "bell", "book", "cup", "pipe")
+    for _ in range(2):
+        x.see(hall, ("east",))
+    router.stand(Imagined(hall.place, hall.have, {}), ())
+    most = promises.think(Progress(), {})
+    yard, mill = (promises.brings(f"place:{place}", hall.have) for place in ("yard", "mill"))
+    assert most >= yard > 2 * mill > 0.0
 
 
 def test_where_a_thing_is_new_and_where_a_place_is_new_nothing_is_ascribed_to_bringing_it():

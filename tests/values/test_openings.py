@@ -6,7 +6,11 @@ import pytest
 
 from engine.records import State
 from engine.values.experience import Experience
+from engine.values.openings import Openings
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.promises import Promises
+from engine.values.routes import Route, Router
+from engine.values.ways import Ways
 
 PULL = "pull lever"
 
@@ -74,3 +78,37 @@ def test_opening_it_is_as_dangerous_as_it_was(deaths):
     x, _, hall = lived(deaths=deaths)
     plan = planned(x, hall, ("south", "open gate"), 9, (hall,))
     assert (PULL in plan.actions) == (not deaths)
+
+
+def through(x, now, valid, steps, world=()):
+    """Return the routes through shut ways from here."""
+    router = Router(x, PlannerSettings())
+    promises = Promises(x, PlannerSettings(), router)
+    progress = Progress(world={at.place: at.see for at in (now, *world)})
+    here = Imagined(now.place, now.have, progress.world)
+    router.stand(here, valid)
+    promises.think(progress, {})
+    start = Route(here, float(steps), marks=((0, now.place, now.have),))
+    return Openings(x, router, promises, Ways(x)).routes(here, [start], progress)
+
+
+def test_a_route_through_a_shut_way_counts_its_steps_and_ends_behind_it():
+    x, yard, hall = lived()
+    (route,) = through(x, yard, ("north",), 9, (hall,))
+    assert route.actions == ("north", "open gate", "east")
+    assert (route.left, route.value, route.alive) == (6.0, 0.0, 1.0)
+    assert (route.at.place, route.at.world["place:hall"]) == ("place:den", {"see:gate=open"})
+    places = [(steps, place) for steps, place, _ in route.marks]
+    assert places == [(0, "place:yard"), (1, "place:hall"), (3, "place:den")]
+    assert through(x, yard, ("north",), 4, (hall,))
+    assert not through(x, yard, ("north",), 3, (hall,))  # nothing could be tried there
+
+
+def test_there_is_none_through_a_way_that_is_open_or_leads_nowhere_any_more():
+    x, _, hall = lived()
+    ajar = x.read(state("hall", "see:gate=open"))
+    assert not through(x, ajar, ("south", "east", "close gate"), 9)
+    for _ in range(30):
+        x.see(ajar, ("south", "east", "close gate"))
+        x.learn(ajar, "east", 0.0, ajar, ended=False, died=False)
+    assert not through(x, hall, ("south", "open gate"), 9)
