@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from engine.values.conditions import union
 from engine.values.experience import Experience, Key
 from engine.values.promises import Promises
-from engine.values.routes import Imagined, Progress, Route, Router, way_to
+from engine.values.routes import Imagined, Progress, Route, Router, longer
 from engine.values.ways import Ways
 
 _WAYS = 2
@@ -82,20 +82,5 @@ class Openings:
         for helper in enabled[0]:
             outcome = self._x.outcome((place, helper), context)
             alive *= 1.0 - outcome.death if outcome is not None else 1.0
-        moves, marks = way_to(reached, place)
-        taken = len(route.actions)
-        actions = (*route.actions, *moves, *enabled[0], action)
-        return Route(
-            done[0],
-            route.left - cost,
-            route.value - self._router.death_cost * (route.alive - alive),
-            alive,
-            actions,
-            route.gained,
-            (
-                *route.marks,
-                *((taken + n, where, reached[where].at.have) for n, where in marks),
-                (len(actions), done[0].place, done[0].have),
-            ),
-            route.earned,
-        )
+        value = -self._router.death_cost * (route.alive - alive)
+        return longer(route, reached, place, (*enabled[0], action), done[0], cost, alive, value)

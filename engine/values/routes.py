@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from engine.values.conditions import Tokens, union
@@ -305,21 +305,9 @@ class Router:
             return None
         alive = route.alive * way.alive * (1.0 - done[2])
         value = gain * alive - self.death_cost * (route.alive - alive)
-        moves, marks = way_to(reached, place)
-        taken = len(route.actions)
-        actions = (*route.actions, *moves, *enabled[0], action)
-        have = done[0].have
-        new_marks = tuple((taken + n, where, way.at.have) for n, where in marks)
-        return value / (cost + self._s.overhead), Route(
-            done[0],
-            route.left - cost,
-            route.value + value,
-            alive,
-            actions,
-            route.gained | {key},
-            (*route.marks, *new_marks, (len(actions), done[0].place, have)),
-            (*route.earned, (len(actions), gain * alive)),
-        )
+        further = longer(route, reached, place, (*enabled[0], action), done[0], cost, alive, value)
+        earned = (*route.earned, (len(further.actions), gain * alive))
+        return value / (cost + self._s.overhead), replace(further, gained=route.gained | {key}, earned=earned)
 
     def imagine(self, at: Imagined, action: str) -> Imagined | None:
         """Return the situation expected after `action`, None if it was never taken at this place."""
@@ -461,7 +449,41 @@ class Router:
         return seen if seen is not None else self._x.view(place, have)
 
 
-def way_to(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+def longer(
+    route: Route,
+    reached: Mapping[str, _Reached],
+    place: str,
+    doing: tuple[str, ...],
+    at: Imagined,
+    cost: float,
+    alive: float,
+    value: float,
+) -> Route:
+    """Return a route with the way to a place, and what is done there, at its end.
+
+    Args:
+        at: Where that leads.
+        cost: Steps for all of it.
+        alive: Probability of coming through the whole route alive.
+        value: Points that it adds.
+    """
+    moves, marks = _way(reached, place)
+    taken = len(route.actions)
+    actions = (*route.actions, *moves, *doing)
+    passed = tuple((taken + n, where, reached[where].at.have) for n, where in marks)
+    return Route(
+        at,
+        route.left - cost,
+        route.value + value,
+        alive,
+        actions,
+        route.gained,
+        (*route.marks, *passed, (len(actions), at.place, at.have)),
+        route.earned,
+    )
+
+
+def _way(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
     """Return the actions that lead to a place, and after how many of them which place is reached."""
     legs: list[tuple[tuple[str, ...], str]] = []
     at: str | None = place
