@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import Counter
 
 from engine.values.conditions import Tokens, concerns, names_in, objects
+from engine.values.dangers import name_in
+from engine.values.situations import Situation
+from engine.values.unseen import CAN
 
 _FIRST = 0.25
 """Share of things brought that is taken to open something before any was brought, worth `_TRIES` of them."""
@@ -35,20 +38,51 @@ class Bringing:
         self._opened_at: Counter[str] = Counter()
         self._brought_to: Counter[str] = Counter()
         self._opens: dict[str, float] = {}
+        self.openers: dict[str, dict[str, str]] = {}
+        """By place, what was opened there, or is otherwise not as it was, and what was done to it."""
 
-    def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
+    def open(self, now: Situation, action: str, then: Situation) -> None:
+        """Learn what an action opened at a place; things that were ever in hand apart, and the dark."""
+        if name_in(now.see) != name_in(then.see):
+            return
+        for token in sorted(then.see - now.see):
+            if ("=" in token or token.startswith(CAN)) and names_in(token).isdisjoint(self.names):
+                self.openers.setdefault(now.place, {})[token] = action
+
+    def see(
+        self,
+        place: str,
+        have: Tokens,
+        possible: tuple[str, ...],
+        *,
+        known: bool,
+        new: bool,
+        see: Tokens = frozenset(),
+    ) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
 
+        What was opened there is like a place of its own: things may be put to use on it then.
+
         Args:
+            see: What is to be seen there.
             possible: What can be done: an action never possible anywhere that puts the thing to use on something.
             known: Whether the place was known before, so that what is new there comes of what was brought.
             new: Whether anything is seen that never was seen.
         """
         there = self._at.setdefault(place, set())
-        if not have <= there:
+        opened = [token for token in self.openers.get(place, ()) if token in see]
+        if opened or not have <= there:
             unheard = [
                 action for action in possible if action not in self._actions and len(objects(action)) > 1
             ]
+            for feature in opened:
+                within = self._at.get(_at(place, feature))
+                for token in (have & there) - (have if within is None else within):
+                    if "@" not in token:
+                        self._count(
+                            _at(place, feature), token, any(concerns(action, token) for action in unheard)
+                        )
+                self._at.setdefault(_at(place, feature), set()).update(have)
             for token in have - there:
                 if "@" not in token:
                     if known and token in self.things:
@@ -84,13 +118,22 @@ class Bringing:
         return (self._opened_at[place] + _OWN * self.opens(token)) / told
 
     def most_at(self, place: str) -> float:
-        """Return the share of things brought to a place that made something new possible, or seen, there."""
-        return self._opened_at[place] / (self._brought_to[place] or 1)
+        """Return the share of things brought that made something new possible, or seen, at a place, or with it opened.
+
+        The highest of these shares.
+        """
+        places = (place, *(_at(place, feature) for feature in self.openers.get(place, ())))
+        return max(self._opened_at[at] / (self._brought_to[at] or 1) for at in places)
 
     def new_at(self, place: str, have: Tokens) -> list[str]:
         """Return what of this was in hand somewhere and never at that place."""
         there = self._at.get(place, set())
         return [token for token in have if token not in there and token in self.things]
+
+    def new_with(self, place: str, feature: str, have: Tokens) -> list[float]:
+        """Return how likely each thing in hand that never was where something is opened opens more there."""
+        at = _at(place, feature)
+        return [self.opens_at(token, at) for token in self.new_at(at, have)]
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""
@@ -99,3 +142,8 @@ class Bringing:
     def places_with(self, token: str) -> int:
         """Return at how many places a thing was in hand."""
         return self._places[token]
+
+
+def _at(place: str, feature: str) -> str:
+    """Return the place that a place is with something opened there."""
+    return f"{place} {feature}"

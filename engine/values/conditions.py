@@ -37,9 +37,12 @@ class Conditions:
         self._latest: deque[Tokens] = deque(maxlen=_CONTEXTS)
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
+        self._there: dict[str, set[str]] = {}
+        """By action, all that ever told of the things that it names when it was possible."""
+        self._about: dict[str, Tokens] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
         self._missing: dict[tuple[str, Tokens], Tokens] = {}
-        self._chances: dict[tuple[str, Tokens], float] = {}
+        self._chances: dict[tuple[str, Tokens, Tokens], float] = {}
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
@@ -65,9 +68,11 @@ class Conditions:
                 clauses, new = self._clauses.setdefault(action, {}), True
             clause = _NONE.union(*(named.get(word, ()) for word in objects(action)))
             clauses[clause] = clauses.pop(clause, context) & context
+            self._there.setdefault(action, set()).update(clause)
             if len(clauses) > _CLAUSES:
                 del clauses[next(iter(clauses))]
         self.version += 1
+        self._about.clear()
         self._needs.clear()
         self._missing.clear()
         self._chances.clear()
@@ -101,7 +106,9 @@ class Conditions:
     def chance(self, action: str, context: Tokens) -> float:
         """Return how likely the action is possible where all that it is known to need is there.
 
-        Read from the remembered situations of this place that had it, too; certain in one of these.
+        Read from the remembered situations of this place that had it, too, and of these from those in which the things
+        that it names were in the same condition, if there are any: a lamp that is on cannot be lit. Certain in a
+        situation that is remembered.
         """
         known = self._contexts.get(context)
         if known is not None:
@@ -109,18 +116,40 @@ class Conditions:
         need = next((need for need in self.needs(action) if need <= context), None)
         if need is None:
             return 0.0
-        found = self._chances.get((action, need))
+        about = self.about(action)
+        told = context & about
+        found = self._chances.get((action, need, told))
         if found is None:
-            alike = [self._contexts[seen] for seen in self._latest if need <= seen]
-            possible = sum(action in possible for possible in alike)
-            found = self._chances[(action, need)] = (possible + 0.5) / (len(alike) + 0.5)
+            had = [seen for seen in self._latest if need <= seen]
+            alike = [seen for seen in had if seen & about == told] or had
+            possible = sum(action in self._contexts[seen] for seen in alike)
+            found = self._chances[(action, need, told)] = (possible + 0.5) / (len(alike) + 0.5)
+        return found
+
+    def about(self, action: str) -> Tokens:
+        """Return all that was ever there and tells of the things that the action names."""
+        found = self._about.get(action)
+        if found is None:
+            names = objects(action)
+            tokens = (
+                (token for token in self._counts if not names.isdisjoint(words_of_token(token)))
+                if names
+                else ()
+            )
+            found = self._about[action] = frozenset(tokens)
         return found
 
     def _read(self, action: str) -> tuple[Tokens, ...]:
         clauses = self._clauses.get(action)
         if not clauses:
             return ()
-        against = [context for context in self._latest if action not in self._contexts[context]]
+        # Where something told of the things it names that never did when it was possible, that is what kept it from it.
+        kept = self.about(action) - self._there[action]
+        against = [
+            context
+            for context in self._latest
+            if action not in self._contexts[context] and kept.isdisjoint(context)
+        ]
         if len(clauses) > 1:
             # What all have in common is enough, if it names as much and was never there in vain.
             common = functools.reduce(frozenset.__and__, clauses)
@@ -174,8 +203,11 @@ def concerns(action: str, token: str) -> bool:
 
 @functools.cache
 def words_of_token(token: str) -> frozenset[str]:
-    """Return the words of a token, without its class."""
-    return frozenset(token.partition(":")[2].replace("@", " ").replace("=", " ").split())
+    """Return the words of a token, without its class; nor a room's number, by which the dark were news in each room."""
+    kind, _, text = token.partition(":")
+    if kind == "place":
+        text = text.partition("#")[0]
+    return frozenset(text.replace("@", " ").replace("=", " ").split())
 
 
 @functools.cache

@@ -93,19 +93,27 @@ class Guises:
         self._always: dict[tuple[str, str], Tokens] = {}
         self._lifting: dict[str, Tokens] = {}
         self._risks: dict[tuple[str, bool], Risk] = {}
+        self._ventures: dict[tuple[str, bool], Risk] = {}
 
-    def add(self, see: Tokens, moving: bool, died: bool) -> None:
-        """Count a step made where a place goes by a name: the same name is the same danger elsewhere."""
+    def add(self, see: Tokens, moving: bool, died: bool, first: bool = False) -> None:
+        """Count a step made where a place goes by a name: the same name is the same danger elsewhere.
+
+        Args:
+            first: Whether the action was never taken at the place: known ways in the dark are less deadly than others.
+        """
         name = name_in(see)
-        if name:
-            risk = self._risks.setdefault((name, moving), Risk())
+        for risks in ((self._risks, self._ventures) if first else (self._risks,)) if name else ():
+            risk = risks.setdefault((name, moving), Risk())
             risk.steps += 1
             risk.deaths += died
 
-    def elsewhere(self, context: Tokens, *, moving: bool) -> float:
+    def elsewhere(self, context: Tokens, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at all places while they go by the name that this one has now.
 
         0 if it is one place's own name.
+
+        Args:
+            first: Whether to count first tries above all, for an action never taken at the place.
         """
         name = name_in(context)
         guise, risk = self._guises.get(name), self._risks.get((name, moving))
@@ -116,7 +124,9 @@ class Guises:
             or not context.isdisjoint(self._lifts(name))
         ):
             return 0.0
-        return risk.deaths / (risk.steps + 2.0)
+        share = risk.deaths / (risk.steps + 2.0)
+        ventures = self._ventures.get((name, moving)) if first else None
+        return (ventures.deaths + 2.0 * share) / (ventures.steps + 2.0) if ventures is not None else share
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any name that a place has in common with others."""

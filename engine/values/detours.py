@@ -156,7 +156,11 @@ class Explorer:
             if draw.goal in nearest:
                 brings = 0.0
                 if draw.goal in self._promises.bringable:
-                    brings = max(self._promises.brings(draw.goal, have) for have in hands)
+                    brings = max(
+                        self._promises.brings(draw.goal, have)
+                        + sum(self._promises.opened(draw.goal, have).values())
+                        for have in hands
+                    )
                 visit = _Visit(draw, brings)
                 bound = visit.bound(nearest[draw.goal])
                 if bound > 0.0:
@@ -277,9 +281,15 @@ class Explorer:
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         bringing = way.steps > 0 and goal in self._promises.bringable
-        brings = arrives * self._promises.brings(goal, have) if bringing else 0.0
-        if total < 0.0 and total + brings + arrives * draw.most <= least * max(1, travel):
-            return None  # not worth the danger of the way
+        opened = self._promises.opened(goal, have)
+        if total < 0.0:
+            hoped = self._promises.brings(goal, have) + sum(opened.values()) + draw.most
+            if total + arrives * hoped <= least * max(1, travel):
+                return None  # not worth the danger of the way
+        brings = 0.0
+        if bringing:
+            there = sum(promise for feature, promise in opened.items() if feature in see)
+            brings = arrives * (self._promises.brings(goal, have) + there)
         if brings > 0.0:
             total += brings
             best = (total / max(1, travel), total, travel)

@@ -17,15 +17,16 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from engine.records import State
+from engine.records import State, Step
 from engine.values.absences import Absences
 from engine.values.bringing import Bringing
 from engine.values.conditions import Conditions, Tokens, concerns, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
 from engine.values.situations import Occasion, Outcome, Situation
+from engine.values.unseen import Unseen
 from engine.values.yields import Yields
 
 Key = tuple[str, str]
@@ -91,7 +92,7 @@ class Experience:
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
         self.guises = Guises()
-        self._hazards: dict[tuple[str, Tokens, bool], float] = {}
+        self._hazards: dict[tuple[str, Tokens, bool, bool], float] = {}
         self._exits: dict[str, dict[str, str]] = {}
         self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
         self._unsettled: Key | None = None
@@ -106,6 +107,7 @@ class Experience:
         self.bringing = Bringing()
         """What came of bringing things to places."""
         self._absences = Absences(self.bringing)
+        self._unseen = Unseen()
         self.yields = Yields()
         """What first tries brought."""
         self._destinations: dict[Key, str | None] = {}
@@ -120,7 +122,8 @@ class Experience:
         self._settle()
         place = self.place(now.place)
         new_words = not words_of(now.see) <= self._words
-        self.bringing.see(now.place, now.have, possible, known=now.place in self._tokens, new=new_words)
+        known = now.place in self._tokens
+        self.bringing.see(now.place, now.have, possible, known=known, new=new_words, see=now.see)
         self._absences.see(now)
         news, new = place.possible.see(union(now.have, now.see), possible)
         if news:
@@ -129,9 +132,26 @@ class Experience:
             self._words |= words_of(union(now.have, now.see))
         return new
 
-    def read(self, state: State) -> Situation:
-        """Take a state apart, and add what used to be at the place and is gone."""
-        return self._absences.read(state)
+    def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
+        """Take a state apart, and add what used to be at the place and is gone, and what only `possible` tells."""
+        return self._unseen.add(self._absences.read(state), possible)
+
+    def read_step(
+        self, step: Step, then: State, possible: tuple[str, ...] | None
+    ) -> tuple[Situation, Situation]:
+        """Take the states before and after a step apart.
+
+        Args:
+            possible: What can be done after it, None if that is not known.
+        """
+        now, after = self._absences.read(step.state), self._absences.read(then)
+        if possible is not None:
+            self._unseen.learn(now, step.action, step.valid_actions, after, possible)
+            return self._unseen.add(now, step.valid_actions), self._unseen.add(after, possible)
+        now = self._unseen.add(now, step.valid_actions)
+        # What does not show is taken to have stayed as it was.
+        told = self._unseen.told(now) if after.place == now.place else _NONE
+        return now, replace(after, see=after.see | told) if told else after
 
     def learn(
         self,
@@ -154,7 +174,7 @@ class Experience:
         self.guises.see(now.place, now.have, now.see)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
         (place.moving if moving else place.staying).add(union(now.have, now.see), died)
-        self.guises.add(now.see, moving, died)
+        self.guises.add(now.see, moving, died, first=key not in self._occasions)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.deaths + 1.0)
             self.deaths += 1
@@ -199,6 +219,8 @@ class Experience:
             self._exits[now.place][action] = then.place
             self.moves_version += 1
         if not moved:
+            if then.have == now.have and reward <= 0 and not ended:
+                self.bringing.open(now, action, then)
             for token in (then.have - now.have) | (then.see - now.see):
                 place.makers.add(token, action, union(now.have, now.see))
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
@@ -414,22 +436,24 @@ class Experience:
             found = known[1][context] = points / total if total else 0.0
         return found
 
-    def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool) -> float:
+    def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
 
         Args:
             context: What is carried, and seen there.
+            first: Whether the step is one that was never taken at the place.
         """
         known = self.places.get(place)
         if known is None:
             return 0.0
         # Plans ask for the same few places thousands of times between two steps.
-        key = (place, context, moving)
+        key = (place, context, moving, first)
         found = self._hazards.get(key)
         if found is None:
             risk = known.moving if moving else known.staying
             # The same name is the same danger, wherever one met it.
-            found = max(self.guises.share(risk, context), self.guises.elsewhere(context, moving=moving))
+            elsewhere = self.guises.elsewhere(context, moving=moving, first=first)
+            found = max(self.guises.share(risk, context), elsewhere)
             self._hazards[key] = found
         return found
 
@@ -437,7 +461,8 @@ class Experience:
         """Return the probability of dying of an action in a situation."""
         context = union(at.have, at.see)
         outcome = self.outcome((at.place, action), context)
-        hazard = self.hazard(at.place, context, moving=action in self.moves)
+        first = outcome is None
+        hazard = self.hazard(at.place, context, moving=action in self.moves, first=first)
         return max(hazard, outcome.death) if outcome is not None else hazard
 
     def sureness(self, key: Key) -> float:

@@ -82,27 +82,44 @@ class GraphEstimator:
         self._first: Plan | None = None
         self._plan = Plan(0.0, 0.0, ())
         self._expected: Imagined | None = None
+        self._last: tuple[Step, State, bool, bool] | None = None
+        """The last step, until it is known what can be done after it."""
         for episode in memory.episodes():
             self._relive(episode)
 
     @property
     def experience(self) -> Experience:
         """What is known, for maps and explanations."""
+        self._catch_up(None)
         return self._experience
 
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
-        now = self._experience.read(state)
+        self._catch_up(None)
         self._reckon()
         self._trails.close(self._shortened)
-        self._progress = Progress(world={now.place: now.see})
+        self._progress = Progress()
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
         self._experience.begin_episode()
-        self._experience.arrive(now)
 
     def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
-        """Learn from the step just taken."""
-        now, after = self._experience.read(step.state), self._experience.read(then)
+        """Learn from the step just taken, as soon as it is known what can be done after it."""
+        self._catch_up(step.valid_actions)
+        self._last = step, then, ended, died
+        if ended:
+            self._catch_up(None)
+
+    def _catch_up(self, possible: tuple[str, ...] | None) -> None:
+        """Learn from the last step.
+
+        Args:
+            possible: What can be done now, None if that is not known.
+        """
+        if self._last is None:
+            return
+        (step, then, ended, died), self._last = self._last, None
+        now, after = self._experience.read_step(step, then, possible)
+        self._arrive(now)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
@@ -124,13 +141,18 @@ class GraphEstimator:
             progress.idle[key] += 1
             if progress.idle[key] >= _PATIENCE:
                 progress.failed.add(key)
-        if after.place not in progress.world:
-            self._experience.arrive(after)
+        self._arrive(after)
         progress.world[after.place] = after.see
         if self._plan.actions and self._plan.actions[0] == step.action:
             self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
         else:
             self._expected = None
+
+    def _arrive(self, now: Situation) -> None:
+        """Take note of what a place looks like to who first comes there."""
+        if now.place not in self._progress.world:
+            self._experience.arrive(now)
+            self._progress.world[now.place] = now.see
 
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
         """Return the most similar remembered steps, as the paper does: they join the candidates."""
@@ -141,13 +163,16 @@ class GraphEstimator:
 
         Where one dies of leaving, waiting is a choice, too, though it changes nothing and so is not among them.
         """
-        now = self._experience.read(state)
+        self._catch_up(valid_actions)
+        now = self._experience.read(state, valid_actions)
         trapped = self._experience.hazard(now.place, union(now.have, now.see), moving=True) > DEADLY
         return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
-        now = self._experience.read(query.state)
+        self._catch_up(query.valid_actions)
+        now = self._experience.read(query.state, query.valid_actions)
+        self._arrive(now)
         candidates = query.candidates
         self._frontier.see(now, query.valid_actions)
         if self._experience.see(now, query.valid_actions):
@@ -261,7 +286,7 @@ class GraphEstimator:
         risk = (
             outcome.death
             if outcome
-            else self._experience.hazard(now.place, union(now.have, now.see), moving=moving)
+            else self._experience.hazard(now.place, union(now.have, now.see), moving=moving, first=True)
         )
         # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
         # that advantages are normalised by, until all living choices looked alike.
@@ -342,10 +367,11 @@ class GraphEstimator:
         for number, step in enumerate(episode.steps):
             last = number == len(episode.steps) - 1
             then = episode.final if last else episode.steps[number + 1].state
+            possible = None if last else episode.steps[number + 1].valid_actions
             if not step.state.tokens or not then.tokens:
                 self._trails.skip()
                 continue  # forgotten, or followed by a step that is: where it led is not known
-            now, after = self._experience.read(step.state), self._experience.read(then)
+            now, after = self._experience.read_step(step, then, possible)
             if now.place not in visited:
                 self._experience.arrive(now)
                 visited.add(now.place)

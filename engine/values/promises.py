@@ -141,6 +141,7 @@ class Promises:
         self._helpful: dict[str, float] = {}
         self._carry: dict[str, float] = {}
         self._brings: dict[tuple[str, Tokens], float] = {}
+        self._opened: dict[tuple[str, Tokens], dict[str, float]] = {}
         self._failed: set[Key] = set()
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
@@ -168,6 +169,7 @@ class Promises:
         self._wanted = self._wants(progress)
         self._stays.clear()
         self._brings.clear()
+        self._opened.clear()
         self._failed = progress.failed
         self._lifting = x.lifting()
         helpless = set(filter(x.helpless, x.deadly()))
@@ -178,7 +180,7 @@ class Promises:
         for name in x.places:
             promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
             wanted = len(self._wanted.get(name, ()))
-            if not x.bringing.all_were_at(name):
+            if name in x.bringing.openers or not x.bringing.all_were_at(name):
                 self.bringable.add(name)
             elif not promising and not wanted:
                 continue
@@ -186,7 +188,9 @@ class Promises:
             highest = max(highest, promising[0][0] if promising else 0.0)
         top = max(map(x.bringing.most_at, self.bringable), default=0.0)
         opens = (max(top, x.bringing.opens(token)) for token in x.bringing.things)
-        most = self._s.curiosity * sum(heapq.nlargest(self._s.several, opens))
+        most = (
+            (1 + bool(x.bringing.openers)) * self._s.curiosity * sum(heapq.nlargest(self._s.several, opens))
+        )
         return highest + (bonus if self._wanted or helpless else 0.0) + most
 
     def brings(self, place: str, have: Tokens) -> float:
@@ -198,6 +202,18 @@ class Promises:
             opens = (x.bringing.opens_at(token, place) for token in new)
             best = sum(heapq.nlargest(self._s.several, opens)) if new else 0.0
             found = self._brings[(place, have)] = self._s.curiosity * best / (1.0 + x.missed[goal]) ** 2
+        return found
+
+    def opened(self, place: str, have: Tokens) -> dict[str, float]:
+        """Return by what can be opened at a place what being there with this in hand promises once it is, in points."""
+        found = self._opened.get((place, have))
+        if found is None:
+            x, found = self._x, self._opened.setdefault((place, have), {})
+            for feature, action in x.bringing.openers.get(place, {}).items():
+                chances = x.bringing.new_with(place, feature, have)
+                if chances and (place, action) not in self._failed:
+                    best = sum(heapq.nlargest(self._s.several, chances))
+                    found[feature] = self._s.curiosity * best / (1.0 + x.missed[(place, action)]) ** 2
         return found
 
     def _draw(self, name: str, promising: Offered, wanted: int, each: float, bonus: float) -> Draw:
@@ -252,7 +268,7 @@ class Promises:
             x, goal = self._x, draw.goal
             contexts = (union(have, see), union(have, x.view(goal, have)))
             leaving, staying = (
-                max(x.hazard(goal, context, moving=moving) for context in contexts)
+                max(x.hazard(goal, context, moving=moving, first=True) for context in contexts)
                 for moving in (True, False)
             )
             found = self._stays[key] = (Offers(self._offers(draw, have, see, fetching)), leaving, staying)
@@ -275,6 +291,16 @@ class Promises:
             if use * bonus >= LEAST:
                 made = self._made(goal, have, actions, then, fetching)
                 yield Offer(math.inf, use * bonus, 0.0, actions, False, made)
+        for feature, promise in self.opened(goal, have).items():
+            if feature in see or promise < LEAST:
+                continue
+            action = x.bringing.openers[goal][feature]
+            ready = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+            if ready is not None:
+                then = union(ready[1].have, ready[1].world.get(goal, see))
+                share = 1.0 if here else self._ready.chance(goal, then, action)
+                made = self._made(goal, have, (*ready[0], action), then, fetching)
+                yield Offer(math.inf, share * promise, 0.0, (*ready[0], action), False, made)
         told, lit = self._ready.at(goal, have, see), not self._lifting.isdisjoint(have)
         for most, action in draw.promising:
             at = told.get(action) or self._ready.of(goal, have, see, action, told)
@@ -314,7 +340,10 @@ class Promises:
             return lightless
         if light and light.isdisjoint(then):
             lightless = dark
-        return max(lightless, x.hazard(goal, then, moving=True), x.hazard(goal, then, moving=False))
+        first = actions[-1] in x.moves
+        return max(
+            lightless, x.hazard(goal, then, moving=True, first=first), x.hazard(goal, then, moving=False)
+        )
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""

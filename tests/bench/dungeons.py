@@ -1,11 +1,13 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
-    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--furnished]
+    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--furnished | --untold]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
 pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things;
-`--furnished` shuts the case, sets a box and a jar beside the chest, and lets anything be put into what is open. Every
+`--furnished` shuts the case, sets a box and a jar beside the chest, and lets anything be put into what is open; with
+`--untold` nothing says whether they are open but what can be done then, and a lamp that is on is called so beside its
+name, not instead of it. Every
 episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average, over
 the last five episodes, and the deaths.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
@@ -38,9 +41,9 @@ _JUNK = ("bread", "rope", "bottle", "leaf")
 class Dungeon:
     """A dungeon; the same seed makes the same one, with the same luck in each episode."""
 
-    def __init__(self, seed: int, hands: int = 99, *, furnished: bool = False) -> None:
+    def __init__(self, seed: int, hands: int = 99, *, furnished: bool = False, untold: bool = False) -> None:
         rng = random.Random(seed)
-        self._seed, self._hands = seed, hands
+        self._seed, self._hands, self._untold = seed, hands, untold
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
         self.exits: dict[str, dict[str, str]] = {room: {} for room in self.rooms}
         parent: dict[str, str] = {}
@@ -68,7 +71,7 @@ class Dungeon:
         self.chest, self.case, self.pit = rng.choice(lit), self.rooms[0], rng.choice(self.rooms[2:])
         self._in_chest = rng.choice(_TREASURES)
         self._furniture: dict[str, str] = {}
-        if furnished:
+        if furnished or untold:
             self._furniture = {
                 "case": self.case,
                 "chest": self.chest,
@@ -110,17 +113,26 @@ class Dungeon:
         within = [one for one in self._near() if one in self._opened]
         return {thing: place for thing, place in self.where.items() if place in within}
 
-    def _name(self, thing: str) -> str:
-        return "lamp=lit" if thing == "lamp" and self.lit else thing
+    def _named(self, kind: str, things: Iterable[str]) -> list[str]:
+        """Return tokens of things; that a lamp is on is said beside its name, as in games, where all is untold."""
+        tokens = list[str]()
+        for thing in things:
+            lit = thing == "lamp" and self.lit
+            tokens += [f"{kind}:{thing}=lit"] * lit + [f"{kind}:{thing}"] * (self._untold or not lit)
+        return tokens
 
     def state(self) -> State:
         """Return where one is, what one has and sees."""
         place = self.at if self.light else "darkness"
         tokens = [f"place:{place}#{self.rooms.index(self.at)}"]
-        tokens += [f"have:{self._name(thing)}" for thing in self.have]
-        tokens += [f"see:{self._name(thing)}" for thing in self._here()]
-        tokens += [f"see:{one}=open" if one in self._opened else f"see:{one}" for one in self._near()]
-        tokens += [f"see:{self._name(thing)}@{within}" for thing, within in self._inside().items()]
+        tokens += self._named("have", self.have) + self._named("see", self._here())
+        shown = () if self._untold else self._opened
+        tokens += [f"see:{one}=open" if one in shown else f"see:{one}" for one in self._near()]
+        tokens += [
+            f"{token}@{within}"
+            for thing, within in self._inside().items()
+            for token in self._named("see", [thing])
+        ]
         if self.light:
             if not self._furniture:
                 tokens += ["see:chest=open" if self.open else "see:chest"] * (self.at == self.chest)
@@ -257,10 +269,10 @@ class Nothing:
 
 
 def play(
-    seed: int, episodes: int, steps: int, hands: int, furnished: bool, settings: Settings
+    seed: int, episodes: int, steps: int, hands: int, furnished: bool, untold: bool, settings: Settings
 ) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed, hands, furnished=furnished)
+    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for _ in range(episodes):
@@ -287,7 +299,12 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=30)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--hands", type=int, default=99, help="how many things can be carried")
-    parser.add_argument("--furnished", action="store_true", help="box, jar, chest and case take anything once open")
+    parser.add_argument(
+        "--furnished", action="store_true", help="box, jar, chest and case take anything once open"
+    )
+    parser.add_argument(
+        "--untold", action="store_true", help="the same, and whether they are open is not described"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -306,6 +323,7 @@ def main() -> None:
                     steps=args.steps,
                     hands=args.hands,
                     furnished=args.furnished,
+                    untold=args.untold,
                     settings=settings,
                 ),
                 seeds,

@@ -1,0 +1,162 @@
+"""What is done and does not show, but in what can be done then."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.records import State
+from engine.values.experience import Experience
+from engine.values.graph import GraphEstimator
+from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.situations import Situation
+from engine.values.unseen import Unseen
+from tests.values.gridworld import live
+from tests.values.test_graph import SETTLED, Remembered, play
+
+OPEN, CLOSE, PUT = "open case", "close case", "put egg in case"
+HALL = Situation("hall", frozenset({"have:egg"}), frozenset({"see:case"}))
+
+
+class Hall:
+    """A hall with a case, and a nest with an egg. Nobody says whether the case is open."""
+
+    died = False
+
+    def reset(self):
+        self.at, self.open, self.egg, self.score, self.done = "hall", False, "nest", 0.0, False
+        return self.state()
+
+    def state(self):
+        tokens = [f"place:{self.at}", *(["see:case"] if self.at == "hall" else [])]
+        tokens += ["have:egg"] * (self.egg == "hand") + [f"see:egg@{self.egg}"] * (self.egg == self.at)
+        return State(" ".join(tokens), tuple(sorted(tokens)), place=self.at)
+
+    def valid(self):
+        if self.at == "nest":
+            return ("down", *["take egg"] * (self.egg == "nest"))
+        return ("up", CLOSE if self.open else OPEN, *[PUT] * (self.open and self.egg == "hand"))
+
+    def step(self, action):
+        before = self.score
+        if action in ("up", "down"):
+            self.at = {"up": "nest", "down": "hall"}[action]
+        elif action in (OPEN, CLOSE):
+            self.open = action == OPEN
+        elif action == "take egg":
+            self.egg = "hand"
+        elif action == PUT:
+            self.egg, self.done = "case", True
+            self.score += 5.0
+        return self.state(), self.score - before
+
+
+def test_what_was_opened_and_does_not_show_is_opened_for_what_needs_it():
+    """The egg was put in with the case opened before it was fetched: now it is in hand already, and the case shut."""
+    lived = live(Hall(), [OPEN, CLOSE, OPEN, "up", "take egg", "down", PUT])
+    other = live(Hall(), ["up", "take egg", "down", "up", "down"])
+    world = Hall()
+    estimator = GraphEstimator(Remembered(lived, other), SETTLED)
+    actions, score = play(estimator, world, 5, settings=SETTLED)
+    assert (score, sorted(actions)) == (5.0, sorted([OPEN, "up", "take egg", "down", PUT]))
+    world.reset()  # whoever stands there with the egg in hand opens it first
+    world.egg = "hand"
+    world.reset = world.state
+    world.score, world.done = 0.0, False
+    assert play(estimator, world, 2, settings=SETTLED) == ([OPEN, PUT], 5.0)
+
+
+def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
+    unseen = Unseen()
+    unseen.learn(HALL, OPEN, ("up", OPEN), HALL, ("up", CLOSE, PUT))
+    assert unseen.add(HALL, ("up", CLOSE, PUT)).see == {"see:case", "can:close case"}
+    assert unseen.add(HALL, ("up", OPEN)) == HALL
+    unseen.learn(HALL, CLOSE, ("up", CLOSE, PUT), HALL, ("up", OPEN))  # told by the same
+    assert unseen.add(HALL, ("up", OPEN)) == HALL
+
+
+@pytest.mark.parametrize(
+    ("action", "after"),
+    [
+        (
+            "wait",
+            ("up", OPEN, "wait", "give egg to thief", "greet thief"),
+        ),  # somebody came who is not described
+        (OPEN, ("up",)),  # it cannot be done twice: nothing else is known of it
+        ("wait", ("up", OPEN, "wait")),
+    ],
+)
+def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
+    unseen = Unseen()
+    unseen.learn(HALL, action, ("up", OPEN, "wait"), HALL, after)
+    assert unseen.add(HALL, after) == HALL
+
+
+def test_a_way_that_opens_without_a_word_tells_of_it():
+    unseen = Unseen()
+    unseen.learn(HALL, "pull lever", ("up", "pull lever"), HALL, ("up", "pull lever", "north"))
+    assert unseen.add(HALL, ("up", "north")).see == {"see:case", "can:north"}
+
+
+def test_what_shows_is_no_secret():
+    unseen = Unseen()
+    opened = Situation("hall", HALL.have, frozenset({"see:case=open"}))
+    unseen.learn(HALL, OPEN, ("up", OPEN), opened, ("up", CLOSE, PUT))
+    assert unseen.add(opened, ("up", CLOSE, PUT)) == opened
+
+
+def state(place, *tokens):
+    return State(place, (f"place:{place}", *tokens), place=place)
+
+
+@pytest.mark.parametrize("brought", [False, True])
+def test_what_can_be_opened_is_opened_again_with_something_new_in_hand(brought):
+    x = Experience()
+    shut, ajar = state("hall", "see:case"), state("hall", "see:case=open")
+
+    def did(now, possible, action, then):
+        x.see(x.read(now), possible)
+        x.learn(x.read(now), action, 0.0, x.read(then), ended=False, died=False)
+
+    def have(now, *things):
+        return State(now.text, (*now.tokens, *(f"have:{thing}" for thing in things)), place=now.place)
+
+    for _ in range(9):  # all of this is known
+        for things in ((), ("egg",)):
+            now = have(shut, *things)
+            did(now, (OPEN, "east"), "east", have(state("den"), *things))
+            did(have(state("den"), *things), ("west",), "west", now)
+            if brought or not things:
+                did(now, (OPEN, "east"), OPEN, have(ajar, *things))
+                did(have(ajar, *things), (CLOSE, "east"), CLOSE, now)
+    x.see(x.read(have(shut, "egg")), (OPEN, "east"))
+    now = x.read(have(shut, "egg"))
+    plan = Planner(x, PlannerSettings(curiosity=3.0)).plan(
+        Imagined(now.place, now.have, {now.place: now.see}), 6, Progress(), {}, valid=(OPEN, "east")
+    )
+    assert (plan.goal == ("place:hall", OPEN)) == (not brought)
+
+
+def test_the_dark_is_no_news_in_the_next_room():
+    x = Experience()
+    for number in range(9):
+        lit = State("", (f"place:room {number}#{number}", "have:lamp=lit"))
+        dark = State("", (f"place:darkness#{number}", "have:lamp"))
+        x.see(x.read(lit), ("extinguish lamp",))
+        x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), ended=False, died=False)
+        x.see(x.read(dark), ("light lamp",))
+    assert x.discovery_rate("extinguish") < 0.6  # new in the first room alone
+
+
+def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_known():
+    x = Experience()
+    x.moves.update(("north", "south"))
+    dark = [x.read(State("", (f"place:darkness#{number}",))) for number in range(9)]
+    for number in range(8):
+        x.learn(dark[number], "south", 0.0, dark[number + 1], ended=False, died=False)
+        for _ in range(4):  # gone again
+            x.learn(dark[number], "south", 0.0, dark[number + 1], ended=False, died=False)
+        x.learn(dark[number], "north", -10.0, dark[number], ended=True, died=True)
+    known, untried = (x.hazard("room 8", dark[8].see, moving=True, first=first) for first in (False, True))
+    assert known < 0.2
+    assert untried > 0.4
+    assert x.risk(dark[8], "north") == untried
