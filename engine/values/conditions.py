@@ -39,10 +39,10 @@ class Conditions:
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         self._there: dict[str, set[str]] = {}
         """By action, all that ever told of the things that it names when it was possible."""
-        self._about: dict[str, Tokens] = {}
+        self._hindrances: dict[str, Tokens] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
         self._missing: dict[tuple[str, Tokens], Tokens] = {}
-        self._chances: dict[tuple[str, Tokens, Tokens], float] = {}
+        self._chances: dict[tuple[str, Tokens, bool], float] = {}
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
@@ -72,7 +72,7 @@ class Conditions:
             if len(clauses) > _CLAUSES:
                 del clauses[next(iter(clauses))]
         self.version += 1
-        self._about.clear()
+        self._hindrances.clear()
         self._needs.clear()
         self._missing.clear()
         self._chances.clear()
@@ -106,9 +106,8 @@ class Conditions:
     def chance(self, action: str, context: Tokens) -> float:
         """Return how likely the action is possible where all that it is known to need is there.
 
-        Read from the remembered situations of this place that had it, too, and of these from those in which the things
-        that it names were in the same condition, if there are any: a lamp that is on cannot be lit. Certain in a
-        situation that is remembered.
+        Read from the remembered situations of this place that had it, too, and had what keeps one from it, or had not:
+        a lamp that is on cannot be lit. Certain in a situation that is remembered.
         """
         known = self._contexts.get(context)
         if known is not None:
@@ -116,39 +115,38 @@ class Conditions:
         need = next((need for need in self.needs(action) if need <= context), None)
         if need is None:
             return 0.0
-        about = self.about(action)
-        told = context & about
-        found = self._chances.get((action, need, told))
+        hindrances = self.hindrances(action)
+        free = hindrances.isdisjoint(context)
+        found = self._chances.get((action, need, free))
         if found is None:
             had = [seen for seen in self._latest if need <= seen]
-            alike = [seen for seen in had if seen & about == told] or had
+            alike = [seen for seen in had if hindrances.isdisjoint(seen) == free] or had
             possible = sum(action in self._contexts[seen] for seen in alike)
-            found = self._chances[(action, need, told)] = (possible + 0.5) / (len(alike) + 0.5)
+            found = self._chances[(action, need, free)] = (possible + 0.5) / (len(alike) + 0.5)
         return found
 
-    def about(self, action: str) -> Tokens:
-        """Return all that was ever there and tells of the things that the action names."""
-        found = self._about.get(action)
+    def hindrances(self, action: str) -> Tokens:
+        """Return what tells of the things that an action names and never was there when it was possible."""
+        found = self._hindrances.get(action)
         if found is None:
-            names = objects(action)
-            tokens = (
-                (token for token in self._counts if not names.isdisjoint(words_of_token(token)))
-                if names
-                else ()
-            )
-            found = self._about[action] = frozenset(tokens)
+            found, names = _NONE, objects(action)
+            if names:
+                named = (token for token in self._counts if not names.isdisjoint(words_of_token(token)))
+                found = frozenset(named).difference(self._there.get(action, ()))
+            self._hindrances[action] = found
         return found
 
     def _read(self, action: str) -> tuple[Tokens, ...]:
         clauses = self._clauses.get(action)
         if not clauses:
             return ()
-        # Where something told of the things it names that never did when it was possible, that is what kept it from it.
-        kept = self.about(action) - self._there[action]
+        hindrances = self.hindrances(
+            action
+        )  # where they were, nothing else was missing, for all that is known
         against = [
             context
             for context in self._latest
-            if action not in self._contexts[context] and kept.isdisjoint(context)
+            if action not in self._contexts[context] and hindrances.isdisjoint(context)
         ]
         if len(clauses) > 1:
             # What all have in common is enough, if it names as much and was never there in vain.

@@ -295,7 +295,9 @@ class GraphEstimator:
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = self._settings.curiosity / (1.0 + self._experience.tried_so[(now, action)])
-            risk = self._experience.risk(now, action)
+            risk = max(
+                self._experience.risk(now, action), self._planner.darkening(now.place, now.have, action)
+            )
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.price(steps_left)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
@@ -309,6 +311,7 @@ class GraphEstimator:
             risk = self._experience.risk(at, action)
             if risk > _TOO_DANGEROUS:
                 return 0.0
+            risk = max(risk, self._planner.darkening(at.place, at.have, action))
             novelty = self._planner.novelty((at.place, action), self._liking)
             return (1.0 - risk) * novelty - risk * self._planner.price(query.steps_left)
 

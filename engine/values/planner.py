@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engine.values.conditions import Tokens
 from engine.values.detours import Explorer
 from engine.values.experience import Experience, Key
 from engine.values.openings import Openings
@@ -133,6 +134,10 @@ class Planner:
     def imagine(self, at: Imagined, action: str) -> Imagined | None:
         """Return the situation expected after `action`, None if it was never taken at this place."""
         return self._router.imagine(at, action)
+
+    def darkening(self, place: str, have: Tokens, action: str) -> float:
+        """Return the probability of dying, at a place that may be dark, of what an action does to the light in hand."""
+        return self._promises.darkening(place, have, action)
 
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""

@@ -333,17 +333,29 @@ class Promises:
             then: What is carried and seen after that.
             ahead: Whether there is danger ahead, for which light is needed.
         """
-        x, light = self._x, self._lifting & have
-        dark = max(_LIGHTLESS if ahead else 0.0, x.guises.worst(goal)) if light else 0.0
-        lightless = dark * x.loses(actions[-1], light) if dark else 0.0
+        x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
         if len(actions) < 2:
             return lightless
+        light = self._lifting & have
         if light and light.isdisjoint(then):
-            lightless = dark
+            lightless = self._dark(goal, ahead)
         first = actions[-1] in x.moves
         return max(
             lightless, x.hazard(goal, then, moving=True, first=first), x.hazard(goal, then, moving=False)
         )
+
+    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
+        """Return the probability of dying of what an action does to the light in hand.
+
+        Args:
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        light = self._lifting & have
+        dark = self._dark(place, ahead) if light else 0.0
+        return dark * self._x.loses(action, light) if dark else 0.0
+
+    def _dark(self, place: str, ahead: bool) -> float:
+        return max(_LIGHTLESS if ahead else 0.0, self._x.guises.worst(place))
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""

@@ -130,7 +130,7 @@ class Readinesses:
         needs = self._needs_at(place)
         relevant = needs.relevant.get(action)
         if relevant is None:
-            relevant = needs.relevant[action] = possible.about(action).union(*possible.needs(action))
+            relevant = needs.relevant[action] = possible.hindrances(action).union(*possible.needs(action))
         there = (action, context & relevant)
         if there not in needs.chances:
             missing = x.missing(key, context)

@@ -265,6 +265,11 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
         offers, *_ = promises.stay(draw, lit, at.see, ahead)
         return next(offer.made for offer in offers if offer.actions == ("throw lamp at tree",))
 
+    _, _, promises = explorer(x, Imagined(hall.place, lit, {hall.place: hall.see}), ("throw lamp at tree",))
+    assert promises.darkening(hall.place, lit, "throw lamp at tree") > 0.3
+    assert promises.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
+    assert promises.darkening(hall.place, lit, "polish lamp") < 0.3
+    assert promises.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
     assert made(lawn, True) > 0.3
     assert made(lawn, False) == 0.0
     assert made(hall, False) > 0.3  # it would be dark here

@@ -161,6 +161,18 @@ def test_an_action_may_be_possible_in_more_than_one_way():
     assert len(c.missing("open egg", frozenset({"see:tree"}))) == 1
 
 
+def test_what_keeps_one_from_an_action_is_nothing_that_it_needs():
+    """A lamp that is on cannot be lit: it needs no dust that happened to be there whenever it was off."""
+    c, lamp, lit = Conditions(), {"have:lamp"}, {"have:lamp", "have:lamp=lit"}
+    for number in range(3):
+        c.see(frozenset({*lamp, "see:dust", f"see:web {number}"}), ("light lamp", "wait"))
+        c.see(frozenset({*lit, f"see:moss {number}"}), ("wait",))
+    assert c.hindrances("light lamp") == {"have:lamp=lit"}
+    assert c.missing("light lamp", frozenset({*lamp, "see:stone"})) == NONE
+    assert c.chance("light lamp", frozenset({*lamp, "see:stone"})) > 0.9
+    assert c.chance("light lamp", frozenset({*lit, "see:stone"})) < 0.2
+
+
 def test_an_action_found_late_in_a_situation_is_known_from_then_on():
     c = Conditions()
     assert c.see(frozenset({"see:rug"}), ("north",)) == (True, True)
