@@ -46,7 +46,8 @@ class Bringing:
         if name_in(now.see) != name_in(then.see):
             return
         for token in sorted(then.see - now.see):
-            if ("=" in token or token.startswith(CAN)) and names_in(token).isdisjoint(self.names):
+            opened = token.startswith(CAN) or (token.startswith("see:") and "=" in token)
+            if opened and names_in(token).isdisjoint(self.names):
                 self.openers.setdefault(now.place, {})[token] = action
 
     def see(

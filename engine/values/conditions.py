@@ -39,6 +39,8 @@ class Conditions:
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         self._there: dict[str, set[str]] = {}
         """By action, all that ever told of the things that it names when it was possible."""
+        self._naming: dict[str, set[str]] = {}
+        """By word, all tokens ever seen here that it is in."""
         self._hindrances: dict[str, Tokens] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
         self._missing: dict[tuple[str, Tokens], Tokens] = {}
@@ -54,6 +56,9 @@ class Conditions:
         if known is not None and known.issuperset(possible):
             return False, False
         if known is None:
+            for token in context.difference(self._counts):
+                for word in words_of_token(token):
+                    self._naming.setdefault(word, set()).add(token)
             self._counts.update(context)
             self._latest.append(context)
         self._contexts[context] = frozenset(possible).union(known or ())
@@ -129,10 +134,8 @@ class Conditions:
         """Return what tells of the things that an action names and never was there when it was possible."""
         found = self._hindrances.get(action)
         if found is None:
-            found, names = _NONE, objects(action)
-            if names:
-                named = (token for token in self._counts if not names.isdisjoint(words_of_token(token)))
-                found = frozenset(named).difference(self._there.get(action, ()))
+            named = _NONE.union(*(self._naming.get(word, ()) for word in objects(action)))
+            found = named.difference(self._there.get(action, ()))
             self._hindrances[action] = found
         return found
 

@@ -146,7 +146,8 @@ class Experience:
         """
         now, after = self._absences.read(step.state), self._absences.read(then)
         if possible is not None:
-            self._unseen.learn(now, step.action, step.valid_actions, after, possible)
+            before, portable = step.valid_actions, self.bringing.names
+            self._unseen.learn(now, step.action, before, after, possible, moves=self.moves, portable=portable)
             return self._unseen.add(now, step.valid_actions), self._unseen.add(after, possible)
         now = self._unseen.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.

@@ -8,6 +8,7 @@ it about.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from engine.values.conditions import Tokens, objects, words_of
@@ -24,13 +25,23 @@ class Unseen:
         self._telling: dict[str, set[str]] = {}
 
     def learn(
-        self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
+        self,
+        now: Situation,
+        action: str,
+        before: tuple[str, ...],
+        then: Situation,
+        after: tuple[str, ...],
+        *,
+        moves: Container[str] = (),
+        portable: Tokens | set[str] = frozenset(),
     ) -> None:
         """Learn from a step.
 
         Args:
             before: What was possible before it.
             after: What was possible after it.
+            moves: Actions that lead from place to place.
+            portable: Words of things that were ever in hand: they tell nothing of a place.
         """
         if then != now or not before or not after:
             return
@@ -38,13 +49,13 @@ class Unseen:
         appeared, vanished = set(after).difference(before), set(before).difference(after)
         if not telling.isdisjoint(appeared | vanished):
             return  # that is known to show it
-        seen, carried = words_of(now.see), words_of(now.have)
+        standing = words_of(now.see) - words_of(now.have) - portable
         for changed in (appeared, vanished - {action}):
-            # What is done to what stands here tells of it; what is done with things in hand, of these as well.
+            # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
             told = [
                 other
                 for other in changed
-                if " " not in other or (objects(other) and objects(other) <= seen - carried)
+                if other in moves or (objects(other) and objects(other) <= standing)
             ]
             if told:
                 self._telling.setdefault(now.place, set()).add(min(told))

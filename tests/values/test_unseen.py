@@ -83,18 +83,22 @@ def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
         ),  # somebody came who is not described
         (OPEN, ("up",)),  # it cannot be done twice: nothing else is known of it
         ("wait", ("up", OPEN, "wait")),
+        ("wait", ("up", OPEN, "jump")),  # time passes
+        (OPEN, ("up", "close box")),  # and carries the box away some day
     ],
 )
 def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
     unseen = Unseen()
-    unseen.learn(HALL, action, ("up", OPEN, "wait"), HALL, after)
-    assert unseen.add(HALL, after) == HALL
+    hall = Situation(HALL.place, HALL.have, HALL.see | {"see:box"})
+    unseen.learn(hall, action, ("up", OPEN, "wait"), hall, after, moves={"up"}, portable={"egg", "box"})
+    assert unseen.add(hall, after) == hall
 
 
 def test_a_way_that_opens_without_a_word_tells_of_it():
     unseen = Unseen()
-    unseen.learn(HALL, "pull lever", ("up", "pull lever"), HALL, ("up", "pull lever", "north"))
-    assert unseen.add(HALL, ("up", "north")).see == {"see:case", "can:north"}
+    before, after = ("up", "pull lever"), ("up", "pull lever", "north", "wait")
+    unseen.learn(HALL, "pull lever", before, HALL, after, moves={"north", "up"})
+    assert unseen.add(HALL, after).see == {"see:case", "can:north"}
 
 
 def test_what_shows_is_no_secret():
