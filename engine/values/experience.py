@@ -17,21 +17,19 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from engine.records import State, Step
-from engine.values.absences import Absences
+from engine.records import State
 from engine.values.bringing import Bringing
-from engine.values.conditions import Conditions, Tokens, concerns, union, words_of
+from engine.values.conditions import Conditions, Tokens, concerns, objects, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
+from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
-from engine.values.unseen import Unseen
 from engine.values.yields import Yields
 
 Key = tuple[str, str]
 """A place and an action."""
-
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -106,8 +104,7 @@ class Experience:
         self._tokens: set[str] = set()
         self.bringing = Bringing()
         """What came of bringing things to places."""
-        self._absences = Absences(self.bringing)
-        self._unseen = Unseen()
+        self.reader = Reader(self.bringing, self.moves)
         self.yields = Yields()
         """What first tries brought."""
         self._destinations: dict[Key, str | None] = {}
@@ -121,10 +118,9 @@ class Experience:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
         place = self.place(now.place)
-        new_words = not words_of(now.see) <= self._words
-        known = now.place in self._tokens
-        self.bringing.see(now.place, now.have, possible, known=known, new=new_words, see=now.see)
-        self._absences.see(now)
+        known, new = now.place in self._tokens, not words_of(now.see) <= self._words
+        self.bringing.see(now.place, now.have, possible, known=known, new=new, see=now.see)
+        self.reader.see(now)
         news, new = place.possible.see(union(now.have, now.see), possible)
         if news:
             place.version += 1
@@ -133,26 +129,8 @@ class Experience:
         return new
 
     def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
-        """Take a state apart, and add what used to be at the place and is gone, and what only `possible` tells."""
-        return self._unseen.add(self._absences.read(state), possible)
-
-    def read_step(
-        self, step: Step, then: State, possible: tuple[str, ...] | None
-    ) -> tuple[Situation, Situation]:
-        """Take the states before and after a step apart.
-
-        Args:
-            possible: What can be done after it, None if that is not known.
-        """
-        now, after = self._absences.read(step.state), self._absences.read(then)
-        if possible is not None:
-            before, portable = step.valid_actions, self.bringing.names
-            self._unseen.learn(now, step.action, before, after, possible, moves=self.moves, portable=portable)
-            return self._unseen.add(now, step.valid_actions), self._unseen.add(after, possible)
-        now = self._unseen.add(now, step.valid_actions)
-        # What does not show is taken to have stayed as it was.
-        told = self._unseen.told(now) if after.place == now.place else _NONE
-        return now, replace(after, see=after.see | told) if told else after
+        """Take a state apart; see `Reader.read`."""
+        return self.reader.read(state, possible)
 
     def learn(
         self,
@@ -187,7 +165,8 @@ class Experience:
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             news = self._new_place if found else self._new_thing if thing else 0.0
-            self.yields.add(kind, max(0.0, reward) + news, lost=bool(now.have - then.have))
+            share = 1.0 / self.staleness(action)
+            self.yields.add(kind, max(0.0, reward) + news, lost=bool(now.have - then.have), share=share)
         verb = action.split(" ", 1)[0]
         for token in now.have:
             if concerns(action, token):
@@ -353,6 +332,15 @@ class Experience:
                 worst = max(worst, (lost + self.loss_rate(action)) / (times + 1.0))
         return worst
 
+    def staleness(self, action: str) -> float:
+        """Return how many times less an action promises at a place since it was taken at others.
+
+        Things behave alike wherever they are; but "take all" is another thing elsewhere.
+        """
+        if action in self.moves or (" " in action and not objects(action)):
+            return 1.0
+        return 1.0 + self.taken[action]
+
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""
         return self.yields.loss_rate(self.kind(action))
@@ -462,8 +450,7 @@ class Experience:
         """Return the probability of dying of an action in a situation."""
         context = union(at.have, at.see)
         outcome = self.outcome((at.place, action), context)
-        first = outcome is None
-        hazard = self.hazard(at.place, context, moving=action in self.moves, first=first)
+        hazard = self.hazard(at.place, context, moving=action in self.moves, first=outcome is None)
         return max(hazard, outcome.death) if outcome is not None else hazard
 
     def sureness(self, key: Key) -> float:

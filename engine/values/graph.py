@@ -118,7 +118,7 @@ class GraphEstimator:
         if self._last is None:
             return
         (step, then, ended, died), self._last = self._last, None
-        now, after = self._experience.read_step(step, then, possible)
+        now, after = self._experience.reader.read_step(step, then, possible)
         self._arrive(now)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
@@ -374,7 +374,7 @@ class GraphEstimator:
             if not step.state.tokens or not then.tokens:
                 self._trails.skip()
                 continue  # forgotten, or followed by a step that is: where it led is not known
-            now, after = self._experience.read_step(step, then, possible)
+            now, after = self._experience.reader.read_step(step, then, possible)
             if now.place not in visited:
                 self._experience.arrive(now)
                 visited.add(now.place)

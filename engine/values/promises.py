@@ -157,10 +157,7 @@ class Promises:
         led = tried - self._x.fatal[key]
         if key[1] in self._x.moves:
             return rate if led == 0 else rate * self._s.again / led**2
-        if " " not in key[1] or objects(key[1]):
-            # What was tried elsewhere is mostly known: things behave alike wherever they are. "Take all" is no such
-            # thing: elsewhere all is something else.
-            rate /= 1 + self._x.taken[key[1]]
+        rate /= self._x.staleness(key[1])
         return rate if led == 0 else rate * self._s.again / led
 
     def think(self, progress: Progress, liking: Liking) -> float:

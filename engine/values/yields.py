@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 _FIRST = 2.0
 """Points expected of a class never tried, worth `_TRIES` tries."""
@@ -13,20 +13,21 @@ class Yields:
     """Counts of first tries and of what they brought."""
 
     def __init__(self) -> None:
-        self._tries: Counter[str] = Counter()
-        self._losses: Counter[str] = Counter()
+        self._tries: defaultdict[str, float] = defaultdict(float)
+        self._losses: defaultdict[str, float] = defaultdict(float)
         self._brought: defaultdict[str, float] = defaultdict(float)
 
-    def add(self, kind: str, brought: float, *, lost: bool) -> None:
+    def add(self, kind: str, brought: float, *, lost: bool, share: float = 1.0) -> None:
         """Count a first try.
 
         Args:
             kind: Its class.
             brought: Points, and what was discovered, in points.
             lost: Whether it cost something in hand.
+            share: What part of what the class brings was promised.
         """
-        self._tries[kind] += 1
-        self._losses[kind] += lost
+        self._tries[kind] += share
+        self._losses[kind] += lost * share
         self._brought[kind] += brought
 
     def rate(self, kind: str) -> float:

@@ -367,3 +367,23 @@ def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
     warned = route()
     assert warned.alive < 0.7 * lucky.alive
     assert warned.value < 0.2 * lucky.value
+
+
+def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
+    """Ten lamps that are nothing new, and a ring that is: the next new thing promises what the ring brought."""
+
+    def rate(lamps):
+        x = Experience()
+        for number in range(lamps):
+            now = at(f"room {number}", see=("lamp",))
+            x.see(now, ("take lamp",))
+            x.learn(now, "take lamp", 0.0, at(f"room {number}", have=("lamp",)), ended=False, died=False)
+            x.see(at(f"room {number}", have=("lamp",)), ())
+        now = at("vault", see=("ring",))
+        x.see(now, ("take ring",))
+        x.learn(now, "take ring", 9.0, at("vault", have=("ring",)), ended=False, died=False)
+        assert x.staleness("take lamp") == 1.0 + lamps
+        return x.discovery_rate("take")
+
+    assert rate(10) > 0.6 * rate(1)
+    assert rate(100) > 0.4 * rate(1)
