@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.records import State
+from engine.records import State, Step
+from engine.values.bringing import Bringing
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.reading import Reader
 from engine.values.situations import Situation
 from engine.values.unseen import Unseen
 from tests.values.gridworld import live
@@ -85,13 +87,15 @@ def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
         ("wait", ("up", OPEN, "wait")),
         ("wait", ("up", OPEN, "jump")),  # time passes
         (OPEN, ("up", "close box")),  # and carries the box away some day
+        (OPEN, ("up", "polish egg")),  # the egg is in hand
     ],
 )
 def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
     unseen = Unseen()
-    hall = Situation(HALL.place, HALL.have, HALL.see | {"see:box"})
-    unseen.learn(hall, action, ("up", OPEN, "wait"), hall, after, moves={"up"}, portable={"egg", "box"})
-    assert unseen.add(hall, after) == hall
+    hall = Situation(HALL.place, HALL.have, HALL.see | {"see:box", "see:egg cup"})
+    before = ("up", OPEN, "wait")
+    unseen.learn(hall, action, before, hall, after, moves={"up"}, portable={"box"})
+    assert unseen.add(hall, after) == unseen.add(hall, before) == hall
 
 
 def test_a_way_that_opens_without_a_word_tells_of_it():
@@ -166,3 +170,32 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     assert known < 0.2
     assert untried > 0.4
     assert x.risk(dark[8], "north") == untried
+
+
+def test_what_does_not_show_is_taken_to_stay_where_nobody_knows_what_can_be_done():
+    reader, hall, nest = Reader(Bringing(), {"up"}), state("hall", "see:case"), state("nest")
+    shut, ajar = ("up", OPEN), ("up", CLOSE)
+
+    def step(action, possible):
+        return Step(hall, action, 0.0, 0.0, 0.0, valid_actions=possible)
+
+    reader.read_step(step(OPEN, shut), hall, ajar)
+    now, after = reader.read_step(step("dance", ajar), hall, None)
+    assert "can:close case" in now.see
+    assert after == now
+    assert reader.read_step(step("up", ajar), nest, None)[1].see == frozenset()
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_what_was_carried_here_is_nothing_that_is_opened_here(carried):
+    bringing = Bringing()
+    bringing.see("den", frozenset({"have:case"} if carried else ()), (), known=False, new=True)
+    shut, ajar = (
+        Situation("hall", frozenset(), frozenset({token})) for token in ("see:case", "see:case=open")
+    )
+    bringing.open(shut, OPEN, ajar)
+    assert bringing.openers == ({} if carried else {"hall": {"see:case=open": OPEN}})
+    bringing.open(
+        shut, "put out lamp", Situation("hall", frozenset(), frozenset({"place:dark#1", "see:grue=near"}))
+    )
+    assert len(bringing.openers.get("hall", ())) == (not carried)  # that is the dark
