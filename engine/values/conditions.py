@@ -143,9 +143,8 @@ class Conditions:
         clauses = self._clauses.get(action)
         if not clauses:
             return ()
-        hindrances = self.hindrances(
-            action
-        )  # where they were, nothing else was missing, for all that is known
+        # Where one of these was, nothing else was missing, for all that is known.
+        hindrances = self.hindrances(action)
         against = [
             context
             for context in self._latest
