@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from engine.records import State, Step
@@ -199,3 +201,34 @@ def test_what_was_carried_here_is_nothing_that_is_opened_here(carried):
         shut, "put out lamp", Situation("hall", frozenset(), frozenset({"place:dark#1", "see:grue=near"}))
     )
     assert len(bringing.openers.get("hall", ())) == (not carried)  # that is the dark
+
+
+@pytest.mark.parametrize("brought", [False, True])
+def test_something_new_is_brought_to_what_stands_open(brought):
+    x = Experience()
+    hall, den = "place:hall", "place:den"
+    egg = frozenset({"have:egg"})
+    shut, ajar = frozenset({"see:case"}), frozenset({"see:case=open"})
+
+    def did(now, possible, action, then):
+        x.see(now, possible)
+        x.learn(now, action, 0.0, then, ended=False, died=False)
+
+    for _ in range(9):  # all of this is known
+        for have in (frozenset[str](), egg):
+            at = Situation(hall, have, shut)
+            did(at, (OPEN, "east"), "east", Situation(den, have, frozenset()))
+            did(Situation(den, have, frozenset()), ("west",), "west", at)
+            if brought or not have:
+                did(at, (OPEN, "east"), OPEN, Situation(hall, have, ajar))
+                did(Situation(hall, have, ajar), (CLOSE, "east"), CLOSE, at)
+    now = Situation(den, egg, frozenset())
+    x.see(now, ("west",))
+    world = {hall: ajar, den: frozenset[str]()}  # it was left open in this episode
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    plan = planner.plan(Imagined(den, egg, world), 6, Progress(world=dict(world)), {}, valid=("west",))
+    assert (plan.goal == (hall, "")) == (not brought)
+    if not brought:
+        draw = next(draw for draw in planner._promises.draws if draw.goal == hall)
+        offers, *_ = planner._promises.stay(draw, egg, ajar, False)
+        assert all(offer.actions[-1] != OPEN for offer in offers if offer.most == math.inf)  # it is open
