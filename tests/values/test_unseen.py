@@ -11,7 +11,9 @@ from engine.values.bringing import Bringing
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.promises import Promises
 from engine.values.reading import Reader
+from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.unseen import Unseen
 from tests.values.gridworld import live
@@ -172,6 +174,23 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     assert known < 0.2
     assert untried > 0.4
     assert x.risk(dark[8], "north") == untried
+    x.see(dark[8], ("north", "south"))
+    router = Router(x, PlannerSettings())
+    router.stand(Imagined(dark[8].place, dark[8].have, {dark[8].place: dark[8].see}), ("north", "south"))
+    promises = Promises(x, PlannerSettings(), router)
+    promises.think(Progress(), {})
+    draw = next(draw for draw in promises.draws if draw.goal == dark[8].place)
+    assert promises.stay(draw, dark[8].have, dark[8].see, False)[1] == untried
+
+
+def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
+    """Nobody asks the estimator between two of them: what could be done after the first comes with the second."""
+    estimator, lived = GraphEstimator(Remembered(), SETTLED), live(Hall(), [OPEN, CLOSE])
+    estimator.begin_episode(lived.steps[0].state)
+    for step, then in zip(lived.steps, (lived.steps[1].state, lived.final), strict=True):
+        estimator.observe(step, then, ended=False, died=False)
+    now = estimator.experience.read(lived.final, ("up", CLOSE))
+    assert now.see == {"see:case", "can:close case"}
 
 
 def test_what_does_not_show_is_taken_to_stay_where_nobody_knows_what_can_be_done():
