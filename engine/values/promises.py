@@ -274,30 +274,18 @@ class Promises:
     def _offers(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Iterator[Offer]:
         """Yield what can be tried at a place with this in hand, best first."""
         x, goal, bonus = self._x, draw.goal, self.bonus()
-        here = self._router.is_here(goal, have, see)
-        for action, token in self._wanted.get(goal, ()):
-            use = self._use(token, have, fetching)
-            if use * bonus < LEAST:
-                continue
-            opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
-            if opened is None:
-                continue
-            actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
-            if not here:
-                use *= self._ready.chance(goal, then, action)
-            if use * bonus >= LEAST:
-                made = self._made(goal, have, actions, then, fetching)
-                yield Offer(math.inf, use * bonus, 0.0, actions, False, made)
-        for feature, promise in self.opened(goal, have).items():
-            if feature in see or promise < LEAST:
-                continue
-            action = x.bringing.openers[goal][feature]
-            ready = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
-            if ready is not None:
-                then = union(ready[1].have, ready[1].world.get(goal, see))
-                share = 1.0 if here else self._ready.chance(goal, then, action)
-                made = self._made(goal, have, (*ready[0], action), then, fetching)
-                yield Offer(math.inf, share * promise, 0.0, (*ready[0], action), False, made)
+        sought = [
+            (action, self._use(token, have, fetching) * bonus) for action, token in self._wanted.get(goal, ())
+        ]
+        sought += [
+            (x.bringing.openers[goal][feature], promise)
+            for feature, promise in self.opened(goal, have).items()
+            if feature not in see
+        ]
+        for action, promise in sought:
+            offer = self._sought(goal, have, see, action, promise, fetching) if promise >= LEAST else None
+            if offer is not None:
+                yield offer
         told, lit = self._ready.at(goal, have, see), not self._lifting.isdisjoint(have)
         for most, action in draw.promising:
             at = told.get(action) or self._ready.of(goal, have, see, action, told)
@@ -321,6 +309,20 @@ class Promises:
                     handles,
                     own,
                 )
+
+    def _sought(
+        self, goal: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool
+    ) -> Offer | None:
+        """Return the offer of an action that is sought for what it brings about, after what makes it possible."""
+        opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+        if opened is None:
+            return None
+        actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
+        if not self._router.is_here(goal, have, see):
+            promise *= self._ready.chance(goal, then, action)
+        if promise < LEAST:
+            return None
+        return Offer(math.inf, promise, 0.0, actions, False, self._made(goal, have, actions, then, ahead))
 
     def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
         """Return the hazard of the situation that an action, or what makes it possible, brings about.
