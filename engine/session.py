@@ -344,6 +344,8 @@ class Session:
             valid_actions=valid,
             recent=live.abstractor.recent(RECENT_STEPS),
             resolve=_resolver(parts.environment),
+            episode=live.number,
+            episodes=self._config.episodes,
         )
         while True:
             try:

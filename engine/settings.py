@@ -98,6 +98,13 @@ class Settings:
     curiosity: float = setting(
         1.0, "what discoveries are worth to the graph estimator; 0 repeats what is known", 0.0, 100.0
     )
+    settling: float = setting(
+        0.0,
+        "share of a run's episodes, at its end, over which curiosity fades: there is less and less left to use "
+        "discoveries for",
+        0.0,
+        1.0,
+    )
     rewards: str = setting("score", "who judges the steps of an episode", choices=("score", "llm", "hybrid"))
     fuzzy: str = setting(
         "off",
@@ -133,7 +140,7 @@ class Settings:
 
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0},
+    "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0, "settling": 0.2},
     "paper": {},
     "web": {
         "domain": "web", "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27,

@@ -7,6 +7,7 @@ stdout is data, stderr is narration.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,10 @@ from importlib import import_module
 
 COMMANDS = ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "doctor")
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
+
+_GARBAGE = 100_000
+"""Objects made and not yet freed before garbage is looked for. What is remembered is a million small objects that are
+never freed, and plans make many that are freed without a collector."""
 
 DESCRIPTION = """\
 Watch a frozen language model get better at text adventures, episode after episode,
@@ -62,6 +67,7 @@ def version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    gc.set_threshold(_GARBAGE, 20, 10)
     parser = make_parser()
     args = parser.parse_args(argv)
     args.saves = getattr(args, "saves", None) or os.environ.get("JITRL_SAVES") or None

@@ -181,3 +181,17 @@ def test_what_cannot_be_opened_ends_the_session_with_a_sentence(tmp_path, change
     assert sentence in str(session.error)
     assert [n.level for n in only(events, Notice)] == ["error"]
     assert isinstance(events[-1], SessionEnded)
+
+
+def test_an_agent_is_told_how_much_of_the_run_is_left(tmp_path, monkeypatch):
+    from engine.agents.jitrl import JitrlAgent
+
+    decide, told = JitrlAgent.decide, []
+
+    def heard(self, turn, rng):
+        told.append((turn.episode, turn.episodes))
+        return decide(self, turn, rng)
+
+    monkeypatch.setattr(JitrlAgent, "decide", heard)
+    play(tmp_path, config())
+    assert sorted(set(told)) == [(1, 3), (2, 3), (3, 3)]

@@ -22,6 +22,8 @@ class Turn:
         recent: The last steps as text for a prompt, oldest first.
         resolve: Where more can be done than `valid_actions` counts: returns an action as it is remembered, None if
             it cannot be taken now.
+        episode: Number of this episode in its run, from 1.
+        episodes: Episodes of the run, 0 if nobody knows.
     """
 
     step: int
@@ -31,6 +33,8 @@ class Turn:
     valid_actions: tuple[str, ...]
     recent: str = ""
     resolve: Callable[[str], str | None] | None = None
+    episode: int = 1
+    episodes: int = 0
 
 
 class Prior(Protocol):

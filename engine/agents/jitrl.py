@@ -23,7 +23,7 @@ from engine.records import (
     Valuation,
 )
 from engine.settings import Settings
-from engine.values.base import Estimator, Query
+from engine.values.base import Estimator, Query, outlook
 
 
 class JitrlAgent:
@@ -126,7 +126,15 @@ class JitrlAgent:
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         seen = turn.observation
         to_gain = None if seen.max_score is None else seen.max_score - seen.score
-        query = Query(turn.state, neighbours, candidates, turn.valid_actions, turn.steps_left, to_gain)
+        query = Query(
+            turn.state,
+            neighbours,
+            candidates,
+            turn.valid_actions,
+            turn.steps_left,
+            to_gain,
+            outlook(turn.episode, turn.episodes, self._settings.settling),
+        )
         return self._estimator.value(query, rng)
 
     def _choose(

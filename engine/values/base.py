@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +21,7 @@ class Query:
         valid_actions: Everything possible now; () if unknown.
         steps_left: Steps until the limit, this one included.
         to_gain: Points between the present score and the maximum, None if there is no known maximum.
+        outlook: Share of their usual worth that discoveries have now; less at the end of a run.
     """
 
     state: State
@@ -28,6 +30,23 @@ class Query:
     valid_actions: tuple[str, ...]
     steps_left: int
     to_gain: float | None = None
+    outlook: float = 1.0
+
+
+def outlook(episode: int, episodes: int, settling: float) -> float:
+    """Return the share of their usual worth that discoveries have in an episode of a run, 0 < share <= 1.
+
+    What is discovered in the last episode of a run serves nobody in it any more. In a run too short to have an end
+    of its own, as one episode now and then, all are alike.
+
+    Args:
+        episode: Its number, from 1.
+        episodes: Episodes of the run, 0 if nobody knows.
+        settling: Share of them, at the end, over which it falls.
+    """
+    fading = math.floor(settling * episodes)
+    left = max(0, episodes - episode)
+    return min(1.0, (left + 1.0) / (fading + 1.0))
 
 
 class Estimator(Protocol):

@@ -172,6 +172,10 @@ class Guises:
         """Return what lifts the guise that the danger comes in; nothing if it comes in none, or nobody knows."""
         return self._lifts(risk.guise) if risk.deaths and risk.guise else _NONE
 
+    def is_lifted(self, see: Tokens) -> bool:
+        """Return whether a place goes by a name that something in hand would lift: it is dark."""
+        return bool(self._lifts(name_in(see)))
+
     def _lifts(self, guise: str) -> Tokens:
         """Return what was always in hand where a place did not go by that name, and never where one did."""
         found = self._lifting.get(guise)

@@ -145,8 +145,9 @@ class Explorer:
             (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
             for anchor in _anchors(route)
         ]
+        # Several points on a route may be at one place.
         nearest: dict[str, int] = {}
-        for _, ways, _ in tour.anchors:
+        for ways in {id(ways): ways for _, ways, _ in tour.anchors}.values():
             for goal, way in ways.items():
                 if way.steps < nearest.get(goal, _FOUND):
                     nearest[goal] = way.steps

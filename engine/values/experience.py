@@ -14,7 +14,6 @@ the first half of one episode is joined with the second half of another.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
 from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
+from engine.values.views import Views, jaccard
 from engine.values.yields import Yields
 
 Key = tuple[str, str]
@@ -48,8 +48,7 @@ class _Place:
     """What is known of one place."""
 
     possible: Conditions = field(default_factory=Conditions)
-    views: dict[Tokens, Tokens] = field(default_factory=dict)
-    viewed: dict[Tokens, Tokens] = field(default_factory=dict)
+    views: Views = field(default_factory=Views)
     staying: Risk = field(default_factory=Risk)
     moving: Risk = field(default_factory=Risk)
     makers: Makers = field(init=False)
@@ -93,6 +92,7 @@ class Experience:
         self._hazards: dict[tuple[str, Tokens, bool, bool], float] = {}
         self._exits: dict[str, dict[str, str]] = {}
         self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
+        self._light: Tokens | None = None
         self._unsettled: Key | None = None
         self._handled: dict[tuple[str, str], tuple[int, int]] = {}
         """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
@@ -145,6 +145,7 @@ class Experience:
     ) -> None:
         """Learn from one step; `reward` is the change of the game's score."""
         self._hazards.clear()
+        self._light = None
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
@@ -243,26 +244,12 @@ class Experience:
 
     def arrive(self, now: Situation) -> None:
         """Learn what a place looks like when an episode first comes to it with this in hand."""
-        place = self.place(now.place)
-        views = place.views
-        place.viewed.clear()
-        views.pop(now.have, None)
-        views[now.have] = now.see
-        if len(views) > _OCCASIONS:
-            del views[next(iter(views))]
+        self.place(now.place).views.add(now.have, now.see)
 
     def view(self, place: str, have: Tokens) -> Tokens:
-        """Return what a place looked like to who came with the most similar things in hand: with a light, say."""
+        """Return what a place looked like to who came with the most similar things in hand, or as much in the dark."""
         known = self.places.get(place)
-        if known is None or not known.views:
-            return _NONE
-        seen = known.views.get(have)
-        if seen is None:
-            seen = known.viewed.get(have)
-        if seen is None:
-            seen = known.views[max(reversed(known.views), key=lambda held: _jaccard(held, have))]
-            known.viewed[have] = seen
-        return seen
+        return known.views.with_in_hand(have, self.light) if known is not None else _NONE
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
@@ -345,9 +332,13 @@ class Experience:
         """Return how often an action of this class, tried for the first time, cost something carried."""
         return self.yields.loss_rate(self.kind(action))
 
-    def lifting(self) -> Tokens:
-        """Return all that lifts a danger."""
-        return _NONE.union(*(self.guises.lifting(self.places[name].moving) for name in self.deadly()))
+    @property
+    def light(self) -> Tokens:
+        """All that lifts a danger."""
+        if self._light is None:
+            lifting = (self.guises.lifting(self.places[name].moving) for name in self.deadly())
+            self._light = _NONE.union(*lifting)
+        return self._light
 
     def destination(self, key: Key) -> str | None:
         """Return where the action led whenever it was taken at the place, None if it varied."""
@@ -384,12 +375,12 @@ class Experience:
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         occasions = self._occasions.get(key, ())
-        return max((_jaccard(o.context, context) for o in occasions[-_OCCASIONS:]), default=0.0)
+        return max((jaccard(o.context, context) for o in occasions[-_OCCASIONS:]), default=0.0)
 
     def _near(self, occasions: list[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the latest occasions most similar to a context, and their weights."""
         latest = occasions[-_OCCASIONS:]
-        similar = [_jaccard(o.context, context) for o in latest]
+        similar = [jaccard(o.context, context) for o in latest]
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
         return near, [self._recency**age for age in range(len(near) - 1, -1, -1)]
@@ -492,9 +483,3 @@ class Experience:
     def discovery_rate(self, action: str) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""
         return self.yields.rate(self.kind(action))
-
-
-@functools.lru_cache(maxsize=1 << 17)
-def _jaccard(a: Tokens, b: Tokens) -> float:
-    union = len(a | b)
-    return len(a & b) / union if union else 1.0

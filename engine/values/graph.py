@@ -49,6 +49,8 @@ _FADING = 0.8
 _DARE = 0.25
 """By how much daring grows with each episode since the last that had more points than all before it."""
 _MOST_DARING = 8.0
+_DREAD = 0.3
+"""Share of the plan's value that an action gives up by which one dies for certain, beyond what waiting costs."""
 _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
@@ -174,6 +176,7 @@ class GraphEstimator:
         now = self._experience.read(query.state, query.valid_actions)
         self._arrive(now)
         candidates = query.candidates
+        self._planner.value_discoveries(self._settings.curiosity * query.outlook)
         self._frontier.see(now, query.valid_actions)
         if self._experience.see(now, query.valid_actions):
             self._expected = None  # there is something here that no plan has thought of
@@ -288,13 +291,13 @@ class GraphEstimator:
             if outcome
             else self._experience.hazard(now.place, union(now.have, now.see), moving=moving, first=True)
         )
-        # Dying forfeits the plan. Its price in points is left to the planner: here it would only stretch the scale
-        # that advantages are normalised by, until all living choices looked alike.
-        loss = -(abs(plan.value) + 1.0) * risk
+        # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
+        # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
+        loss = -_DREAD * (abs(plan.value) + 1.0) * risk
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
-            rare = self._settings.curiosity / (1.0 + self._experience.tried_so[(now, action)])
+            rare = self._limits.curiosity / (1.0 + self._experience.tried_so[(now, action)])
             risk = max(
                 self._experience.risk(now, action), self._planner.darkening(now.place, now.have, action)
             )
@@ -318,10 +321,10 @@ class GraphEstimator:
         def deadly(at: Situation, action: str) -> bool:
             return self._experience.risk(at, action) > _TOO_DANGEROUS
 
-        if self._settings.curiosity <= 0.0:
+        if self._limits.curiosity <= 0.0:
             return Plan(0.0, 0.0, ())
         way = self._frontier.toward(now, query.steps_left, promise, deadly)
-        return Plan(_RESORT * self._settings.curiosity if way else 0.0, 0.0, way)
+        return Plan(_RESORT * self._limits.curiosity if way else 0.0, 0.0, way)
 
     def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:
         x = self._experience

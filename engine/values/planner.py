@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from engine.values.conditions import Tokens
 from engine.values.detours import Explorer
-from engine.values.experience import Experience, Key
+from engine.values.experience import ALL, Experience, Key
 from engine.values.openings import Openings
 from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
@@ -51,6 +51,7 @@ class Planner:
 
     def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
         self._x = experience
+        self._s = settings
         self._router = Router(experience, settings)
         self._promises = Promises(experience, settings, self._router)
         ways = Ways(experience)
@@ -126,6 +127,12 @@ class Planner:
         value = (route.value + points) / (1.0 + times)
         kept = min(1.0, max(0.0, value) / route.value) if route.value > 0 else 1.0
         return replace(route, value=value, alive=route.alive * kept)
+
+    def value_discoveries(self, curiosity: float) -> None:
+        """Take note of what discoveries are worth from now on."""
+        if curiosity != self._s.curiosity:
+            self._s.curiosity = curiosity
+            self._x.news.append(ALL)
 
     def price(self, steps_left: float) -> float:
         """Return the points that dying costs where no known gain is at stake: score, and what could be discovered."""

@@ -168,7 +168,7 @@ class Promises:
         self._brings.clear()
         self._opened.clear()
         self._failed = progress.failed
-        self._lifting = x.lifting()
+        self._lifting = x.light
         helpless = set(filter(x.helpless, x.deadly()))
         spent: dict[str, set[str]] = {}
         for name, action in (*progress.tried, *progress.failed):

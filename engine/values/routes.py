@@ -20,12 +20,12 @@ _RETOLD = 4
 """Trails whose gains are joined anew by the shortest known ways."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlannerSettings:
     """How far and how wide plans are searched.
 
     Attributes:
-        curiosity: Factor on what discoveries are worth; 0 only repeats known gains.
+        curiosity: Factor on what discoveries are worth at present; 0 only repeats known gains.
         death_cost: Points that dying costs beyond what the rest of the plan is worth.
         again: Share of novelty that an action keeps which was tried here in another situation.
         overhead: Steps added to the length of a leg when legs are compared by points per step.
@@ -444,9 +444,17 @@ class Router:
         return Imagined(at.place, have, world), tries, outcome.death
 
     def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
-        """Return what is expected to be seen at a place."""
+        """Return what is expected to be seen at a place: what was seen last, unless with a light that is gone."""
         seen = world.get(place)
-        return seen if seen is not None else self._x.view(place, have)
+        if seen is None:
+            return self._x.view(place, have)
+        light = self._x.light
+        if light and place != self._here[0]:
+            dark = self._x.guises.is_lifted(seen)
+            if dark != light.isdisjoint(have):
+                expected = self._x.view(place, have)
+                return expected if self._x.guises.is_lifted(expected) != dark else seen
+        return seen
 
 
 def longer(

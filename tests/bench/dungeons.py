@@ -275,11 +275,11 @@ def play(
     dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
-    for _ in range(episodes):
+    for episode in range(1, episodes + 1):
         state = dungeon.reset()
         agent.begin_episode(state)
         for number in range(steps):
-            turn = Turn(number, steps - number, Observation(""), state, dungeon.valid())
+            turn = Turn(number, steps - number, Observation(""), state, dungeon.valid(), "", None, episode, episodes)
             action = agent.decide(turn, np.random.default_rng([seed, number])).action
             before = state
             state, reward = dungeon.step(action)

@@ -250,7 +250,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
     x.learn(attic, "polish lamp", 0.0, attic, ended=False, died=False)
     x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), ended=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
-    assert x.lifting() == lit
+    assert x.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
     assert x.loses("throw all", lit) == x.loses("throw lamp at tree", lit)  # the lamp is among all
     assert x.loses("polish lamp", lit) < 0.5

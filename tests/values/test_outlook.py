@@ -1,0 +1,76 @@
+"""What discoveries are worth towards the end of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
+from engine.agents.random import UniformPrior
+from engine.records import Candidate, Episode, Observation, State, Step
+from engine.settings import profile
+from engine.values.base import Query, outlook
+from engine.values.graph import GraphEstimator
+from tests.values.test_graph import Remembered
+
+HALL, MINE = (State(place, (f"place:{place}",), place=place) for place in ("hall", "mine"))
+HERE = ("north", *(f"open chest{n}" for n in range(6)))
+SETTINGS = profile("default")
+
+
+@pytest.mark.parametrize(
+    ("episode", "episodes", "share"),
+    [
+        (1, 50, 1.0),
+        (40, 50, 1.0),
+        (41, 50, 10 / 11),
+        (45, 50, 6 / 11),
+        (50, 50, 1 / 11),
+        (60, 50, 1 / 11),  # taken up again with fewer
+        (1, 1, 1.0),  # now and then one: there is no end to settle at
+        (4, 4, 1.0),
+        (5, 5, 0.5),
+        (7, 0, 1.0),
+    ],
+)
+def test_discoveries_are_worth_less_over_the_last_fifth_of_a_run(episode, episodes, share):
+    assert outlook(episode, episodes, 0.2) == pytest.approx(share)
+    assert outlook(episode, episodes, 0.0) == 1.0
+
+
+def dug() -> Episode:
+    """A short life in which digging in the mine brought four points."""
+    steps = (
+        Step(HALL, "north", 0.0, 0.0, 0.0, valid_actions=HERE),
+        Step(MINE, "dig", 4.0, 4.0, 4.0, valid_actions=("dig", "south")),
+    )
+    return Episode("dug", "game/x", steps, MINE, score=4.0)
+
+
+def chosen(episode: int, episodes: int) -> str:
+    """What is done first where there is only time to dig, or to look into the chests."""
+    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(dug()), SETTINGS), SETTINGS)
+    agent.begin_episode(HALL)
+    turn = Turn(0, 2, Observation(""), HALL, HERE, episode=episode, episodes=episodes)
+    return agent.decide(turn, np.random.default_rng(0)).action
+
+
+def test_what_is_known_is_taken_where_nothing_comes_after():
+    assert chosen(1, 50).startswith("open chest")
+    assert chosen(50, 50) == "north"
+    assert chosen(1, 1).startswith("open chest")
+
+
+def test_discovery_is_told_as_so_much_less():
+    """The worth of what was valued before the end is not carried into it."""
+    estimator = GraphEstimator(Remembered(dug()), SETTINGS)
+    estimator.begin_episode(HALL)
+    candidates = tuple(Candidate(action, 0.0) for action in HERE)
+    rng, found = np.random.default_rng(0), []
+    for share in (1.0, 0.25, 1.0):
+        estimator.begin_episode(HALL)
+        valued = estimator.value(Query(HALL, (), candidates, HERE, 2, None, share), rng)
+        found.append((valued.terms["gain"][0], max(map(sum, zip(*valued.terms.values(), strict=True)))))
+    assert found[0] == found[2]
+    assert found[1][1] < found[0][1]

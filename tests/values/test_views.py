@@ -1,0 +1,141 @@
+"""What places look like with a light and without, as this episode left them or as others did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
+from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
+from engine.settings import profile
+from engine.values.experience import Experience
+from engine.values.graph import GraphEstimator
+from engine.values.planner import Planner
+from engine.values.routes import Imagined, PlannerSettings, Progress, Router
+from engine.values.situations import Situation
+from engine.values.views import Views
+from tests.values.test_graph import Remembered
+
+LIT = frozenset({"have:lamp=lit"})
+OUT = frozenset({"have:lamp"})
+THINGS = frozenset({"have:egg", "have:sword", "have:rope"})
+
+
+def test_in_the_dark_a_place_looks_as_it_did_to_others_in_the_dark():
+    views = Views()
+    views.add(THINGS | LIT, frozenset({"place:cellar#2"}))
+    views.add(frozenset({"have:leaf"}), frozenset({"place:dark#2"}))
+    # More alike in what is in hand, and still it was the lamp that told.
+    assert views.with_in_hand(THINGS, LIT) == {"place:dark#2"}
+    assert views.with_in_hand(frozenset({"have:leaf"}) | LIT, LIT) == {"place:cellar#2"}
+    assert views.with_in_hand(THINGS, frozenset()) == {"place:cellar#2"}  # nobody knows of lamps
+    views.add(THINGS, frozenset({"place:hole#2"}))
+    assert views.with_in_hand(THINGS, LIT) == {"place:hole#2"}  # just this was seen
+
+
+def test_of_equally_similar_looks_the_latest_counts_and_the_oldest_is_forgotten():
+    views = Views()
+    for number in range(30):
+        views.add(frozenset({f"have:thing{number}"}), frozenset({f"see:look{number}"}))
+    assert views.with_in_hand(frozenset({"have:other"}), frozenset()) == {"see:look29"}
+    assert views.with_in_hand(frozenset({"have:thing0"}), frozenset()) == {"see:look29"}
+    assert Views().with_in_hand(OUT, LIT) == frozenset()
+
+
+def room(number: int, name: str, have: frozenset[str]) -> Situation:
+    return Situation(f"room {number}", have, frozenset({f"place:{name}#{number}"}))
+
+
+def caves() -> Experience:
+    """A hall above; two caves below that are dark without a lamp, and deadly to leave then; gold in the farther one."""
+    x = Experience()
+    x.moves |= {"down", "east"}
+    hall = room(1, "hall", LIT)
+    ways = {1: ("down", "break lamp"), 2: ("east",), 3: ("dig",)}
+    lit = {1: hall, 2: room(2, "cave", LIT), 3: room(3, "grotto", LIT)}
+    for number, now in lit.items():
+        x.begin_episode()
+        x.arrive(now)
+        x.see(now, ways[number])
+    x.learn(hall, "down", 0.0, lit[2], ended=False, died=False)
+    x.learn(lit[2], "east", 0.0, lit[3], ended=False, died=False)
+    x.learn(lit[3], "dig", 9.0, lit[3], ended=False, died=False)
+    x.see(room(1, "hall", OUT), ("down",))
+    assert not x.light  # nobody died yet
+    for number in (2, 3):
+        dark = room(number, "dark", OUT)
+        x.arrive(dark)
+        x.see(dark, ("east",))
+        for _ in range(4):
+            x.learn(dark, "east", 0.0, dark, ended=True, died=True)
+    return x
+
+
+@pytest.mark.parametrize(("have", "name"), [(OUT, "dark"), (LIT, "cave")])
+def test_a_place_that_was_seen_with_a_light_is_dark_again_without_it(have, name):
+    x = caves()
+    assert x.light == LIT
+    router = Router(x, PlannerSettings())
+    here = room(1, "hall", have)
+    for left in ("cave", "dark"):  # as this episode left it
+        world = {"room 1": here.see, "room 2": frozenset({f"place:{left}#2"})}
+        router.stand(Imagined("room 1", have, world), ("down",))
+        assert router.look(world, "room 2", have) == {f"place:{name}#2"}
+
+
+def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
+    x = caves()
+    planner = Planner(x, PlannerSettings(curiosity=0.0))
+    world = {
+        f"room {n}": frozenset({f"place:{name}#{n}"}) for n, name in ((1, "hall"), (2, "cave"), (3, "grotto"))
+    }
+
+    def plan(have):
+        return planner.plan(Imagined("room 1", have, world), 9, Progress(), {}, valid=("down",))
+
+    assert plan(LIT).actions == ("down", "east", "dig")
+    assert plan(LIT).known > 8.0
+    assert plan(OUT).known < 4.0
+
+
+class Taste:
+    """A prior that likes one action."""
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        return Proposal((Candidate("open bottle", 2.0, "llm"),))
+
+
+def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
+    """Advantages are normalised by the greatest: what dying costs must not make all else look alike."""
+    at = {name: State(name, (f"place:{name}",), place=name) for name in ("ledge", "mine", "den")}
+    valid = ("south", "north", "open bottle")
+
+    def step(name: str, action: str, reward: float) -> Step:
+        return Step(
+            at[name], action, reward, reward, reward, valid_actions=valid if name == "ledge" else ("dig",)
+        )
+
+    lived = [
+        Episode(
+            f"gold {n}",
+            "game/x",
+            (step("ledge", "south", 0.0), step("mine", "dig", 90.0)),
+            at["mine"],
+            score=90.0,
+        )
+        for n in range(20)
+    ]
+    lived.append(Episode("den", "game/x", (step("ledge", "north", 0.0),), at["den"]))
+    idle = Episode("idle", "game/x", (step("ledge", "open bottle", 0.0),) * 2, at["ledge"])
+    deaths = [
+        Episode(str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], done=True, died=True)
+        for n in range(9)
+    ]
+    settings = profile("default")
+    agent = JitrlAgent(Taste(), GraphEstimator(Remembered(*lived, idle, *deaths), settings), settings)
+    agent.begin_episode(at["ledge"])
+    decision = agent.decide(Turn(0, 60, Observation(""), at["ledge"], valid), np.random.default_rng(0))
+    assert decision.action == "south"
+    q = dict(zip([c.action for c in decision.candidates], decision.valuation.q, strict=True))
+    assert q["north"] < q["open bottle"] < q["south"]
