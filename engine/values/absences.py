@@ -7,7 +7,6 @@ own. Then a way may need it, and what made the troll go away is what brings it a
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import replace
 
 from engine.records import State
@@ -46,15 +45,6 @@ class Absences:
         gone = [
             _GONE + token
             for token in stood - now.see
-            if token.partition("=")[0] not in there and not _names_mostly(carried, token)
+            if token.partition("=")[0] not in there and names_in(token).isdisjoint(carried)
         ]
         return replace(now, see=now.see.union(gone)) if gone else now
-
-
-def _names_mostly(carried: Container[str], token: str) -> bool:
-    """Return whether most words of a thing, how it is and where apart, name what can be carried.
-
-    An axe, but not who stands there with one.
-    """
-    names = names_in(token.partition("=")[0].partition("@")[0])
-    return 2 * sum(name in carried for name in names) > len(names)

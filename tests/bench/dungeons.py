@@ -1,15 +1,16 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
-    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5] [--furnished | --untold]
+    python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5]
+        [--furnished | --untold] [--armed]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
 pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things;
 `--furnished` shuts the case, sets a box and a jar beside the chest, and lets anything be put into what is open; with
 `--untold` nothing says whether they are open but what can be done then, and a lamp that is on is called so beside its
-name, not instead of it. Every
-episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average, over
-the last five episodes, and the deaths.
+name, not instead of it. With `--armed` the troll is told of by what he swings, and that can be taken when he is slain.
+Every episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average,
+over the last five episodes, and the deaths.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ _JUNK = ("bread", "rope", "bottle", "leaf")
 class Dungeon:
     """A dungeon; the same seed makes the same one, with the same luck in each episode."""
 
-    def __init__(self, seed: int, hands: int = 99, *, furnished: bool = False, untold: bool = False) -> None:
+    def __init__(
+        self, seed: int, hands: int = 99, *, furnished: bool = False, untold: bool = False, armed: bool = False
+    ) -> None:
         rng = random.Random(seed)
-        self._seed, self._hands, self._untold = seed, hands, untold
+        self._seed, self._hands, self._untold, self._armed = seed, hands, untold, armed
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
         self.exits: dict[str, dict[str, str]] = {room: {} for room in self.rooms}
         parent: dict[str, str] = {}
@@ -137,7 +140,8 @@ class Dungeon:
             if not self._furniture:
                 tokens += ["see:chest=open" if self.open else "see:chest"] * (self.at == self.chest)
                 tokens += ["see:case"] * (self.at == self.case)
-            tokens += ["see:troll"] * (self.at == self.troll and not self.slain)
+            troll = "see:troll swinging bloody axe" if self._armed else "see:troll"
+            tokens += [troll] * (self.at == self.troll and not self.slain)
             doors = self.locked in self.exits[self.at].values() or self.at == self.locked
             tokens += ["see:door=open" if self.unlocked else "see:door"] * doors
             tokens += ["see:pit"] * (self.at == self.pit)
@@ -221,6 +225,8 @@ class Dungeon:
         elif verb == "attack":
             armed, luck = action.endswith("sword"), self._luck.random()
             self.slain = luck < (0.45 if armed else 0.03)
+            if self.slain and self._armed:
+                self.where["axe"] = self.at
             if luck > (0.88 if armed else 0.6):
                 self._die()
         elif verb == "jump":
@@ -269,10 +275,17 @@ class Nothing:
 
 
 def play(
-    seed: int, episodes: int, steps: int, hands: int, furnished: bool, untold: bool, settings: Settings
+    seed: int,
+    episodes: int,
+    steps: int,
+    hands: int,
+    furnished: bool,
+    untold: bool,
+    armed: bool,
+    settings: Settings,
 ) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold)
+    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold, armed=armed)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
@@ -305,6 +318,7 @@ def main() -> None:
     parser.add_argument(
         "--untold", action="store_true", help="the same, and whether they are open is not described"
     )
+    parser.add_argument("--armed", action="store_true", help="the troll has an axe that he leaves behind")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -324,6 +338,7 @@ def main() -> None:
                     hands=args.hands,
                     furnished=args.furnished,
                     untold=args.untold,
+                    armed=args.armed,
                     settings=settings,
                 ),
                 seeds,

@@ -130,13 +130,6 @@ def test_what_was_carried_off_or_is_in_another_condition_or_in_the_dark_is_not_g
         "see:door",
         "gone:see:troll",
     }  # the ring is in hand elsewhere
-    # Who swings an axe is not carried off with it, and what is told of a lamp is the lamp.
-    x.see(
-        x.read(state("hole", "see:troll swinging bloody axe", "see:rusty brass lamp=dull@floor")),
-        ("take lamp",),
-    )
-    x.see(x.read(state("hole", "have:axe", "have:brass lamp")), ("drop lamp",))
-    assert x.read(state("hole")).see == {"gone:see:troll swinging bloody axe"}
     lit, dark = (
         State("", (f"place:{name}#7", *more), place="7")
         for name, more in (("mill", ("see:troll",)), ("dark", ()))
