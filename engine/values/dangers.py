@@ -172,6 +172,11 @@ class Guises:
         """Return what lifts the guise that the danger comes in; nothing if it comes in none, or nobody knows."""
         return self._lifts(risk.guise) if risk.deaths and risk.guise else _NONE
 
+    def light(self) -> Tokens:
+        """Return all that lifts a deadly name, however seldom a place goes by it to those who have it."""
+        deadly = (name for (name, _), risk in self._risks.items() if risk.deaths / (risk.steps + 2.0) > DEADLY)
+        return _NONE.union(*map(self._lifts, deadly))
+
     def is_lifted(self, see: Tokens) -> bool:
         """Return whether a place goes by a name that something in hand would lift: it is dark."""
         return bool(self._lifts(name_in(see)))

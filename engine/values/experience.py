@@ -336,8 +336,7 @@ class Experience:
     def light(self) -> Tokens:
         """All that lifts a danger."""
         if self._light is None:
-            lifting = (self.guises.lifting(self.places[name].moving) for name in self.deadly())
-            self._light = _NONE.union(*lifting)
+            self._light = self.guises.light()
         return self._light
 
     def destination(self, key: Key) -> str | None:

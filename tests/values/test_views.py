@@ -84,6 +84,16 @@ def test_a_place_that_was_seen_with_a_light_is_dark_again_without_it(have, name)
         assert router.look(world, "room 2", have) == {f"place:{name}#2"}
 
 
+def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
+    x = caves()
+    there, back = room(2, "cave", LIT), room(3, "grotto", LIT)
+    for _ in range(300):
+        x.learn(there, "east", 0.0, back, ended=False, died=False)
+        x.learn(back, "east", 0.0, there, ended=False, died=False)
+    assert not x.deadly()  # taken together, hardly anybody dies there any more
+    assert x.light == LIT
+
+
 def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
     x = caves()
     planner = Planner(x, PlannerSettings(curiosity=0.0))
