@@ -174,7 +174,9 @@ class Guises:
 
     def light(self) -> Tokens:
         """Return all that lifts a deadly name, however seldom a place goes by it to those who have it."""
-        deadly = (name for (name, _), risk in self._risks.items() if risk.deaths / (risk.steps + 2.0) > DEADLY)
+        deadly = (
+            name for (name, _), risk in self._risks.items() if risk.deaths / (risk.steps + 2.0) > DEADLY
+        )
         return _NONE.union(*map(self._lifts, deadly))
 
     def is_lifted(self, see: Tokens) -> bool:

@@ -251,6 +251,16 @@ class Experience:
         known = self.places.get(place)
         return known.views.with_in_hand(have, self.light) if known is not None else _NONE
 
+    def relit(self, place: str, have: Tokens, seen: Tokens) -> Tokens:
+        """Return what a place looks like that was seen, if it is dark now and was not then, or the other way round."""
+        if not self.light:
+            return seen
+        dark = self.light.isdisjoint(have)
+        if self.guises.is_lifted(seen) == dark:
+            return seen
+        expected = self.view(place, have)
+        return expected if self.guises.is_lifted(expected) == dark else seen
+
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
         found = self.places.get(name)

@@ -448,13 +448,7 @@ class Router:
         seen = world.get(place)
         if seen is None:
             return self._x.view(place, have)
-        light = self._x.light
-        if light and place != self._here[0]:
-            dark = self._x.guises.is_lifted(seen)
-            if dark != light.isdisjoint(have):
-                expected = self._x.view(place, have)
-                return expected if self._x.guises.is_lifted(expected) != dark else seen
-        return seen
+        return seen if place == self._here[0] else self._x.relit(place, have, seen)
 
 
 def longer(
