@@ -43,7 +43,13 @@ class Dungeon:
     """A dungeon; the same seed makes the same one, with the same luck in each episode."""
 
     def __init__(
-        self, seed: int, hands: int = 99, *, furnished: bool = False, untold: bool = False, armed: bool = False
+        self,
+        seed: int,
+        hands: int = 99,
+        *,
+        furnished: bool = False,
+        untold: bool = False,
+        armed: bool = False,
     ) -> None:
         rng = random.Random(seed)
         self._seed, self._hands, self._untold, self._armed = seed, hands, untold, armed
@@ -292,7 +298,9 @@ def play(
         state = dungeon.reset()
         agent.begin_episode(state)
         for number in range(steps):
-            turn = Turn(number, steps - number, Observation(""), state, dungeon.valid(), "", None, episode, episodes)
+            turn = Turn(
+                number, steps - number, Observation(""), state, dungeon.valid(), "", None, episode, episodes
+            )
             action = agent.decide(turn, np.random.default_rng([seed, number])).action
             before = state
             state, reward = dungeon.step(action)
