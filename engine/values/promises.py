@@ -132,7 +132,6 @@ class Promises:
         self._x = experience
         self._s = settings
         self._router = router
-        self._lifting: Tokens = _NONE
         self.draws: list[Draw] = []
         """What draws to each place at present."""
         self.bringable: set[str] = set()
@@ -168,7 +167,6 @@ class Promises:
         self._brings.clear()
         self._opened.clear()
         self._failed = progress.failed
-        self._lifting = x.light
         helpless = set(filter(x.helpless, x.deadly()))
         spent: dict[str, set[str]] = {}
         for name, action in (*progress.tried, *progress.failed):
@@ -286,7 +284,7 @@ class Promises:
             offer = self._sought(goal, have, see, action, promise, fetching) if promise >= LEAST else None
             if offer is not None:
                 yield offer
-        told, lit = self._ready.at(goal, have, see), not self._lifting.isdisjoint(have)
+        told, lit = self._ready.at(goal, have, see), not self._x.light.isdisjoint(have)
         for most, action in draw.promising:
             at = told.get(action) or self._ready.of(goal, have, see, action, told)
             promise = most * at.share
@@ -335,7 +333,7 @@ class Promises:
         x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
         if len(actions) < 2:
             return lightless
-        light = self._lifting & have
+        light = self._x.light & have
         if light and light.isdisjoint(then):
             lightless = self._dark(goal, ahead)
         first = actions[-1] in x.moves
@@ -349,7 +347,7 @@ class Promises:
         Args:
             ahead: Whether there is danger ahead, for which light is needed.
         """
-        light = self._lifting & have
+        light = self._x.light & have
         dark = self._dark(place, ahead) if light else 0.0
         return dark * self._x.loses(action, light) if dark else 0.0
 
