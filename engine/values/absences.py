@@ -15,7 +15,8 @@ from engine.values.conditions import names_in, words_of
 from engine.values.dangers import name_in
 from engine.values.situations import Situation, situation
 
-_GONE = "gone:"
+GONE = "gone:"
+"""What tokens of what is gone begin with."""
 
 
 class Absences:
@@ -43,7 +44,7 @@ class Absences:
         there = {token.partition("=")[0] for token in now.see}
         carried = words_of(now.have) | self._bringing.names
         gone = [
-            _GONE + token
+            GONE + token
             for token in stood - now.see
             if token.partition("=")[0] not in there and names_in(token).isdisjoint(carried)
         ]

@@ -22,6 +22,8 @@ _CONTEXTS = 64
 """Latest situations of a place that are asked whether an action was impossible there."""
 _CLAUSES = 16
 """Latest alternatives kept of what an action needs."""
+_HARDLY = 0.25
+"""Share of the situations in which an action was impossible that what it takes may leave unexplained."""
 
 
 class Conditions:
@@ -177,15 +179,18 @@ class Conditions:
 
 
 def _telling(tokens: Tokens, vain: list[Tokens]) -> Tokens:
-    """Return few tokens that no situation in vain has all of, though each alone was in one; none if there are none."""
-    chosen = set[str]()
-    while vain:
-        alone = {token: sum(token in context for context in vain) for token in sorted(tokens)}
+    """Return few tokens that no situation in vain has all of, or hardly any, though each alone was in one.
+
+    None if there are none: what it takes does not show.
+    """
+    chosen, left = set[str](), vain
+    while left:
+        alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
         token = min(alone, key=alone.__getitem__, default="")
-        if not token or alone[token] == len(vain):
-            return _NONE  # what it takes does not show
+        if not token or alone[token] == len(left):
+            return frozenset(chosen) if len(left) <= _HARDLY * len(vain) else _NONE
         chosen.add(token)
-        vain = [context for context in vain if token in context]
+        left = [context for context in left if token in context]
     return frozenset(chosen)
 
 

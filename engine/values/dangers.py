@@ -168,6 +168,11 @@ class Guises:
             share *= _LIFTED
         return share
 
+    def at_worst(self, risk: Risk) -> float:
+        """Return the share of deadly steps with nothing in hand, however often something in hand lifted the danger."""
+        named = self._risks.get((risk.guise, True)) if self.lifting(risk) else None
+        return max(risk.share(_NONE), named.deaths / (named.steps + 2.0) if named is not None else 0.0)
+
     def lifting(self, risk: Risk) -> Tokens:
         """Return what lifts the guise that the danger comes in; nothing if it comes in none, or nobody knows."""
         return self._lifts(risk.guise) if risk.deaths and risk.guise else _NONE

@@ -143,7 +143,7 @@ class Explorer:
         moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)
         tour.anchors = [
             (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
-            for anchor in _anchors(route)
+            for anchor in self._anchors(route)
         ]
         # Several points on a route may be at one place.
         nearest: dict[str, int] = {}
@@ -196,6 +196,19 @@ class Explorer:
             elif visit.best is not None:
                 heapq.heappush(queue, (-found, goal, _FOUND, visit))
         return taken if value + SPARE * slack > least else None
+
+    def _anchors(self, route: Route) -> list[_Anchor]:
+        """Return the points of a route that detours can start from; not here if its way may shut meanwhile."""
+        anchors = _anchors(route)
+        if route.actions and self.is_fleeting(self._router.here.place, route.actions[0]):
+            return [anchor for anchor in anchors if anchor.steps]
+        return anchors
+
+    def is_fleeting(self, place: str, action: str = "") -> bool:
+        """Return whether an action is a way that is open here, and not for long."""
+        router = self._router
+        here = place == router.here.place and action in router.valid
+        return here and self._x.openness.is_fleeting(place, action)
 
     def _ways_from(self, anchor: _Anchor, moving: bool) -> Mapping[str, Way]:
         """Return the ways from a point on a route: from here, only those that can be gone now.

@@ -23,6 +23,7 @@ from engine.values.bringing import Bringing
 from engine.values.conditions import Conditions, Tokens, concerns, objects, union, words_of
 from engine.values.dangers import DEADLY, Guises, Risk, name_in
 from engine.values.makers import Makers
+from engine.values.openness import Openness
 from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
 from engine.values.views import Views, jaccard
@@ -88,6 +89,8 @@ class Experience:
         """How often one died of an action."""
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
+        self.openness = Openness()
+        """Which ways do not stay open."""
         self.guises = Guises()
         self._hazards: dict[tuple[str, Tokens, bool, bool], float] = {}
         self._exits: dict[str, dict[str, str]] = {}
@@ -118,6 +121,7 @@ class Experience:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
         place = self.place(now.place)
+        self.openness.see(now.place, possible, self.moves)
         known, new = now.place in self._tokens, not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=known, new=new, see=now.see)
         self.reader.see(now)
@@ -146,6 +150,7 @@ class Experience:
         """Learn from one step; `reward` is the change of the game's score."""
         self._hazards.clear()
         self._light = None
+        self.openness.stay(now.place, then.place, ended)
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
@@ -235,6 +240,7 @@ class Experience:
     def begin_episode(self) -> None:
         """Forget what the last episode ended on: what could have been done after it was not seen."""
         self._unsettled = None
+        self.openness.leave()
 
     def miss(self, key: Key) -> None:
         """Count that an action was not possible where memory had it."""
@@ -487,7 +493,7 @@ class Experience:
 
     def deadly(self) -> list[str]:
         """Return the places that one dies of leaving often."""
-        return [name for name, place in self.places.items() if place.moving.share(_NONE) > DEADLY]
+        return [name for name, place in self.places.items() if self.guises.at_worst(place.moving) > DEADLY]
 
     def discovery_rate(self, action: str) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""

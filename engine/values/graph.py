@@ -127,7 +127,7 @@ class GraphEstimator:
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
         self._frontier.see(now, step.valid_actions)
         self._frontier.add(now, step.action, after, ended=ended)
-        self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
+        self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended), hash(then.tokens))
         key, progress = (now.place, step.action), self._progress
         self._points.append(self._points[-1] + step.env_reward)
         progress.tried[key] += 1
@@ -394,7 +394,9 @@ class GraphEstimator:
             most = max(most, points)
             self._frontier.see(now, step.valid_actions)
             self._frontier.add(now, step.action, after, ended=ended)
-            self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended))
+            self._trails.add(
+                TrailStep(now, step.action, step.env_reward, after, died, ended), hash(then.tokens)
+            )
             # An episode's last step may lead to a new place, too.
             if not ended and after.place not in visited:
                 self._experience.arrive(after)

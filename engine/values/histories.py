@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from engine.values.situations import Situation
-
 _KEPT = 4
 """Continuations kept of one history: the best by what they still gained, and of equals the latest."""
 _AS_BEFORE, _OTHERWISE = 4.0, 1.0
@@ -20,7 +18,7 @@ _AS_BEFORE, _OTHERWISE = 4.0, 1.0
 
 class _Known(NamedTuple):
     history: int
-    then: Situation
+    told: int
     reward: float
 
 
@@ -40,10 +38,11 @@ class Histories:
         """Return how likely luck falls as it did when all that was done before is the same."""
         return self._as_before / (self._as_before + self._otherwise)
 
-    def add(self, action: str, then: Situation, reward: float, *, by_luck: bool) -> None:
+    def add(self, action: str, told: int, reward: float, *, by_luck: bool) -> None:
         """Go on by a step of the present episode.
 
         Args:
+            told: A digest of the state after it as the game told it: how states are read changes as more is known.
             by_luck: Whether different things were seen to come of this action in the same situation.
         """
         self._passed.append(self._now)
@@ -52,14 +51,19 @@ class Histories:
         key = (self._now, action)
         known = self._led.get(key)
         if known is not None and by_luck:
-            same = (known.then, known.reward) == (then, reward)
+            same = (known.told, known.reward) == (told, reward)
             self._as_before += same
             self._otherwise += not same
         if known is None:
             self._count += 1
         history = self._count if known is None else known.history
-        self._led[key] = _Known(history, then, reward)
+        self._led[key] = _Known(history, told, reward)
         self._now = history
+
+    def is_as_before(self, action: str, told: int, reward: float) -> bool:
+        """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
+        known = self._led.get((self._now, action)) if self._now is not None else None
+        return known is not None and (known.told, known.reward) == (told, reward)
 
     def lose(self) -> None:
         """Take note that a step of this episode is not known: it is no known history any more."""

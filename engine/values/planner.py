@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.values.conditions import Tokens
-from engine.values.detours import Explorer
+from engine.values.detours import Detour, Explorer
 from engine.values.experience import ALL, Experience, Key
 from engine.values.openings import Openings
 from engine.values.promises import Liking, Promises
@@ -163,8 +163,13 @@ class Planner:
         slack = route.left - sum(detour.cost for detour in taken)
         actions, goal = route.actions, route.goal
         if taken:
-            # Of those that start together the best is made first: all is thought over again after it.
-            first = min(taken, key=lambda detour: (detour.start, -detour.rate))
+            # Of those that start together the best is made first, unless a way may shut meanwhile: all is thought
+            # over again after it.
+            first = min(taken, key=lambda detour: (detour.start, not self._passes(detour), -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
         return Plan(value + SPARE * slack, route.value, actions, goal, route.actions, route.faithful)
+
+    def _passes(self, detour: Detour) -> bool:
+        """Return whether a detour begins with a way that is open here, and not for long."""
+        return not detour.start and self._explorer.is_fleeting(self._router.here.place, *detour.actions[:1])

@@ -204,10 +204,10 @@ class Router:
             }
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._s.beam]
             found += beam
-        # Of routes that come to the same place with the same gains, one is enough.
-        distinct: dict[tuple[frozenset[Key], str, Tokens], Route] = {}
+        # Of routes that come to the same place with the same gains, one is enough, and one that counts on luck.
+        distinct: dict[tuple[frozenset[Key], str, Tokens, bool], Route] = {}
         for route in found:
-            key = (route.gained, route.at.place, route.at.have)
+            key = (route.gained, route.at.place, route.at.have, route.faithful)
             if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
                 distinct[key] = route
         best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
@@ -230,7 +230,7 @@ class Router:
             start.gained | set(fresh),
             tuple((steps, place, have | extra) for steps, place, have in trail.marks),
             earned,
-            trail.faithful > 0.0,
+            faithful=trail.faithful > 0.0,
         )
 
     def _passable(self, start: Route, trail: Trail) -> bool:
@@ -247,10 +247,7 @@ class Router:
         return True
 
     def _survival(self, trail: Trail, extra: Tokens) -> list[float]:
-        """Return the probability of being alive after each step of a trail, by all that is known of its places.
-
-        One lucky way through the dark is no reason to go there again.
-        """
+        """Return the probability of being alive after each step of a trail: a lucky way through the dark is none."""
         alive, found = 1.0, list[float]()
         for (_, place, have), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
             outcome = self._x.outcome((place, action), union(have | extra if extra else have, see))

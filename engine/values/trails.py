@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.values.absences import GONE
 from engine.values.conditions import Tokens
 from engine.values.experience import Key
 from engine.values.histories import Histories
@@ -68,8 +69,16 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 
 def _came(step: TrailStep) -> _Came:
-    """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
+    """Return what came of a step; what is seen elsewhere after a move does not count.
+
+    Nor does what is gone: when it was seen elsewise decides whether anybody misses it.
+    """
+    stayed = step.then.place == step.now.place
+    see = (
+        frozenset(token for token in step.then.see if not token.startswith(GONE))
+        if stayed
+        else frozenset[str]()
+    )
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
@@ -88,10 +97,16 @@ class Trails:
         """By verb, how often it was done where just that was done before, and how often something else came of it."""
         self._histories = Histories()
 
-    def add(self, step: TrailStep) -> None:
-        """Remember a step of the episode that is going on."""
+    def add(self, step: TrailStep, told: int | None = None) -> None:
+        """Remember a step of the episode that is going on.
+
+        Args:
+            told: A digest of the state after it as the game told it; by default of how it was read.
+        """
+        told = hash(step.then) if told is None else told
         key = (step.now.place, step.action)
-        if key not in self._gained:  # what was gained by it once is not gained again
+        # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
+        if key not in self._gained and not self._histories.is_as_before(step.action, told, step.reward):
             outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
             came = _came(step)
             if outcomes and step.then.place == step.now.place:
@@ -102,7 +117,7 @@ class Trails:
         if step.reward > 0:
             self._gained.add(key)
         by_luck = len(self._outcomes.get((step.now, step.action), ())) > 1
-        self._histories.add(step.action, step.then, step.reward, by_luck=by_luck)
+        self._histories.add(step.action, told, step.reward, by_luck=by_luck)
         self._current.append(step)
 
     def skip(self) -> None:

@@ -1,14 +1,15 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
     python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5]
-        [--furnished | --untold] [--armed]
+        [--furnished | --untold] [--armed | --waking]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
 pit, and a case that treasures are worth something in once more. `--hands` lets one carry only so many things;
 `--furnished` shuts the case, sets a box and a jar beside the chest, and lets anything be put into what is open; with
 `--untold` nothing says whether they are open but what can be done then, and a lamp that is on is called so beside its
-name, not instead of it. With `--armed` the troll is told of by what he swings, and that can be taken when he is slain.
+name, not instead of it. With `--armed` the troll is told of by what he swings, and that can be taken when he is
+slain; with `--waking` he strikes at each turn, is knocked out more often than slain, and soon bars the way again.
 Every episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average,
 over the last five episodes, and the deaths.
 """
@@ -50,9 +51,11 @@ class Dungeon:
         furnished: bool = False,
         untold: bool = False,
         armed: bool = False,
+        waking: bool = False,
     ) -> None:
         rng = random.Random(seed)
         self._seed, self._hands, self._untold, self._armed = seed, hands, untold, armed
+        self._waking = waking
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
         self.exits: dict[str, dict[str, str]] = {room: {} for room in self.rooms}
         parent: dict[str, str] = {}
@@ -101,6 +104,7 @@ class Dungeon:
         self.at, self.have, self.score = self.rooms[0], set[str](), 0
         self.lit = self.open = self.unlocked = self.slain = self.broken = self.done = self.died = False
         self.where = {thing: room for thing, room in self._home.items() if thing != self._in_chest}
+        self.stunned = False
         self.paid, self._opened = set[str](), set[str]()
         return self.state()
 
@@ -147,6 +151,7 @@ class Dungeon:
                 tokens += ["see:chest=open" if self.open else "see:chest"] * (self.at == self.chest)
                 tokens += ["see:case"] * (self.at == self.case)
             troll = "see:troll swinging bloody axe" if self._armed else "see:troll"
+            troll = "see:unconscious troll" if self.stunned else troll
             tokens += [troll] * (self.at == self.troll and not self.slain)
             doors = self.locked in self.exits[self.at].values() or self.at == self.locked
             tokens += ["see:door=open" if self.unlocked else "see:door"] * doors
@@ -230,13 +235,20 @@ class Dungeon:
                 self._pay(f"case {thing}", self.points.get(thing, 0) // 2)
         elif verb == "attack":
             armed, luck = action.endswith("sword"), self._luck.random()
-            self.slain = luck < (0.45 if armed else 0.03)
+            self.slain = luck < ((0.12 if self._waking else 0.45) if armed else 0.03)
+            self.stunned = self._waking and armed and not self.slain and luck < 0.5
             if self.slain and self._armed:
                 self.where["axe"] = self.at
-            if luck > (0.88 if armed else 0.6):
+            if not self.stunned and luck > (0.88 if armed else 0.6):
                 self._die()
         elif verb == "jump":
             self._die()
+        if self._waking and not self.slain and not self.done and verb != "attack":
+            luck = self._luck.random()
+            if self.stunned:
+                self.stunned = luck < 0.4
+            elif self.at == self.troll and luck < 0.06:
+                self._die()
         return self.state(), float(self.score - before)
 
     def _move(self, way: str) -> None:
@@ -248,7 +260,7 @@ class Dungeon:
 
     def _is_barred(self, there: str) -> bool:
         further = self.rooms.index(there) > self.rooms.index(self.at)
-        by_troll = self.at == self.troll and not self.slain and further
+        by_troll = self.at == self.troll and not (self.slain or self.stunned) and further
         return by_troll or (there == self.locked and not self.unlocked)
 
     def _take(self, thing: str) -> None:
@@ -288,10 +300,11 @@ def play(
     furnished: bool,
     untold: bool,
     armed: bool,
+    waking: bool,
     settings: Settings,
 ) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold, armed=armed)
+    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking)
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
@@ -327,6 +340,7 @@ def main() -> None:
         "--untold", action="store_true", help="the same, and whether they are open is not described"
     )
     parser.add_argument("--armed", action="store_true", help="the troll has an axe that he leaves behind")
+    parser.add_argument("--waking", action="store_true", help="the troll is mostly knocked out, and wakes up")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -347,6 +361,7 @@ def main() -> None:
                     furnished=args.furnished,
                     untold=args.untold,
                     armed=args.armed,
+                    waking=args.waking,
                     settings=settings,
                 ),
                 seeds,
