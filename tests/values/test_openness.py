@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from engine.records import State, Step
+from engine.settings import profile
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
+from engine.values.graph import GraphEstimator
 from engine.values.openness import Openness
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
+from tests.values.test_graph import Remembered
 
 NONE = frozenset()
 AWAKE, OUT = frozenset({"see:troll"}), frozenset({"see:stunned troll"})
@@ -164,3 +168,25 @@ def test_what_counts_on_luck_is_a_choice_beside_the_same_without_it(kept, first)
     here = Imagined("hall", NONE, {"hall": HALL.see})
     told = trails.from_here(HALL, 9, 9, ("hit troll", "look"))
     assert planner.plan(here, 9, Progress(), {}, told, ("hit troll", "look"), kept=kept).actions[0] == first
+
+
+def test_an_outcome_is_the_same_to_who_reads_it_otherwise_by_now(monkeypatch):
+    said, read = [], []
+
+    def add(self, step, told):
+        said.append(told)
+        read.append(step.then)
+
+    monkeypatch.setattr(Trails, "add", add)
+    estimator = GraphEstimator(Remembered(), profile("default"))
+    hall, rug = (State(text, ("place:hall", text), place="hall") for text in ("see:wall", "see:rug"))
+    for then in (hall, rug, hall):
+        estimator.begin_episode(hall)
+        step = Step(hall, "look", 0.0, 0.0, 0.0, valid_actions=("look",))
+        estimator.observe(step, then, ended=False, died=False)
+        estimator.observe(
+            Step(then, "look", 0.0, 0.0, 0.0, valid_actions=("look",)), then, ended=False, died=False
+        )
+    estimator.begin_episode(hall)
+    assert read[0] != read[4]  # the rug that was seen meanwhile is missed
+    assert said[0] == said[4] != said[2]
