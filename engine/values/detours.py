@@ -200,15 +200,15 @@ class Explorer:
     def _anchors(self, route: Route) -> list[_Anchor]:
         """Return the points of a route that detours can start from; not here if its way may shut meanwhile."""
         anchors = _anchors(route)
-        if route.actions and self.is_fleeting(self._router.here.place, route.actions[0]):
+        if self.is_fleeting(route.actions):
             return [anchor for anchor in anchors if anchor.steps]
         return anchors
 
-    def is_fleeting(self, place: str, action: str = "") -> bool:
-        """Return whether an action is a way that is open here, and not for long."""
+    def is_fleeting(self, actions: tuple[str, ...]) -> bool:
+        """Return whether what is done from here begins with a way that is open, and not for long."""
         router = self._router
-        here = place == router.here.place and action in router.valid
-        return here and self._x.openness.is_fleeting(place, action)
+        possible = bool(actions) and actions[0] in router.valid
+        return possible and self._x.openness.is_fleeting(router.here.place, actions[0])
 
     def _ways_from(self, anchor: _Anchor, moving: bool) -> Mapping[str, Way]:
         """Return the ways from a point on a route: from here, only those that can be gone now.

@@ -172,4 +172,4 @@ class Planner:
 
     def _passes(self, detour: Detour) -> bool:
         """Return whether a detour begins with a way that is open here, and not for long."""
-        return not detour.start and self._explorer.is_fleeting(self._router.here.place, *detour.actions[:1])
+        return not detour.start and self._explorer.is_fleeting(detour.actions)
