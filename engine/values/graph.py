@@ -205,8 +205,10 @@ class GraphEstimator:
 
     def _current_plan(self, now: Situation, here: Imagined, query: Query) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
-        plan, valid = self._plan, query.valid_actions
-        self._look_for_ways(now.place, valid)
+        plan, deadly = self._plan, self._trails.deadly
+        self._look_for_ways(now.place, query.valid_actions)
+        # Who does all as in an earlier episode meets the same luck: not what killed then.
+        valid = tuple(action for action in query.valid_actions if action not in deadly) or query.valid_actions
         expected = self._expected
         as_expected = (
             expected is not None
@@ -218,7 +220,7 @@ class GraphEstimator:
                 expected is not None
                 and expected.place == now.place
                 and plan.actions
-                and plan.actions[0] not in valid
+                and plan.actions[0] not in query.valid_actions
             ):
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
@@ -233,7 +235,7 @@ class GraphEstimator:
                     query.to_gain,
                     self._records.get(now),
                     self._kept / self._promised,
-                    min(_MOST_DARING, 1.0 + _DARE * self._stale),
+                    1.0 + query.outlook * min(_MOST_DARING - 1.0, _DARE * self._stale),
                 )
                 if not plan.actions:
                     break
@@ -291,16 +293,16 @@ class GraphEstimator:
             if outcome
             else self._experience.hazard(now.place, union(now.have, now.see), moving=moving, first=True)
         )
+        killed = self._trails.faithfulness if action in self._trails.deadly else 0.0
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
         # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
-        loss = -_DREAD * (abs(plan.value) + 1.0) * risk
+        loss = -_DREAD * (abs(plan.value) + 1.0) * max(risk, killed)
         own = self._planner.novelty(key, self._liking) / (1 + self._progress.tried[key])
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = self._limits.curiosity / (1.0 + self._experience.tried_so[(now, action)])
-            risk = max(
-                self._experience.risk(now, action), self._planner.darkening(now.place, now.have, action)
-            )
+            dark = self._planner.darkening(now.place, now.have, action)
+            risk = max(self._experience.risk(now, action), dark, killed)
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.price(steps_left)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
@@ -311,15 +313,15 @@ class GraphEstimator:
         """Return a plan for the nearest thing never done in just the situation it was possible in."""
 
         def promise(at: Situation, action: str) -> float:
-            risk = self._experience.risk(at, action)
-            if risk > _TOO_DANGEROUS:
+            if deadly(at, action):
                 return 0.0
-            risk = max(risk, self._planner.darkening(at.place, at.have, action))
+            risk = max(self._experience.risk(at, action), self._planner.darkening(at.place, at.have, action))
             novelty = self._planner.novelty((at.place, action), self._liking)
             return (1.0 - risk) * novelty - risk * self._planner.price(query.steps_left)
 
         def deadly(at: Situation, action: str) -> bool:
-            return self._experience.risk(at, action) > _TOO_DANGEROUS
+            killed = at == now and action in self._trails.deadly
+            return killed or self._experience.risk(at, action) > _TOO_DANGEROUS
 
         if self._limits.curiosity <= 0.0:
             return Plan(0.0, 0.0, ())

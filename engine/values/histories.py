@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 _KEPT = 4
 """Continuations kept of one history: the best by what they still gained, and of equals the latest."""
+_FAITHFUL = 0.5
+"""Probability that luck falls as before above which what killed then is taken to kill again."""
 _AS_BEFORE, _OTHERWISE = 4.0, 1.0
 """Times that luck is taken to have fallen as before, and not, before any was counted."""
 
@@ -31,6 +33,8 @@ class Histories:
         self._count = 0
         self._led: dict[tuple[int, str], _Known] = {}
         self._after: dict[int, list[tuple[float, int, int]]] = {}
+        self._killed: dict[int, set[str]] = {}
+        """By history, what killed when it was done last."""
         self._as_before, self._otherwise = _AS_BEFORE, _OTHERWISE
 
     @property
@@ -38,7 +42,14 @@ class Histories:
         """Return how likely luck falls as it did when all that was done before is the same."""
         return self._as_before / (self._as_before + self._otherwise)
 
-    def add(self, action: str, told: int, reward: float, *, by_luck: bool) -> None:
+    @property
+    def deadly(self) -> frozenset[str]:
+        """Return the actions that killed after all the same; none where luck mostly falls otherwise."""
+        if self._now is None or self.faithfulness <= _FAITHFUL:
+            return frozenset()
+        return frozenset(self._killed.get(self._now, ()))
+
+    def add(self, action: str, told: int, reward: float, *, by_luck: bool, died: bool = False) -> None:
         """Go on by a step of the present episode.
 
         Args:
@@ -48,6 +59,10 @@ class Histories:
         self._passed.append(self._now)
         if self._now is None:
             return
+        if died:
+            self._killed.setdefault(self._now, set()).add(action)
+        else:
+            self._killed.get(self._now, set()).discard(action)
         key = (self._now, action)
         known = self._led.get(key)
         if known is not None and by_luck:

@@ -117,8 +117,18 @@ class Trails:
         if step.reward > 0:
             self._gained.add(key)
         by_luck = len(self._outcomes.get((step.now, step.action), ())) > 1
-        self._histories.add(step.action, told, step.reward, by_luck=by_luck)
+        self._histories.add(step.action, told, step.reward, by_luck=by_luck, died=step.died)
         self._current.append(step)
+
+    @property
+    def deadly(self) -> frozenset[str]:
+        """Return the actions that killed in an earlier episode that was like this one up to now."""
+        return self._histories.deadly
+
+    @property
+    def faithfulness(self) -> float:
+        """Return how likely luck falls as it did when all that was done before is the same."""
+        return self._histories.faithfulness
 
     def skip(self) -> None:
         """Take note that a step of the episode is not known."""

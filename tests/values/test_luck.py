@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
+from engine.agents.random import UniformPrior
+from engine.records import Episode, Observation, State, Step
+from engine.settings import profile
 from engine.values.experience import Experience
+from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
+from tests.values.test_graph import Remembered
 
 NONE = frozenset()
 HALL = Situation("hall", NONE, frozenset({"see:troll"}))
@@ -72,6 +80,57 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
     assert list(histories.continued()) == [(1, 1), (2, 1), (0, 1)]
     histories.lose()
     assert list(histories.continued()) == []
+
+
+def test_what_killed_after_all_the_same_is_known_and_forgotten_where_luck_falls_otherwise():
+    histories = Histories()
+
+    def live(last, died, told=CAVE):
+        histories.add("go", told, 0.0, by_luck=True)
+        deadly = histories.deadly
+        histories.add(last, CAVE, 0.0, by_luck=False, died=died)
+        histories.close([0.0, 0.0], 0)
+        return deadly
+
+    assert live("strike", True) == set()
+    assert live("wait", False) == {"strike"}
+    assert live("flee", True) == {"strike"}
+    assert live("strike", False) == {"strike", "flee"}
+    assert live("wait", False) == {"flee"}  # struck again, and lived
+    for number in range(20):
+        deadly = live("wait", False, told=number)
+    assert deadly == set()  # nothing falls as before here
+
+
+def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_pays_otherwise():
+    """A blow kills who strikes at once, and pays for who shouts before; no state shows whether one did."""
+    hall = State("hall", ("place:hall", "see:troll"), place="hall")
+    possible = ("shout", "strike")
+
+    def lived(uid, *steps):
+        taken = [Step(hall, a, r, r, 0.0, valid_actions=possible) for a, r in steps]
+        died = steps[-1][1] < 0
+        return Episode(uid, "game/hall", tuple(taken), hall, done=died, died=died)
+
+    episodes = [lived("0", ("strike", -1.0))]
+    episodes += [lived(str(n), *[("shout", 0.0)] * n, ("strike", 3.0)) for n in range(1, 9)]
+    settings = profile("paper", estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
+    agent, done = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(*episodes), settings), settings), []
+    agent.begin_episode(hall)
+    for number in range(2):
+        turn = Turn(number, 2 - number, Observation(""), hall, possible)
+        decision = agent.decide(turn, np.random.default_rng(number))
+        done.append(decision.action)
+        if not number:
+            risk = dict(
+                zip((c.action for c in decision.candidates), decision.valuation.terms["risk"], strict=True)
+            )
+            assert risk["strike"] < -0.5 < risk["shout"]
+        struck = decision.action == "strike"
+        reward = 3.0 if struck else 0.0
+        step = Step(hall, decision.action, reward, reward, reward, valid_actions=possible)
+        agent.observe(step, hall, ended=False, died=False)
+    assert done == ["shout", "strike"]
 
 
 def cave_of_a_troll(*came):
