@@ -171,8 +171,8 @@ class Experience:
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             news = self._new_place if found else self._new_thing if thing else 0.0
-            cost, share = bool(now.have - then.have), 1.0 / self.staleness(action)
-            self.yields.add(kind, max(0.0, reward) + news, lost=cost, share=share, action=action)
+            share = 1.0 / self.staleness(action)
+            self.yields.add(kind, max(0.0, reward) + news, lost=bool(now.have - then.have), share=share)
         verb = action.split(" ", 1)[0]
         for token in now.have:
             if concerns(action, token):
@@ -497,4 +497,4 @@ class Experience:
 
     def discovery_rate(self, action: str) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""
-        return self.yields.rate(self.kind(action), action)
+        return self.yields.rate(self.kind(action))
