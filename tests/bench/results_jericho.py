@@ -37,6 +37,11 @@ ARMS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "graph": ("graph, prior/verbs (profile default)", {}, ("--model", "prior/verbs")),
     "graph-uniform": ("graph, prior/uniform", {}, ("--model", "prior/uniform")),
     "graph-lm": ("graph, local/smollm2", {}, ("--model", "local/smollm2")),
+    "graph-mixed": (
+        "graph, local/smollm2 and prior/verbs, half and half",
+        {},
+        ("--model", "local/smollm2+prior/verbs"),
+    ),
     "knn": ("knn, prior/verbs (profile paper)", {}, ("--profile", "paper", "--model", "prior/verbs")),
     "static": (
         "no memory, prior/verbs",
