@@ -49,7 +49,7 @@ class CandidatesPane(LinePane):
         lines = [_headline(decision, width)]
         if width >= _TABLE:
             lines.append(_column_heads(decision, width))
-        for index in range(len(decision.candidates)):
+        for index in _order(decision):
             if width >= _TABLE:
                 lines.append(_numbers_row(decision, index, width))
                 lines.extend(_bars_stacked(decision, index, width) if tall else
@@ -63,6 +63,13 @@ class CandidatesPane(LinePane):
             lines.append(Content(""))
             lines.extend(why_lines(self.choice, width, brief=True))
         return lines
+
+
+def _order(decision: Decision) -> list[int]:
+    """Return the candidates in the order of their rows: what was chosen, what the prior alone takes, the others."""
+    others = range(len(decision.candidates))
+    taken = [c.action == decision.without_memory for c in decision.candidates]
+    return sorted(others, key=lambda index: (index != decision.chosen, not taken[index]))
 
 
 def _headline(decision: Decision, width: int) -> Content:

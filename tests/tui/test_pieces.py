@@ -16,8 +16,9 @@ from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.layout import PANES, layout_for
 from jitrl_tui.source import Inbox
-from jitrl_tui.view import PARAGRAPHS, RunView, clean
+from jitrl_tui.view import PARAGRAPHS, Choice, RunView, clean
 from jitrl_tui.widgets.bars import changed, thick, thin
+from jitrl_tui.widgets.candidates import CandidatesPane
 from jitrl_tui.widgets.curve import Canvas, running_average
 from jitrl_tui.widgets.lines import fit, wrap
 from tests.tui import stream
@@ -131,6 +132,28 @@ def test_scores_of_an_earlier_session_come_from_its_recording(tmp_path):
     recorder.close()
     assert scores_of(path) == tuple(e.score for e in events if isinstance(e, EpisodeEnded))
     assert has_begun(path)
+
+
+@pytest.mark.parametrize("width", [40, 90])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_was_chosen_is_the_first_row_whatever_was_proposed_first(seed, width):
+    decision = stream.decision(np.random.default_rng(seed), 3, 20)
+    decision = dataclasses.replace(decision, chosen=len(decision.candidates) - 1)
+    decision = dataclasses.replace(decision, action=decision.candidates[decision.chosen].action)
+    pane = CandidatesPane("candidates")
+    pane.choice = Choice(1, decision)
+    lines = [line.plain for line in pane.build(width, 10)]
+    rows = [
+        next(n for n, line in enumerate(lines) if line[2:].startswith(c.action)) for c in decision.candidates
+    ]
+    chosen = rows.pop(decision.chosen)
+    assert lines[chosen].startswith("▸ ")
+    assert chosen < min(rows)
+    taken = [c.action == decision.without_memory for c in decision.candidates[:-1]]
+    others = [row for row, without in zip(rows, taken, strict=True) if not without]
+    assert others == sorted(others)  # as they were proposed
+    if any(taken):
+        assert rows[taken.index(True)] < min(others)
 
 
 def test_a_replay_that_cannot_be_read_says_so():
