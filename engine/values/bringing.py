@@ -25,6 +25,8 @@ class Bringing:
     """What was in hand where, and what it opened there."""
 
     def __init__(self) -> None:
+        self.version = 0
+        """Grows whenever anything is learnt."""
         self.things: set[str] = set()
         """Tokens of all that was ever in hand; how it was packed makes no other thing of it."""
         self.names: set[str] = set()
@@ -48,7 +50,9 @@ class Bringing:
         for token in sorted(then.see - now.see):
             opened = token.startswith(CAN) or (token.startswith("see:") and "=" in token)
             if opened and names_in(token).isdisjoint(self.names):
-                self.openers.setdefault(now.place, {})[token] = action
+                openers = self.openers.setdefault(now.place, {})
+                self.version += openers.get(token) != action
+                openers[token] = action
 
     def see(
         self,
@@ -83,12 +87,15 @@ class Bringing:
                         self._count(
                             _at(place, feature), token, any(concerns(action, token) for action in unheard)
                         )
-                self._at.setdefault(_at(place, feature), set()).update(have)
+                if within is None or not have <= within:
+                    self._at.setdefault(_at(place, feature), set()).update(have)
+                    self.version += 1
             for token in have - there:
                 if "@" not in token:
                     if known and token in self.things:
                         self._count(place, token, new or any(concerns(action, token) for action in unheard))
                     there.add(token)
+                    self.version += 1
                     self._places[token] += 1
                     self.things.add(token)
                     self.names |= names_in(token)

@@ -86,14 +86,20 @@ class _Guise:
 
 
 class Guises:
-    """By what names places go, and what lifts those that come with danger."""
+    """By what names places go, and what lifts those that come with danger.
+
+    Attributes:
+        version: Grows whenever the danger of a name that several places have in common may have changed.
+    """
 
     def __init__(self) -> None:
+        self.version = 0
         self._guises: dict[str, _Guise] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         self._lifting: dict[str, Tokens] = {}
         self._risks: dict[tuple[str, bool], Risk] = {}
         self._ventures: dict[tuple[str, bool], Risk] = {}
+        self._worst: dict[str, float] = {}
 
     def add(self, see: Tokens, moving: bool, died: bool, first: bool = False) -> None:
         """Count a step made where a place goes by a name: the same name is the same danger elsewhere.
@@ -106,6 +112,8 @@ class Guises:
             risk = risks.setdefault((name, moving), Risk())
             risk.steps += 1
             risk.deaths += died
+            if risk.deaths and len(self._guises[name].places) > 1:
+                self._change()
 
     def elsewhere(self, context: Tokens, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at all places while they go by the name that this one has now.
@@ -130,6 +138,12 @@ class Guises:
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any name that a place has in common with others."""
+        found = self._worst.get(place)
+        if found is None:
+            found = self._worst[place] = self._worst_at(place)
+        return found
+
+    def _worst_at(self, place: str) -> float:
         return max(
             (
                 risk.deaths / (risk.steps + 2.0)
@@ -150,12 +164,17 @@ class Guises:
         if place not in guise.places or not have <= guise.carried:
             guise.places.add(place)
             guise.carried |= have
-            self._lifting.clear()
+            self._change()
         known = self._always.get((place, name))
         always = have if known is None else known & have
         if always != known:
             self._always[(place, name)] = always
-            self._lifting.clear()
+            self._change()
+
+    def _change(self) -> None:
+        self.version += 1
+        self._lifting.clear()
+        self._worst.clear()
 
     def share(self, risk: Risk, context: Tokens) -> float:
         """Return the share of deadly steps in this context.

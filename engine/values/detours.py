@@ -139,7 +139,7 @@ class Explorer:
         among the best are worked out: each place is looked at first by a bound on what it can be worth from
         anywhere, then by one for each point of the route it can be reached from.
         """
-        tour = _Tour(route, self._last_danger(route, set(self._x.deadly())), self._promises.bonus())
+        tour = _Tour(route, self._last_danger(route, set(self._x.dangers.deadly())), self._promises.bonus())
         moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)
         tour.anchors = [
             (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
@@ -289,7 +289,9 @@ class Explorer:
         total = -(1.0 - alive) * price
         if draw.bonus:
             x = self._x
-            total += arrives * draw.bonus * x.hope(goal) * (1.0 - 0.5 ** x.untested(goal, have))
+            total += (
+                arrives * draw.bonus * x.dangers.hope(goal) * (1.0 - 0.5 ** x.dangers.untested(goal, have))
+            )
         at_stake = leaving > 0.0 or staying > 0.0 or arrives < 1.0 or alive < 1.0
         count, cost = 0, travel
         first: tuple[str, ...] = ()
@@ -346,7 +348,7 @@ class Explorer:
         if any(name in near and near[name].steps <= _NEAR for name in deadly):
             return len(route.actions)
         here = self._router.here
-        now = self._x.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
+        now = self._x.dangers.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
     def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:
@@ -364,7 +366,7 @@ class Explorer:
 
     def _dying(self, key: Key, context: Tokens) -> float:
         outcome = self._x.outcome(key, context)
-        return outcome.death if outcome is not None else self._x.hazard(key[0], context, moving=True)
+        return outcome.death if outcome is not None else self._x.dangers.hazard(key[0], context, moving=True)
 
     def _looks(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> set[Tokens]:
         """Return what a place may look like: as the route leaves it, or as it did to others with the same in hand.

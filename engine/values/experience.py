@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from engine.records import State
 from engine.values.bringing import Bringing
 from engine.values.conditions import Conditions, Tokens, concerns, objects, union, words_of
-from engine.values.dangers import DEADLY, Guises, Risk, name_in
+from engine.values.dangers import name_in
+from engine.values.hazards import Hazards
 from engine.values.makers import Makers
 from engine.values.openness import Openness
 from engine.values.reading import Reader
@@ -50,8 +51,6 @@ class _Place:
 
     possible: Conditions = field(default_factory=Conditions)
     views: Views = field(default_factory=Views)
-    staying: Risk = field(default_factory=Risk)
-    moving: Risk = field(default_factory=Risk)
     makers: Makers = field(init=False)
     version: int = 0
     thought: tuple[int, int, int] = (0, 0, 0)
@@ -91,12 +90,13 @@ class Experience:
         """How often an action was not possible where memory had it."""
         self.openness = Openness()
         """Which ways do not stay open."""
-        self.guises = Guises()
-        self._hazards: dict[tuple[str, Tokens, bool, bool], float] = {}
+        self.dangers = Hazards()
+        """How dangerous places are."""
         self._exits: dict[str, dict[str, str]] = {}
         self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
-        self._light: Tokens | None = None
         self._unsettled: Key | None = None
+        self.handlings = 0
+        """How often anything was done to what lifts a danger."""
         self._handled: dict[tuple[str, str], tuple[int, int]] = {}
         """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
         self.sources: dict[str, dict[Key, None]] = {}
@@ -148,18 +148,14 @@ class Experience:
         fresh: bool = True,
     ) -> None:
         """Learn from one step; `reward` is the change of the game's score."""
-        self._hazards.clear()
-        self._light = None
         self.openness.stay(now.place, then.place, ended)
         moved = then.place != now.place and not ended
         if moved and action not in self.moves:
             self.moves.add(action)
             self.news.append(ALL)
         place, key = self.place(now.place), (now.place, action)
-        self.guises.see(now.place, now.have, now.see)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
-        (place.moving if moving else place.staying).add(union(now.have, now.see), died)
-        self.guises.add(now.see, moving, died, first=key not in self._occasions)
+        self.dangers.add(now, moving=moving, died=died, first=key not in self._occasions)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.deaths + 1.0)
             self.deaths += 1
@@ -178,6 +174,7 @@ class Experience:
             if concerns(action, token):
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
+                self.handlings += token in self.dangers.light
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if ended or then == now:
@@ -255,17 +252,18 @@ class Experience:
     def view(self, place: str, have: Tokens) -> Tokens:
         """Return what a place looked like to who came with the most similar things in hand, or as much in the dark."""
         known = self.places.get(place)
-        return known.views.with_in_hand(have, self.light) if known is not None else _NONE
+        return known.views.with_in_hand(have, self.dangers.light) if known is not None else _NONE
 
     def relit(self, place: str, have: Tokens, seen: Tokens) -> Tokens:
         """Return what a place looks like that was seen, if it is dark now and was not then, or the other way round."""
-        if not self.light:
+        light = self.dangers.light
+        if not light:
             return seen
-        dark = self.light.isdisjoint(have)
-        if self.guises.is_lifted(seen) == dark:
+        dark, guises = light.isdisjoint(have), self.dangers.guises
+        if guises.is_lifted(seen) == dark:
             return seen
         expected = self.view(place, have)
-        return expected if self.guises.is_lifted(expected) == dark else seen
+        return expected if guises.is_lifted(expected) == dark else seen
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
@@ -348,13 +346,6 @@ class Experience:
         """Return how often an action of this class, tried for the first time, cost something carried."""
         return self.yields.loss_rate(self.kind(action))
 
-    @property
-    def light(self) -> Tokens:
-        """All that lifts a danger."""
-        if self._light is None:
-            self._light = self.guises.light()
-        return self._light
-
     def destination(self, key: Key) -> str | None:
         """Return where the action led whenever it was taken at the place, None if it varied."""
         return self._destinations.get(key)
@@ -370,7 +361,7 @@ class Experience:
             return None
         steady = self._steady.get(key)
         if steady is not None:  # whatever the context: the same came of it each time
-            hazard = self.hazard(key[0], context, moving=key[1] in self.moves)
+            hazard = self.dangers.hazard(key[0], context, moving=key[1] in self.moves)
             return steady if not hazard else Outcome(steady.occasion, 1.0, hazard * self.escape(key))
         # Plans ask for the same few contexts thousands of times between two changes at a place.
         version = self.places[key[0]].version
@@ -413,7 +404,7 @@ class Experience:
         return Outcome(
             lasting[-1],
             success,
-            (death + self.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
+            (death + self.dangers.hazard(key[0], context, moving=key[1] in self.moves)) / (total + 1.0),
         )
 
     def gain(self, key: Key, context: Tokens) -> float:
@@ -431,32 +422,11 @@ class Experience:
             found = known[1][context] = points / total if total else 0.0
         return found
 
-    def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
-        """Return the share of deadly steps at a place, of moves away from it or of all others.
-
-        Args:
-            context: What is carried, and seen there.
-            first: Whether the step is one that was never taken at the place.
-        """
-        known = self.places.get(place)
-        if known is None:
-            return 0.0
-        # Plans ask for the same few places thousands of times between two steps.
-        key = (place, context, moving, first)
-        found = self._hazards.get(key)
-        if found is None:
-            risk = known.moving if moving else known.staying
-            # The same name is the same danger, wherever one met it.
-            elsewhere = self.guises.elsewhere(context, moving=moving, first=first)
-            found = max(self.guises.share(risk, context), elsewhere)
-            self._hazards[key] = found
-        return found
-
     def risk(self, at: Situation, action: str) -> float:
         """Return the probability of dying of an action in a situation."""
         context = union(at.have, at.see)
         outcome = self.outcome((at.place, action), context)
-        hazard = self.hazard(at.place, context, moving=action in self.moves, first=outcome is None)
+        hazard = self.dangers.hazard(at.place, context, moving=action in self.moves, first=outcome is None)
         return max(hazard, outcome.death) if outcome is not None else hazard
 
     def sureness(self, key: Key) -> float:
@@ -467,33 +437,6 @@ class Experience:
         """Return how often one died of an action while the place went by the name it has in this context."""
         name = name_in(context)
         return sum(o.died and name_in(o.context) == name for o in self._occasions.get(key, ())[-_OCCASIONS:])
-
-    def untested(self, place: str, have: Tokens) -> int:
-        """Return how many of the things in hand never were at that place."""
-        known = self.places.get(place)
-        if known is None:
-            return 0
-        return sum(not (known.moving.carried[token] or known.staying.carried[token]) for token in have)
-
-    def hope(self, place: str) -> float:
-        """Return how likely something new in hand helps against the danger of a place, after all that did not."""
-        return self.places[place].moving.hope
-
-    def protects(self, place: str, token: str) -> bool:
-        """Return whether one died clearly less of leaving that place with this in hand."""
-        known = self.places.get(place)
-        if known is None:
-            return False
-        lifting = self.guises.lifting(known.moving)
-        return token in lifting if lifting else known.moving.lessened_by(token)
-
-    def helpless(self, place: str) -> bool:
-        """Return whether nothing is known yet that protects at a deadly place."""
-        return not self.guises.lifting(self.places[place].moving)
-
-    def deadly(self) -> list[str]:
-        """Return the places that one dies of leaving often."""
-        return [name for name, place in self.places.items() if self.guises.at_worst(place.moving) > DEADLY]
 
     def discovery_rate(self, action: str) -> float:
         """Return what trying an action of this class for the first time at a place yields, in points."""

@@ -167,7 +167,7 @@ class GraphEstimator:
         """
         self._catch_up(valid_actions)
         now = self._experience.read(state, valid_actions)
-        trapped = self._experience.hazard(now.place, union(now.have, now.see), moving=True) > DEADLY
+        trapped = self._experience.dangers.hazard(now.place, union(now.have, now.see), moving=True) > DEADLY
         return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
@@ -291,7 +291,9 @@ class GraphEstimator:
         risk = (
             outcome.death
             if outcome
-            else self._experience.hazard(now.place, union(now.have, now.see), moving=moving, first=True)
+            else self._experience.dangers.hazard(
+                now.place, union(now.have, now.see), moving=moving, first=True
+            )
         )
         killed = self._trails.faithfulness if action in self._trails.deadly else 0.0
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
@@ -330,8 +332,8 @@ class GraphEstimator:
 
     def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:
         x = self._experience
-        deadly = x.deadly()
-        return shortened(steps, x, lambda token: any(x.protects(place, token) for place in deadly))
+        deadly = x.dangers.deadly()
+        return shortened(steps, x, lambda token: any(x.dangers.protects(place, token) for place in deadly))
 
     def _reckon(self) -> None:
         """Note what came of the routes that the last episode followed: the most it had after it, at any time.

@@ -26,6 +26,8 @@ _FETCH = 0.5
 _SOURCES = 4
 _PLACES = 4
 """Places where a thing never was that count for fetching it."""
+_STAYS = 64
+"""Situations of a place for which it is remembered what can be tried there."""
 _LIGHTLESS = 0.5
 """Probability of dying of having put out what lifts a danger that is still ahead."""
 
@@ -125,6 +127,14 @@ class _Rated:
     offered: Offered = ()
 
 
+_Known = tuple[int, int, int, int, int, Offered]
+"""Versions of what is known that says what can be tried at a place."""
+_Sought = tuple[tuple[str, float], ...]
+"""Actions that are sought for what they bring about, with what that promises."""
+_Stay = tuple[Offers, float, float]
+"""What can be tried, and the hazards of leaving and of staying."""
+
+
 class Promises:
     """Tells what is worth trying, place by place."""
 
@@ -145,7 +155,10 @@ class Promises:
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
         self._ready = Readinesses(experience, router)
-        self._stays: dict[tuple[str, Tokens, Tokens, bool], tuple[Offers, float, float]] = {}
+        self._stays: dict[str, tuple[_Known, dict[tuple[Tokens, Tokens, bool, _Sought], _Stay]]] = {}
+        self._uses: dict[tuple[str, Tokens, bool], float] = {}
+        self._brought: tuple[int, int, float, frozenset[Key]] = (-1, 0, 0.0, frozenset())
+        """What is known that `brings` and `opened` were told by."""
 
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
@@ -163,11 +176,15 @@ class Promises:
         """Take note of what draws where; return a rate that no detour exceeds."""
         x, bonus = self._x, self.bonus()
         self._wanted = self._wants(progress)
-        self._stays.clear()
-        self._brings.clear()
-        self._opened.clear()
+        self._uses.clear()
+        self._stays.pop(self._router.here.place, None)  # what is possible here is known, and changes
+        brought = (x.bringing.version, x.missed.total(), self._s.curiosity, frozenset(progress.failed))
+        if brought != self._brought:
+            self._brought = brought
+            self._brings.clear()
+            self._opened.clear()
         self._failed = progress.failed
-        helpless = set(filter(x.helpless, x.deadly()))
+        helpless = set(filter(x.dangers.helpless, x.dangers.deadly()))
         spent: dict[str, set[str]] = {}
         for name, action in (*progress.tried, *progress.failed):
             spent.setdefault(name, set()).add(action)
@@ -256,35 +273,52 @@ class Promises:
 
     def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offers, float, float]:
         """Return what can be tried at a place with this in hand, best first, and the hazards of leaving and staying."""
-        key = (draw.goal, have, see, fetching)
-        found = self._stays.get(key)
+        x, goal = self._x, draw.goal
+        version: _Known = (
+            x.places[goal].version,
+            len(x.moves),
+            x.dangers.version,
+            x.handlings,
+            x.deaths,
+            draw.promising,
+        )
+        known = self._stays.get(goal)
+        if known is None or known[0] != version or len(known[1]) > _STAYS:
+            known = self._stays[goal] = (version, {})
+        sought = self._sought_at(goal, have, see, fetching)
+        found = known[1].get((have, see, fetching, sought))
         if found is None:
             # The place may look as it did to others with the same in hand: dark, say.
-            x, goal = self._x, draw.goal
             contexts = (union(have, see), union(have, x.view(goal, have)))
             leaving, staying = (
-                max(x.hazard(goal, context, moving=moving, first=True) for context in contexts)
+                max(x.dangers.hazard(goal, context, moving=moving, first=True) for context in contexts)
                 for moving in (True, False)
             )
-            found = self._stays[key] = (Offers(self._offers(draw, have, see, fetching)), leaving, staying)
+            offers = Offers(self._offers(draw, have, see, fetching, sought))
+            found = known[1][(have, see, fetching, sought)] = (offers, leaving, staying)
         return found
 
-    def _offers(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Iterator[Offer]:
+    def _sought_at(self, goal: str, have: Tokens, see: Tokens, fetching: bool) -> _Sought:
+        """Return what is sought at a place with this in hand, with what it promises."""
+        wanted, opened = self._wanted.get(goal, ()), self.opened(goal, have)
+        if not wanted and not opened:
+            return ()
+        bonus = self.bonus()
+        sought = [(action, self._use(token, have, fetching) * bonus) for action, token in wanted]
+        openers = self._x.bringing.openers.get(goal, {})
+        sought += [(openers[feature], promise) for feature, promise in opened.items() if feature not in see]
+        return tuple((action, promise) for action, promise in sought if promise >= LEAST)
+
+    def _offers(
+        self, draw: Draw, have: Tokens, see: Tokens, fetching: bool, sought: _Sought
+    ) -> Iterator[Offer]:
         """Yield what can be tried at a place with this in hand, best first."""
-        x, goal, bonus = self._x, draw.goal, self.bonus()
-        sought = [
-            (action, self._use(token, have, fetching) * bonus) for action, token in self._wanted.get(goal, ())
-        ]
-        sought += [
-            (x.bringing.openers[goal][feature], promise)
-            for feature, promise in self.opened(goal, have).items()
-            if feature not in see
-        ]
+        x, goal = self._x, draw.goal
         for action, promise in sought:
-            offer = self._sought(goal, have, see, action, promise, fetching) if promise >= LEAST else None
+            offer = self._sought(goal, have, see, action, promise, fetching)
             if offer is not None:
                 yield offer
-        told, lit = self._ready.at(goal, have, see), not self._x.light.isdisjoint(have)
+        told, lit = self._ready.at(goal, have, see), not self._x.dangers.light.isdisjoint(have)
         for most, action in draw.promising:
             at = told.get(action) or self._ready.of(goal, have, see, action, told)
             promise = most * at.share
@@ -333,12 +367,14 @@ class Promises:
         x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
         if len(actions) < 2:
             return lightless
-        light = self._x.light & have
+        light = self._x.dangers.light & have
         if light and light.isdisjoint(then):
             lightless = self._dark(goal, ahead)
         first = actions[-1] in x.moves
         return max(
-            lightless, x.hazard(goal, then, moving=True, first=first), x.hazard(goal, then, moving=False)
+            lightless,
+            x.dangers.hazard(goal, then, moving=True, first=first),
+            x.dangers.hazard(goal, then, moving=False),
         )
 
     def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
@@ -347,29 +383,31 @@ class Promises:
         Args:
             ahead: Whether there is danger ahead, for which light is needed.
         """
-        light = self._x.light & have
+        light = self._x.dangers.light & have
         dark = self._dark(place, ahead) if light else 0.0
         return dark * self._x.loses(action, light) if dark else 0.0
 
     def _dark(self, place: str, ahead: bool) -> float:
-        return max(_LIGHTLESS if ahead else 0.0, self._x.guises.worst(place))
+        return max(_LIGHTLESS if ahead else 0.0, self._x.dangers.guises.worst(place))
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
         x, found = self._x, dict[str, list[tuple[str, str]]]()
-        deadly = x.deadly()
+        deadly = x.dangers.deadly()
         self._helpful = {}
-        helpless = [name for name in deadly if x.helpless(name)]
+        helpless = [name for name in deadly if x.dangers.helpless(name)]
         self._carry = {}
         scale = _FETCH * self._s.curiosity / self.bonus() if self._s.curiosity else 0.0
         for token, sources in x.sources.items():
             if "@" in token:
                 continue  # how things are packed makes no new thing
             self._helpful[token] = 0.0
-            if any(x.protects(name, token) for name in deadly):
+            if any(x.dangers.protects(name, token) for name in deadly):
                 self._helpful[token] = 1.0
             else:
-                hopes = [x.hope(name) for name in helpless if x.untested(name, frozenset((token,)))]
+                hopes = [
+                    x.dangers.hope(name) for name in helpless if x.dangers.untested(name, frozenset((token,)))
+                ]
                 self._helpful[token] = _FETCH * max(hopes, default=0.0)
             unknown = len(x.places) - x.bringing.places_with(token)
             carry = min(1.0, scale * x.bringing.opens(token) * min(unknown, _PLACES))
@@ -397,8 +435,13 @@ class Promises:
 
     def _use(self, token: str, have: Tokens, fetching: bool) -> float:
         """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
-        if token in have:
-            return 0.0
+        asked = (token, have, fetching)
+        found = self._uses.get(asked)
+        if found is None:
+            found = self._uses[asked] = 0.0 if token in have else self._beyond(token, have, fetching)
+        return found
+
+    def _beyond(self, token: str, have: Tokens, fetching: bool) -> float:
         kind = token.partition("=")[0]
         use = self._of_use(token, fetching)
         same = (self._of_use(held, fetching) for held in have if held.partition("=")[0] == kind)

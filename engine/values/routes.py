@@ -338,7 +338,7 @@ class Router:
             see = self.look(world, name, have)
             # From most places most moves lead to the same place, whatever is in hand.
             elsewhere = (name, have, see) != self._here
-            hazard = x.hazard(name, union(have, see), moving=True)
+            hazard = x.dangers.hazard(name, union(have, see), moving=True)
             for action, free in x.ways_out(name):
                 if barred and (name, action) in barred:
                     continue

@@ -32,7 +32,9 @@ def shortened(
         return None
     kept_have = frozenset(token for token in kept[-1].then.have if protects(token))
     guarded = {
-        step.now: frozenset(token for token in step.now.have if experience.protects(step.now.place, token))
+        step.now: frozenset(
+            token for token in step.now.have if experience.dangers.protects(step.now.place, token)
+        )
         for step in kept
     }
 

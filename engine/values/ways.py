@@ -63,7 +63,7 @@ class Ways:
         while queue:
             name = queue.popleft()
             here = found[name]
-            risky = self._x.hazard(name, moving=True) > 0.0
+            risky = self._x.dangers.hazard(name, moving=True) > 0.0
             for action, there in self._x.exits(name):
                 possible = (name, action) not in barred if first is None or name != place else action in first
                 if there not in found and possible:

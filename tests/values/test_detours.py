@@ -134,7 +134,7 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed, d
     finder, _, promises = explorer(x, now, possible)
     route = far(x, now)
     taken = finder.fill(route, -1.0)
-    tour = _Tour(route, finder._last_danger(route, set(x.deadly())), promises.bonus())
+    tour = _Tour(route, finder._last_danger(route, set(x.dangers.deadly())), promises.bonus())
     last = len(route.actions)
     tour.anchors = [(a, finder._ways_from(a, True), a.steps < last) for a in _anchors(route)]
     assert len(tour.anchors) > 2
@@ -250,7 +250,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
     x.learn(attic, "polish lamp", 0.0, attic, ended=False, died=False)
     x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), ended=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
-    assert x.light == lit
+    assert x.dangers.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
     assert x.loses("throw all", lit) == x.loses("throw lamp at tree", lit)  # the lamp is among all
     assert x.loses("polish lamp", lit) < 0.5

@@ -190,9 +190,9 @@ def test_what_is_in_hand_may_take_the_danger_away():
         x.learn(dark, "north", -10.0, dark, ended=True, died=True)
     for _ in range(4):
         x.learn(lit, "north", 0.0, at("hall", have=("light",)), ended=False, died=False)
-    assert x.hazard("cellar", moving=True) > 0.3
-    assert x.hazard("cellar", lit.have, moving=True) < 0.1
-    assert x.protects("cellar", "have:light")
+    assert x.dangers.hazard("cellar", moving=True) > 0.3
+    assert x.dangers.hazard("cellar", lit.have, moving=True) < 0.1
+    assert x.dangers.protects("cellar", "have:light")
     assert x.outcome(("cellar", "north"), dark.have | dark.see).death > 0.7
     assert x.outcome(("cellar", "north"), lit.have | lit.see).death < 0.2
     assert x.death_loss == pytest.approx(10.0)
@@ -239,13 +239,13 @@ def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
     attic_dark, attic = room("darkness", 2, "sword"), room("attic", 2, "sword", "lamp lit")
     x.learn(attic_dark, "look", 0.0, attic_dark, ended=False, died=False)
     x.learn(attic, "look", 0.0, attic, ended=False, died=False)
-    before = x.hazard("room 7", dark.have | dark.see, moving=True)
+    before = x.dangers.hazard("room 7", dark.have | dark.see, moving=True)
     assert before > 0.5
-    assert x.hazard("room 7", dark.have | {"have:lamp lit"}, moving=True) < 0.1 * before + 1e-9
-    assert x.protects("room 7", "have:lamp lit")
-    assert not x.protects("room 7", "have:sword")
+    assert x.dangers.hazard("room 7", dark.have | {"have:lamp lit"}, moving=True) < 0.1 * before + 1e-9
+    assert x.dangers.protects("room 7", "have:lamp lit")
+    assert not x.dangers.protects("room 7", "have:sword")
     x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, ended=False, died=False)
-    assert not x.protects("room 7", "have:lamp lit")  # dark all the same: it was not that
+    assert not x.dangers.protects("room 7", "have:lamp lit")  # dark all the same: it was not that
 
 
 def one_step(number, action, reward):
@@ -313,10 +313,10 @@ def test_who_ran_into_a_wall_has_not_left():
     x.moves.update(("north", "south"))
     for _ in range(3):
         x.learn(dark, "north", -10.0, dark, ended=True, died=True)
-    before = x.hazard("cellar", dark.see, moving=True)
+    before = x.dangers.hazard("cellar", dark.see, moving=True)
     for _ in range(9):
         x.learn(dark, "south", 0.0, dark, ended=False, died=False)
-    assert x.hazard("cellar", dark.see, moving=True) == before > 0.5
+    assert x.dangers.hazard("cellar", dark.see, moving=True) == before > 0.5
 
 
 def test_one_dark_is_as_deadly_as_another():
@@ -327,9 +327,11 @@ def test_one_dark_is_as_deadly_as_another():
         x.learn(room("darkness", 7), "north", -10.0, room("darkness", 7), ended=True, died=True)
     x.learn(room("darkness", 2), "look", 0.0, room("darkness", 2), ended=False, died=False)
     x.learn(room("attic", 2, "light"), "look", 0.0, room("attic", 2, "light"), ended=False, died=False)
-    assert x.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5  # nobody died of leaving it yet
-    assert x.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
-    assert x.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
+    assert (
+        x.dangers.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5
+    )  # nobody died of leaving it yet
+    assert x.dangers.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
+    assert x.dangers.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
 
 
 def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():

@@ -170,7 +170,9 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
         for _ in range(4):  # gone again
             x.learn(dark[number], "south", 0.0, dark[number + 1], ended=False, died=False)
         x.learn(dark[number], "north", -10.0, dark[number], ended=True, died=True)
-    known, untried = (x.hazard("room 8", dark[8].see, moving=True, first=first) for first in (False, True))
+    known, untried = (
+        x.dangers.hazard("room 8", dark[8].see, moving=True, first=first) for first in (False, True)
+    )
     assert known < 0.2
     assert untried > 0.4
     assert x.risk(dark[8], "north") == untried

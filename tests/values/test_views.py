@@ -62,7 +62,7 @@ def caves() -> Experience:
     x.learn(lit[2], "east", 0.0, lit[3], ended=False, died=False)
     x.learn(lit[3], "dig", 9.0, lit[3], ended=False, died=False)
     x.see(room(1, "hall", OUT), ("down",))
-    assert not x.light  # nobody died yet
+    assert not x.dangers.light  # nobody died yet
     for number in (2, 3):
         dark = room(number, "dark", OUT)
         x.arrive(dark)
@@ -75,7 +75,7 @@ def caves() -> Experience:
 @pytest.mark.parametrize(("have", "name"), [(OUT, "dark"), (LIT, "cave")])
 def test_a_place_that_was_seen_with_a_light_is_dark_again_without_it(have, name):
     x = caves()
-    assert x.light == LIT
+    assert x.dangers.light == LIT
     router = Router(x, PlannerSettings())
     here = room(1, "hall", have)
     for left in ("cave", "dark"):  # as this episode left it
@@ -91,8 +91,8 @@ def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
         x.learn(there, "east", 0.0, back, ended=False, died=False)
         x.learn(back, "east", 0.0, there, ended=False, died=False)
     # Taken together, hardly anybody dies there any more; in the dark it is as deadly as ever.
-    assert x.deadly() == ["room 2", "room 3"]
-    assert x.light == LIT
+    assert x.dangers.deadly() == ("room 2", "room 3")
+    assert x.dangers.light == LIT
 
 
 def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
