@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from engine.values.conditions import Tokens, objects, union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
-from engine.values.promises import LEAST, Draw, Promises
+from engine.values.offers import LEAST, Stay, handled
+from engine.values.promises import Draw, Promises
 from engine.values.routes import SPARE, PlannerSettings, Route, Router
 from engine.values.ways import Way, Ways
 
@@ -60,8 +61,8 @@ class _Anchor:
     later: Tokens
 
 
-_Start = tuple[int, _Anchor, Way, Way | None]
-"""Steps there and back, a point on the route, the way there, and the way back if there has to be one."""
+_Start = tuple[float, int, _Anchor, Way, Way | None]
+"""A bound on the rate, steps there and back, a point on the route, the way there, and back if one has to come back."""
 _FOUND = 1 << 30
 """Stage of a visit whose best detour is known."""
 
@@ -89,6 +90,7 @@ class _Visit:
     """A place that may be worth a detour from a route, and the best one found so far.
 
     Attributes:
+        starts: Points on the route that it can be visited from, those with the highest bound first.
         safe: What was at stake at the nearest point with this in hand, if the way is safe, by that and `fetching`.
         settled: What is in hand and seen, and whether `fetching` and coming back, where nothing is at stake at all:
             from farther away the same is worth less.
@@ -101,9 +103,16 @@ class _Visit:
     settled: set[tuple[Tokens, Tokens, bool, bool]] = field(default_factory=set)
     best: Detour | None = None
 
-    def bound(self, travel: int) -> float:
-        """Return the highest rate that a visit so far off can have."""
-        return self.draw.bound(travel) + self.brings / max(1, travel)
+    def bound(self, travel: int, stay: Stay | None) -> float:
+        """Return the highest rate that a visit so far off can have.
+
+        Args:
+            stay: What can be tried there, None if that was not worked out yet.
+        """
+        brings = self.brings / max(1, travel)
+        if stay is None:
+            return self.draw.bound(travel) + brings
+        return min(stay.bound(travel, self.draw.bonus), self.draw.bound(travel)) + brings
 
 
 class Explorer:
@@ -151,7 +160,7 @@ class Explorer:
             for goal, way in ways.items():
                 if way.steps < nearest.get(goal, _FOUND):
                     nearest[goal] = way.steps
-        hands = {anchor.have for anchor, _, _ in tour.anchors}
+        hands = {(anchor.have, anchor.steps <= tour.until) for anchor, _, _ in tour.anchors}
         queue: list[tuple[float, str, int, _Visit]] = []
         for draw in self._promises.draws:
             if draw.goal in nearest:
@@ -160,10 +169,10 @@ class Explorer:
                     brings = max(
                         self._promises.brings(draw.goal, have)
                         + sum(self._promises.opened(draw.goal, have).values())
-                        for have in hands
+                        for have, _ in hands
                     )
-                visit = _Visit(draw, brings)
-                bound = visit.bound(nearest[draw.goal])
+                visit, travel = _Visit(draw, brings), nearest[draw.goal]
+                bound = max(visit.bound(travel, self._told(tour, draw, *hand)) for hand in hands)
                 if bound > 0.0:
                     queue.append((-bound, draw.goal, 0, visit))
         heapq.heapify(queue)
@@ -190,7 +199,7 @@ class Explorer:
                 self._look(tour, visit, visit.starts[stage - 1], slack)
             # The next start can only be better if it may be by its bound.
             found = visit.best.rate if visit.best is not None else 0.0
-            bound = visit.bound(visit.starts[stage][0]) if stage < len(visit.starts) else 0.0
+            bound = visit.starts[stage][0] if stage < len(visit.starts) else 0.0
             if bound > found:
                 heapq.heappush(queue, (-bound, goal, stage + 1, visit))
             elif visit.best is not None:
@@ -229,7 +238,7 @@ class Explorer:
         return found
 
     def _starts(self, tour: _Tour, visit: _Visit, slack: float) -> list[_Start]:
-        """Return from where on the route a place can be visited in so many steps, the nearest first."""
+        """Return from where on the route a place can be visited in so many steps, the most promising first."""
         draw = visit.draw
         goal, starts = draw.goal, list[_Start]()
         back_from = self._ways.of(goal)
@@ -244,13 +253,21 @@ class Explorer:
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
             if travel + bool(draw.sums) <= slack:
-                starts.append((travel, anchor, way, back))
-        starts.sort(key=lambda start: (start[0], start[1].steps))
+                told = self._told(tour, draw, anchor.have, anchor.steps <= tour.until)
+                starts.append((visit.bound(travel, told), travel, anchor, way, back))
+        starts.sort(key=lambda start: (-start[0], start[1], start[2].steps))
         return starts
+
+    def _told(self, tour: _Tour, draw: Draw, have: Tokens, fetching: bool) -> Stay | None:
+        """Return what can be tried at a place that the route leaves as it is, if that was worked out before."""
+        now, goal = self._router.world, draw.goal
+        if tour.route.at.world.get(goal) != now.get(goal):
+            return None
+        return self._promises.told(draw, have, self._router.look(now, goal, have), fetching)
 
     def _look(self, tour: _Tour, visit: _Visit, start: _Start, slack: float) -> None:
         """Work out the detour to a place from one point of the route; keep it if it is the best to there so far."""
-        _, anchor, way, back = start
+        _, _, anchor, way, back = start
         fetching = anchor.steps <= tour.until
         stake = visit.safe.get((anchor.have, fetching))
         if stake is not None and stake <= anchor.stake:
@@ -266,7 +283,7 @@ class Explorer:
         self, tour: _Tour, visit: _Visit, start: _Start, fetching: bool, slack: float, least: float
     ) -> Detour | None:
         """Return the best detour from an anchor to a place, None if none is worth its danger, or more than `least`."""
-        travel, anchor, way, back = start
+        _, travel, anchor, way, back = start
         draw, route, goal, have = visit.draw, tour.route, visit.draw.goal, anchor.have
         see = self._router.look(self._router.world_at(route, anchor.steps), goal, have)
         settled = (have, see, fetching, back is None)
@@ -280,7 +297,10 @@ class Explorer:
         for key in back.deadly if back is not None else ():
             alive *= 1.0 - self._danger_from(tour, anchor, key)
         alive *= arrives
-        offers, leaving, staying = self._promises.stay(draw, have, see, fetching)
+        stay = self._promises.stay(draw, have, see, fetching)
+        if visit.bound(travel, stay) <= least:
+            return None
+        leaving, staying = self._hazards(goal, have, see)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         spent = self.price(route.left)
         price = anchor.stake + spent
@@ -299,7 +319,7 @@ class Explorer:
         bringing = way.steps > 0 and goal in self._promises.bringable
         opened = self._promises.opened(goal, have)
         if total < 0.0:
-            hoped = self._promises.brings(goal, have) + sum(opened.values()) + draw.most
+            hoped = self._promises.brings(goal, have) + sum(opened.values()) + stay.most
             if total + arrives * hoped <= least * max(1, travel):
                 return None  # not worth the danger of the way
         brings = 0.0
@@ -309,10 +329,10 @@ class Explorer:
         if brings > 0.0:
             total += brings
             best = (total / max(1, travel), total, travel)
-        for most, promise, loss, actions, moves, made, handles, own in offers:
+        for most, promise, loss, actions, moves, made, handles, own in stay.offers:
             if best is not None and arrives * most <= best[0]:
                 break  # nothing that follows makes the rate any better
-            if handles and not anchor.later.isdisjoint(handles):
+            if handles and not anchor.later.isdisjoint(handled(actions[-1], have)):
                 loss = self._x.loss_rate(actions[-1])  # what is needed later on the route
             at_stake = at_stake or loss > 0.0 or made > 0.0 or own > 0.0
             promise = (
@@ -341,6 +361,14 @@ class Explorer:
         rate, worth, cost = best
         last = first[-1] if first else ""
         return Detour(rate, worth * route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last))
+
+    def _hazards(self, goal: str, have: Tokens, see: Tokens) -> tuple[float, float]:
+        """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
+        # The place may look as it did to others with the same in hand: dark, say.
+        contexts = union(have, see), union(have, self._x.view(goal, have))
+        hazard = self._x.dangers.hazard
+        leaving = max(hazard(goal, context, moving=True, first=True) for context in contexts)
+        return leaving, max(hazard(goal, context, moving=False, first=True) for context in contexts)
 
     def _last_danger(self, route: Route, deadly: set[str]) -> int:
         """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""

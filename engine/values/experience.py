@@ -96,7 +96,7 @@ class Experience:
         self._ways_out: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {}
         self._unsettled: Key | None = None
         self.handlings = 0
-        """How often anything was done to what lifts a danger."""
+        """How often what lifts a danger was lost by what was done to it."""
         self._handled: dict[tuple[str, str], tuple[int, int]] = {}
         """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
         self.sources: dict[str, dict[Key, None]] = {}
@@ -174,7 +174,7 @@ class Experience:
             if concerns(action, token):
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
-                self.handlings += token in self.dangers.light
+                self.handlings += token not in then.have and token in self.dangers.light
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if ended or then == now:
@@ -285,6 +285,10 @@ class Experience:
     def attainable(self, key: Key, context: Tokens, rounds: int) -> bool:
         """Return whether an action may become possible by so many rounds of what can be made at the place."""
         return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
+
+    def matters(self, place: str, action: str) -> Tokens:
+        """Return the tokens that tell whether the action is possible at the place, or can be made so."""
+        return self._makers(place).hangs_on(action, self.moves)
 
     def needs_version(self, place: str) -> tuple[int, int, int]:
         """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""

@@ -144,7 +144,7 @@ class Planner:
 
     def darkening(self, place: str, have: Tokens, action: str) -> float:
         """Return the probability of dying, at a place that may be dark, of what an action does to the light in hand."""
-        return self._promises.darkening(place, have, action)
+        return self._promises.offers.darkening(place, have, action)
 
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""

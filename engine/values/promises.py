@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from engine.values.conditions import Tokens, concerns, names_in, objects, union
+from engine.values.conditions import Tokens, names_in, objects
 from engine.values.experience import ALL, MOVE, Experience, Key
-from engine.values.readiness import Readinesses
-from engine.values.routes import Imagined, PlannerSettings, Progress, Router
+from engine.values.offers import LEAST, Offered, Offers, Sought, Stay
+from engine.values.routes import PlannerSettings, Progress, Router
 
 _NONE: frozenset[str] = frozenset()
 _UNHEARD: Mapping[str, float] = {}
-LEAST = 0.02
-"""Promises below this are none."""
 _RETRIED = 2
 """Times that an action is tried at a place in the hope that another situation makes a difference."""
 _FETCH = 0.5
@@ -26,51 +21,9 @@ _FETCH = 0.5
 _SOURCES = 4
 _PLACES = 4
 """Places where a thing never was that count for fetching it."""
-_STAYS = 64
-"""Situations of a place for which it is remembered what can be tried there."""
-_LIGHTLESS = 0.5
-"""Probability of dying of having put out what lifts a danger that is still ahead."""
 
 Liking = Mapping[str, Mapping[str, float]]
 """By place and action, how much more a model likes it than others."""
-Offered = tuple[tuple[float, str], ...]
-"""Actions that promise something at a place, with that, best first."""
-
-
-class Offer(NamedTuple):
-    """Something to try at a place.
-
-    Attributes:
-        most: What neither this nor anything less promising exceeds.
-        loss: Share of what is at stake that trying it may cost.
-        actions: It, after what makes it possible.
-        made: Probability of dying in the situation that this makes: the dark, where a light is put out or lost by it.
-        handles: Words of what is in hand that it is done to or with.
-        own: Probability of dying of it where one died of it before.
-    """
-
-    most: float
-    promise: float
-    loss: float
-    actions: tuple[str, ...]
-    moves: bool
-    made: float
-    handles: Tokens = _NONE
-    own: float = 0.0
-
-
-class Offers:
-    """Offers that are worked out when they are asked for, and once."""
-
-    def __init__(self, source: Iterator[Offer]) -> None:
-        self._source = source
-        self._known: list[Offer] = []
-
-    def __iter__(self) -> Iterator[Offer]:
-        yield from self._known
-        for offer in self._source:
-            self._known.append(offer)
-            yield offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +80,6 @@ class _Rated:
     offered: Offered = ()
 
 
-_Known = tuple[int, int, int, int, int, Offered]
-"""Versions of what is known that says what can be tried at a place."""
-_Sought = tuple[tuple[str, float], ...]
-"""Actions that are sought for what they bring about, with what that promises."""
-_Stay = tuple[Offers, float, float]
-"""What can be tried, and the hazards of leaving and of staying."""
-
-
 class Promises:
     """Tells what is worth trying, place by place."""
 
@@ -154,8 +99,7 @@ class Promises:
         self._failed: set[Key] = set()
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
-        self._ready = Readinesses(experience, router)
-        self._stays: dict[str, tuple[_Known, dict[tuple[Tokens, Tokens, bool, _Sought], _Stay]]] = {}
+        self.offers = Offers(experience, router)
         self._uses: dict[tuple[str, Tokens, bool], float] = {}
         self._brought: tuple[int, int, float, frozenset[Key]] = (-1, 0, 0.0, frozenset())
         """What is known that `brings` and `opened` were told by."""
@@ -177,7 +121,7 @@ class Promises:
         x, bonus = self._x, self.bonus()
         self._wanted = self._wants(progress)
         self._uses.clear()
-        self._stays.pop(self._router.here.place, None)  # what is possible here is known, and changes
+        self.offers.think()
         brought = (x.bringing.version, x.missed.total(), self._s.curiosity, frozenset(progress.failed))
         if brought != self._brought:
             self._brought = brought
@@ -271,34 +215,21 @@ class Promises:
             rated.offered = found
         return rated.offered
 
-    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offers, float, float]:
-        """Return what can be tried at a place with this in hand, best first, and the hazards of leaving and staying."""
-        x, goal = self._x, draw.goal
-        version: _Known = (
-            x.places[goal].version,
-            len(x.moves),
-            x.dangers.version,
-            x.handlings,
-            x.deaths,
-            draw.promising,
-        )
-        known = self._stays.get(goal)
-        if known is None or known[0] != version or len(known[1]) > _STAYS:
-            known = self._stays[goal] = (version, {})
-        sought = self._sought_at(goal, have, see, fetching)
-        found = known[1].get((have, see, fetching, sought))
-        if found is None:
-            # The place may look as it did to others with the same in hand: dark, say.
-            contexts = (union(have, see), union(have, x.view(goal, have)))
-            leaving, staying = (
-                max(x.dangers.hazard(goal, context, moving=moving, first=True) for context in contexts)
-                for moving in (True, False)
-            )
-            offers = Offers(self._offers(draw, have, see, fetching, sought))
-            found = known[1][(have, see, fetching, sought)] = (offers, leaving, staying)
-        return found
+    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Stay:
+        """Return what can be tried at a place with this in hand, best first.
 
-    def _sought_at(self, goal: str, have: Tokens, see: Tokens, fetching: bool) -> _Sought:
+        Args:
+            fetching: Whether there is danger ahead.
+        """
+        sought = self._sought_at(draw.goal, have, see, fetching)
+        return self.offers.at(draw.goal, have, see, draw.promising, sought, fetching)
+
+    def told(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Stay | None:
+        """Return what `stay` told of this before, None if it would have to be worked out."""
+        sought = self._sought_at(draw.goal, have, see, fetching)
+        return self.offers.told(draw.goal, have, see, draw.promising, sought, fetching)
+
+    def _sought_at(self, goal: str, have: Tokens, see: Tokens, fetching: bool) -> Sought:
         """Return what is sought at a place with this in hand, with what it promises."""
         wanted, opened = self._wanted.get(goal, ()), self.opened(goal, have)
         if not wanted and not opened:
@@ -308,87 +239,6 @@ class Promises:
         openers = self._x.bringing.openers.get(goal, {})
         sought += [(openers[feature], promise) for feature, promise in opened.items() if feature not in see]
         return tuple((action, promise) for action, promise in sought if promise >= LEAST)
-
-    def _offers(
-        self, draw: Draw, have: Tokens, see: Tokens, fetching: bool, sought: _Sought
-    ) -> Iterator[Offer]:
-        """Yield what can be tried at a place with this in hand, best first."""
-        x, goal = self._x, draw.goal
-        for action, promise in sought:
-            offer = self._sought(goal, have, see, action, promise, fetching)
-            if offer is not None:
-                yield offer
-        told, lit = self._ready.at(goal, have, see), not self._x.dangers.light.isdisjoint(have)
-        for most, action in draw.promising:
-            at = told.get(action) or self._ready.of(goal, have, see, action, told)
-            promise = most * at.share
-            if promise >= LEAST:
-                made = own = 0.0
-                if lit or len(at.actions) > 1:
-                    made = self._made(goal, have, at.actions, at.then, fetching)
-                if x.fatal[(goal, action)] and action not in x.moves:
-                    outcome = x.outcome((goal, action), at.then)
-                    own = outcome.death if outcome is not None else 0.0
-                handles = handled(action, have)
-                loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
-                yield Offer(
-                    most,
-                    promise,
-                    loss,
-                    at.actions,
-                    action in x.moves,
-                    made,
-                    handles,
-                    own,
-                )
-
-    def _sought(
-        self, goal: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool
-    ) -> Offer | None:
-        """Return the offer of an action that is sought for what it brings about, after what makes it possible."""
-        opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
-        if opened is None:
-            return None
-        actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
-        if not self._router.is_here(goal, have, see):
-            promise *= self._ready.chance(goal, then, action)
-        if promise < LEAST:
-            return None
-        return Offer(math.inf, promise, 0.0, actions, False, self._made(goal, have, actions, then, ahead))
-
-    def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
-        """Return the hazard of the situation that an action, or what makes it possible, brings about.
-
-        Args:
-            actions: The action, after what makes it possible.
-            then: What is carried and seen after that.
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
-        x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
-        if len(actions) < 2:
-            return lightless
-        light = self._x.dangers.light & have
-        if light and light.isdisjoint(then):
-            lightless = self._dark(goal, ahead)
-        first = actions[-1] in x.moves
-        return max(
-            lightless,
-            x.dangers.hazard(goal, then, moving=True, first=first),
-            x.dangers.hazard(goal, then, moving=False),
-        )
-
-    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
-        """Return the probability of dying of what an action does to the light in hand.
-
-        Args:
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
-        light = self._x.dangers.light & have
-        dark = self._dark(place, ahead) if light else 0.0
-        return dark * self._x.loses(action, light) if dark else 0.0
-
-    def _dark(self, place: str, ahead: bool) -> float:
-        return max(_LIGHTLESS if ahead else 0.0, self._x.dangers.guises.worst(place))
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
@@ -454,9 +304,3 @@ class Promises:
         """Return what being at a deadly place with something new is worth."""
         rate = self._x.discovery_rate(MOVE)
         return self._s.curiosity * rate
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def handled(action: str, have: Tokens) -> Tokens:
-    """Return the words of what is in hand that an action names, of all of it if it is done to all."""
-    return frozenset(word for token in have if concerns(action, token) for word in names_in(token))

@@ -163,6 +163,11 @@ class Router:
         return self._barred
 
     @property
+    def world(self) -> Mapping[str, Tokens]:
+        """What places look like now, as far as they were visited."""
+        return self._world
+
+    @property
     def here(self) -> Situation:
         """The present situation."""
         return Situation(*self._here)

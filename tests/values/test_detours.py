@@ -175,8 +175,8 @@ def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_i
     tour.anchors = [(a, finder._ways_from(a, True), a.steps < 2) for a in _anchors(route)]
     (draw,) = (draw for draw in promises.draws if draw.goal == "a")
     visit = _Visit(draw)
-    starts = [start for start in finder._starts(tour, visit, 50.0) if start[3] is not None]
-    assert [start[1].stake for start in starts] == [6.0, 0.0]
+    starts = [start for start in finder._starts(tour, visit, 50.0) if start[4] is not None]
+    assert [start[2].stake for start in starts] == [6.0, 0.0]
     finder._detour(tour, visit, starts[0], True, 50.0, 0.0)
     again = finder._detour(tour, visit, starts[1], True, 50.0, 0.0)
     assert (again is not None) == bool(cost)
@@ -215,7 +215,7 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
         now = Imagined(light.place, light.have, {light.place: light.see})
         finder, router, promises = explorer(x, now, ("put out lamp", "north"))
         draw = next(draw for draw in promises.draws if draw.goal == "room 1")
-        offers, *_ = promises.stay(draw, light.have, light.see, True)
+        offers = promises.stay(draw, light.have, light.see, True).offers
         offer = next(offer for offer in offers if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.made > 0.3) == deadly
         tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)), -1.0)}
@@ -229,7 +229,7 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
     _, _, promises = explorer(x, now, ("throw lamp",))
     draw = next(draw for draw in promises.draws if draw.goal == "hall")
-    offers, *_ = promises.stay(draw, now.have, frozenset(), False)
+    offers = promises.stay(draw, now.have, frozenset(), False).offers
     assert next(iter(offers)).loss > 0.0
 
 
@@ -262,14 +262,14 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
         now = Imagined(at.place, lit, {at.place: at.see})
         _, _, promises = explorer(x, now, ("throw lamp at tree",))
         draw = next(draw for draw in promises.draws if draw.goal == at.place)
-        offers, *_ = promises.stay(draw, lit, at.see, ahead)
+        offers = promises.stay(draw, lit, at.see, ahead).offers
         return next(offer.made for offer in offers if offer.actions == ("throw lamp at tree",))
 
     _, _, promises = explorer(x, Imagined(hall.place, lit, {hall.place: hall.see}), ("throw lamp at tree",))
-    assert promises.darkening(hall.place, lit, "throw lamp at tree") > 0.3
-    assert promises.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
-    assert promises.darkening(hall.place, lit, "polish lamp") < 0.3
-    assert promises.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
+    assert promises.offers.darkening(hall.place, lit, "throw lamp at tree") > 0.3
+    assert promises.offers.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
+    assert promises.offers.darkening(hall.place, lit, "polish lamp") < 0.3
+    assert promises.offers.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
     assert made(lawn, True) > 0.3
     assert made(lawn, False) == 0.0
     assert made(hall, False) > 0.3  # it would be dark here

@@ -8,6 +8,7 @@ import pytest
 
 from engine.records import State, Step
 from engine.values.bringing import Bringing
+from engine.values.detours import Explorer
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
@@ -16,6 +17,7 @@ from engine.values.reading import Reader
 from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.unseen import Unseen
+from engine.values.ways import Ways
 from tests.values.gridworld import live
 from tests.values.test_graph import SETTLED, Remembered, play
 
@@ -179,10 +181,8 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     x.see(dark[8], ("north", "south"))
     router = Router(x, PlannerSettings())
     router.stand(Imagined(dark[8].place, dark[8].have, {dark[8].place: dark[8].see}), ("north", "south"))
-    promises = Promises(x, PlannerSettings(), router)
-    promises.think(Progress(), {})
-    draw = next(draw for draw in promises.draws if draw.goal == dark[8].place)
-    assert promises.stay(draw, dark[8].have, dark[8].see, False)[1] == untried
+    finder = Explorer(x, PlannerSettings(), router, Promises(x, PlannerSettings(), router), Ways(x))
+    assert finder._hazards(dark[8].place, dark[8].have, dark[8].see)[0] == untried
 
 
 def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
@@ -251,5 +251,5 @@ def test_something_new_is_brought_to_what_stands_open(brought):
     assert (plan.goal == (hall, "")) == (not brought)
     if not brought:
         draw = next(draw for draw in planner._promises.draws if draw.goal == hall)
-        offers, *_ = planner._promises.stay(draw, egg, ajar, False)
+        offers = planner._promises.stay(draw, egg, ajar, False).offers
         assert all(offer.actions[-1] != OPEN for offer in offers if offer.most == math.inf)  # it is open

@@ -1,0 +1,271 @@
+"""What can be tried at a place with this in hand, how much of its promise is left there, and what it risks.
+
+Plans ask this for every place and all that may be in hand by then. What is in hand beyond what matters for anything to
+be tried at the place makes no difference, so it is worked out once for all situations that are alike in what matters,
+and again only when something is learnt about the place.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.values.conditions import Tokens, concerns, names_in, objects, union
+from engine.values.experience import Experience
+from engine.values.readiness import Readinesses
+from engine.values.routes import Imagined, Router
+
+LEAST = 0.02
+"""Promises below this are none."""
+_LIGHTLESS = 0.5
+"""Probability of dying of having put out what lifts a danger that is still ahead."""
+_SITUATIONS = 64
+"""Situations of a place for which it is remembered what can be tried there."""
+
+Offered = tuple[tuple[float, str], ...]
+"""Actions that promise something at a place, with that, best first."""
+Sought = tuple[tuple[str, float], ...]
+"""Actions that are sought for what they bring about, with what that promises."""
+_Version = tuple[int, int, int, int, int, Offered]
+"""Versions of what is known that tells what can be tried at a place."""
+
+
+class Offer(NamedTuple):
+    """Something to try at a place.
+
+    Attributes:
+        most: What neither this nor anything less promising exceeds.
+        loss: Share of what is at stake that trying it may cost.
+        actions: It, after what makes it possible.
+        made: Probability of dying in the situation that this makes: the dark, where a light is put out or lost by it.
+        handles: Whether it is done to something in hand, or with it.
+        own: Probability of dying of it where one died of it before.
+    """
+
+    most: float
+    promise: float
+    loss: float
+    actions: tuple[str, ...]
+    moves: bool
+    made: float
+    handles: bool = False
+    own: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """What can be tried at a place in a situation, best first."""
+
+    offers: tuple[Offer, ...]
+    most: float
+    """What all of them together promise."""
+    _sums: tuple[tuple[float, int], ...]
+    """What the best of them per step promise together, and take."""
+    _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def bound(self, travel: int, bonus: float) -> float:
+        """Return the highest rate that a detour of this length can have, danger apart.
+
+        Args:
+            bonus: What being there is worth.
+        """
+        if bonus:
+            return max((bonus + total) / max(1, travel + steps) for total, steps in ((0.0, 0), *self._sums))
+        found = self._bounds.get(travel)
+        if found is None:
+            rates = (total / (travel + steps) for total, steps in self._sums)
+            found = self._bounds[travel] = max(rates, default=0.0)
+        return found
+
+
+def stay(offers: Iterator[Offer]) -> Stay:
+    """Return what these offers come to."""
+    known = tuple(offers)
+    rated = sorted(
+        (-offer.promise / len(offer.actions), offer.promise, len(offer.actions)) for offer in known
+    )
+    sums, total, steps = list[tuple[float, int]](), 0.0, 0
+    for _, promise, taken in rated:
+        total, steps = total + promise, steps + taken
+        sums.append((total, steps))
+    return Stay(known, total, tuple(sums))
+
+
+_Told = dict[tuple[Tokens, bool, Tokens, bool, Sought], Stay]
+"""By what matters of what is in hand, whether anything is, what is seen, whether danger is ahead, what is sought."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """What was told of one place.
+
+    Attributes:
+        sought: What was sought there.
+        matters: All tokens that what can be tried there hangs on.
+        names: Words of the things that it is done to or with.
+        parts: By what is in hand, what of it matters.
+    """
+
+    version: _Version
+    sought: Tokens
+    matters: Tokens
+    names: Tokens
+    parts: dict[Tokens, Tokens] = field(default_factory=dict)
+    told: _Told = field(default_factory=dict)
+
+    def part(self, have: Tokens) -> Tokens:
+        """Return what matters of what is in hand."""
+        found = self.parts.get(have)
+        if found is None:
+            found = self.parts[have] = frozenset(
+                token
+                for token in have
+                if token in self.matters or not self.names.isdisjoint(names_in(token))
+            )
+        return found
+
+
+class Offers:
+    """Tells what can be tried."""
+
+    def __init__(self, experience: Experience, router: Router) -> None:
+        self._x = experience
+        self._router = router
+        self._ready = Readinesses(experience, router)
+        self._places: dict[str, _Place] = {}
+        self._here: _Told = {}
+
+    def think(self) -> None:
+        """Begin a plan: what is possible here and now has changed."""
+        self._here.clear()
+        self._places.pop(self._router.here.place, None)
+
+    def at(
+        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
+    ) -> Stay:
+        """Return what can be tried at a place with this in hand.
+
+        Args:
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        if self._router.is_here(goal, have, see):
+            told, key = self._here, (have, True, see, ahead, sought)
+        else:
+            place = self._known(goal, promising, sought)
+            if place is None:
+                place = self._places[goal] = self._begin(goal, promising, sought)
+            told, key = place.told, (place.part(have), bool(have), see, ahead, sought)
+        found = told.get(key)
+        if found is None:
+            found = told[key] = stay(self._offers(goal, have, see, promising, sought, ahead))
+        return found
+
+    def told(
+        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
+    ) -> Stay | None:
+        """Return what `at` told of this before, None if it would have to be worked out."""
+        if self._router.is_here(goal, have, see):
+            return self._here.get((have, True, see, ahead, sought))
+        place = self._known(goal, promising, sought)
+        return place.told.get((place.part(have), bool(have), see, ahead, sought)) if place else None
+
+    def _known(self, goal: str, promising: Offered, sought: Sought) -> _Place | None:
+        """Return what was told of a place, None if something about it has changed."""
+        place = self._places.get(goal)
+        if (
+            place is None
+            or len(place.told) > _SITUATIONS
+            or place.version != self._version(goal, promising)
+            or not all(action in place.sought for action, _ in sought)
+        ):
+            return None
+        return place
+
+    def _begin(self, goal: str, promising: Offered, sought: Sought) -> _Place:
+        before, version = self._places.get(goal), self._version(goal, promising)
+        also = frozenset(action for action, _ in sought)
+        if before is not None and before.version == version:
+            also |= before.sought
+        actions = (*also, *(action for _, action in promising))
+        tokens = self._x.dangers.light.union(*(self._x.matters(goal, action) for action in actions))
+        return _Place(version, also, tokens, frozenset[str]().union(*map(objects, actions)))
+
+    def _version(self, goal: str, promising: Offered) -> _Version:
+        x = self._x
+        return x.places[goal].version, len(x.moves), x.dangers.version, x.handlings, x.deaths, promising
+
+    def _offers(
+        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
+    ) -> Iterator[Offer]:
+        x = self._x
+        for action, promise in sought:
+            offer = self._sought(goal, have, see, action, promise, ahead)
+            if offer is not None:
+                yield offer
+        told, lit = self._ready.at(goal, have, see), not x.dangers.light.isdisjoint(have)
+        for most, action in promising:
+            at = told.get(action) or self._ready.of(goal, have, see, action, told)
+            promise = most * at.share
+            if promise >= LEAST:
+                made = own = 0.0
+                if lit or len(at.actions) > 1:
+                    made = self._made(goal, have, at.actions, at.then, ahead)
+                if x.fatal[(goal, action)] and action not in x.moves:
+                    outcome = x.outcome((goal, action), at.then)
+                    own = outcome.death if outcome is not None else 0.0
+                handles = bool(handled(action, have))
+                loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
+                yield Offer(most, promise, loss, at.actions, action in x.moves, made, handles, own)
+
+    def _sought(
+        self, goal: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool
+    ) -> Offer | None:
+        """Return the offer of an action that is sought for what it brings about, after what makes it possible."""
+        opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+        if opened is None:
+            return None
+        actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
+        if not self._router.is_here(goal, have, see):
+            promise *= self._ready.chance(goal, then, action)
+        if promise < LEAST:
+            return None
+        return Offer(math.inf, promise, 0.0, actions, False, self._made(goal, have, actions, then, ahead))
+
+    def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
+        """Return the hazard of the situation that an action, or what makes it possible, brings about.
+
+        Args:
+            actions: The action, after what makes it possible.
+            then: What is carried and seen after that.
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
+        if len(actions) < 2:
+            return lightless
+        light = x.dangers.light & have
+        if light and light.isdisjoint(then):
+            lightless = self._dark(goal, ahead)
+        first, hazard = actions[-1] in x.moves, x.dangers.hazard
+        return max(lightless, hazard(goal, then, moving=True, first=first), hazard(goal, then, moving=False))
+
+    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
+        """Return the probability of dying of what an action does to the light in hand.
+
+        Args:
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        light = self._x.dangers.light & have
+        dark = self._dark(place, ahead) if light else 0.0
+        return dark * self._x.loses(action, light) if dark else 0.0
+
+    def _dark(self, place: str, ahead: bool) -> float:
+        return max(_LIGHTLESS if ahead else 0.0, self._x.dangers.guises.worst(place))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def handled(action: str, have: Tokens) -> Tokens:
+    """Return the words of what is in hand that an action names, of all of it if it is done to all."""
+    return frozenset(word for token in have if concerns(action, token) for word in names_in(token))
