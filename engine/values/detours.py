@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from engine.values.conditions import Tokens, objects, union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
-from engine.values.offers import LEAST, Stay, handled
-from engine.values.promises import Draw, Promises
+from engine.values.offers import LEAST, handled
+from engine.values.promises import Promises
 from engine.values.routes import SPARE, PlannerSettings, Route, Router
+from engine.values.visits import Anchor, Detour, Start, Visit
 from engine.values.ways import Way, Ways
 
 WORTHWHILE = 0.2
@@ -24,45 +25,6 @@ _STEP = 0.08
 _NEAR = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Detour:
-    """Something worth trying, and what it takes.
-
-    Attributes:
-        rate: Points promised per step, danger taken off.
-        worth: Points promised, danger taken off.
-        cost: Steps, the way there and back included.
-        start: Steps of the route that come before it.
-        actions: The way there, and the first thing to try.
-        goal: Where it leads, and that first thing.
-    """
-
-    rate: float
-    worth: float
-    cost: float
-    start: int
-    actions: tuple[str, ...]
-    goal: Key
-
-
-@dataclass(frozen=True, slots=True)
-class _Anchor:
-    """A point on a route that detours can start from.
-
-    Attributes:
-        stake: The gains that are still to come there.
-        later: Words that name what is still to be done things to there.
-    """
-
-    steps: int
-    place: str
-    have: Tokens
-    stake: float
-    later: Tokens
-
-
-_Start = tuple[float, int, _Anchor, Way, Way | None]
-"""A bound on the rate, steps there and back, a point on the route, the way there, and back if one has to come back."""
 _FOUND = 1 << 30
 """Stage of a visit whose best detour is known."""
 
@@ -81,38 +43,8 @@ class _Tour:
     route: Route
     until: int
     bonus: float
-    anchors: list[tuple[_Anchor, Mapping[str, Way], bool]] = field(default_factory=list)
+    anchors: list[tuple[Anchor, Mapping[str, Way], bool]] = field(default_factory=list)
     dangers: dict[tuple[bool, Tokens, Key], float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Visit:
-    """A place that may be worth a detour from a route, and the best one found so far.
-
-    Attributes:
-        starts: Points on the route that it can be visited from, those with the highest bound first.
-        safe: What was at stake at the nearest point with this in hand, if the way is safe, by that and `fetching`.
-        settled: What is in hand and seen, and whether `fetching` and coming back, where nothing is at stake at all:
-            from farther away the same is worth less.
-    """
-
-    draw: Draw
-    brings: float = 0.0
-    starts: list[_Start] = field(default_factory=list)
-    safe: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
-    settled: set[tuple[Tokens, Tokens, bool, bool]] = field(default_factory=set)
-    best: Detour | None = None
-
-    def bound(self, travel: int, stay: Stay | None) -> float:
-        """Return the highest rate that a visit so far off can have.
-
-        Args:
-            stay: What can be tried there, None if that was not worked out yet.
-        """
-        brings = self.brings / max(1, travel)
-        if stay is None:
-            return self.draw.bound(travel) + brings
-        return min(stay.bound(travel, self.draw.bonus), self.draw.bound(travel)) + brings
 
 
 class Explorer:
@@ -145,8 +77,8 @@ class Explorer:
         """Return the detours that the steps left free by a route are spent on, the best rate first.
 
         None as soon as it is sure that the route is not worth more with them than `least`. Only detours that may be
-        among the best are worked out: each place is looked at first by a bound on what it can be worth from
-        anywhere, then by one for each point of the route it can be reached from.
+        among the best are worked out, and no more than so many: each place is looked at first by a bound on what it
+        can be worth from anywhere, then by one for each point of the route it can be reached from.
         """
         tour = _Tour(route, self._last_danger(route, set(self._x.dangers.deadly())), self._promises.bonus())
         moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)
@@ -160,24 +92,18 @@ class Explorer:
             for goal, way in ways.items():
                 if way.steps < nearest.get(goal, _FOUND):
                     nearest[goal] = way.steps
-        hands = {(anchor.have, anchor.steps <= tour.until) for anchor, _, _ in tour.anchors}
-        queue: list[tuple[float, str, int, _Visit]] = []
+        held = frozenset[str]().union(*(anchor.have for anchor, _, _ in tour.anchors))
+        queue: list[tuple[float, str, int, Visit]] = []
         for draw in self._promises.draws:
             if draw.goal in nearest:
-                brings = 0.0
-                if draw.goal in self._promises.bringable:
-                    brings = max(
-                        self._promises.brings(draw.goal, have)
-                        + sum(self._promises.opened(draw.goal, have).values())
-                        for have, _ in hands
-                    )
-                visit, travel = _Visit(draw, brings), nearest[draw.goal]
-                bound = max(visit.bound(travel, self._told(tour, draw, *hand)) for hand in hands)
+                visit = Visit(draw, self._brings(draw.goal, held))
+                bound = visit.bound(nearest[draw.goal])
                 if bound > 0.0:
                     queue.append((-bound, draw.goal, 0, visit))
         heapq.heapify(queue)
         value, slack, top = route.value, route.left, 0.0
         taken: list[Detour] = []
+        looks = self._s.looks
         while queue and slack >= 1.0:
             negative, goal, stage, visit = heapq.heappop(queue)
             rate = -negative
@@ -195,18 +121,19 @@ class Explorer:
                 continue
             if stage == 0:
                 visit.starts = self._starts(tour, visit, slack)
-            else:
+            elif looks:
+                looks -= 1
                 self._look(tour, visit, visit.starts[stage - 1], slack)
             # The next start can only be better if it may be by its bound.
             found = visit.best.rate if visit.best is not None else 0.0
-            bound = visit.starts[stage][0] if stage < len(visit.starts) else 0.0
+            bound = visit.starts[stage].bound if looks and stage < len(visit.starts) else 0.0
             if bound > found:
                 heapq.heappush(queue, (-bound, goal, stage + 1, visit))
             elif visit.best is not None:
                 heapq.heappush(queue, (-found, goal, _FOUND, visit))
         return taken if value + SPARE * slack > least else None
 
-    def _anchors(self, route: Route) -> list[_Anchor]:
+    def _anchors(self, route: Route) -> list[Anchor]:
         """Return the points of a route that detours can start from; not here if its way may shut meanwhile."""
         anchors = _anchors(route)
         if self.is_fleeting(route.actions):
@@ -219,7 +146,7 @@ class Explorer:
         possible = bool(actions) and actions[0] in router.valid
         return possible and self._x.openness.is_fleeting(router.here.place, actions[0])
 
-    def _ways_from(self, anchor: _Anchor, moving: bool) -> Mapping[str, Way]:
+    def _ways_from(self, anchor: Anchor, moving: bool) -> Mapping[str, Way]:
         """Return the ways from a point on a route: from here, only those that can be gone now.
 
         Args:
@@ -237,10 +164,10 @@ class Explorer:
             found = self._bound[1][(anchor.place, first)] = self._ways.search(anchor.place, first, barred)
         return found
 
-    def _starts(self, tour: _Tour, visit: _Visit, slack: float) -> list[_Start]:
+    def _starts(self, tour: _Tour, visit: Visit, slack: float) -> list[Start]:
         """Return from where on the route a place can be visited in so many steps, the most promising first."""
         draw = visit.draw
-        goal, starts = draw.goal, list[_Start]()
+        goal, starts = draw.goal, list[Start]()
         back_from = self._ways.of(goal)
         for anchor, ways, returns in tour.anchors:
             if not (draw.promising or visit.brings or draw.fetch) and anchor.steps > tour.until:
@@ -252,27 +179,44 @@ class Explorer:
             if returns and back is None:
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + bool(draw.sums) <= slack:
-                told = self._told(tour, draw, anchor.have, anchor.steps <= tour.until)
-                starts.append((visit.bound(travel, told), travel, anchor, way, back))
-        starts.sort(key=lambda start: (-start[0], start[1], start[2].steps))
+            if travel + bool(draw.sums) > slack:
+                continue
+            arrives, alive = self._survival(tour, anchor, way, back)
+            lost = (1.0 - alive) * (anchor.stake + self.price(tour.route.left)) if alive < 1.0 else 0.0
+            if arrives * visit.worth > lost:
+                bound = arrives * visit.bound(travel)
+                starts.append(Start(bound, travel, anchor, way, back, arrives, alive))
+        starts.sort(key=lambda start: (-start.bound, start.travel, start.anchor.steps))
         return starts
 
-    def _told(self, tour: _Tour, draw: Draw, have: Tokens, fetching: bool) -> Stay | None:
-        """Return what can be tried at a place that the route leaves as it is, if that was worked out before."""
-        now, goal = self._router.world, draw.goal
-        if tour.route.at.world.get(goal) != now.get(goal):
-            return None
-        return self._promises.told(draw, have, self._router.look(now, goal, have), fetching)
+    def _survival(self, tour: _Tour, anchor: Anchor, way: Way, back: Way | None) -> tuple[float, float]:
+        """Return the probabilities of coming to a place, and of coming there and back alive."""
+        perils = self._ways.perils(way)
+        arrives = alive = 1.0
+        for key in perils.unsure:
+            arrives *= self._x.sureness(key)
+        for key in perils.deadly:
+            arrives *= 1.0 - self._danger_from(tour, anchor, key)
+        for key in self._ways.perils(back).deadly if back is not None else ():
+            alive *= 1.0 - self._danger_from(tour, anchor, key)
+        return arrives, alive * arrives
 
-    def _look(self, tour: _Tour, visit: _Visit, start: _Start, slack: float) -> None:
+    def _brings(self, goal: str, held: Tokens) -> float:
+        """Return the most that coming to a place with any of this in hand promises."""
+        promises = self._promises
+        if goal not in promises.bringable:
+            return 0.0
+        return promises.brings(goal, held) + sum(promises.opened(goal, held).values())
+
+    def _look(self, tour: _Tour, visit: Visit, start: Start, slack: float) -> None:
         """Work out the detour to a place from one point of the route; keep it if it is the best to there so far."""
-        _, _, anchor, way, back = start
+        anchor = start.anchor
         fetching = anchor.steps <= tour.until
         stake = visit.safe.get((anchor.have, fetching))
         if stake is not None and stake <= anchor.stake:
             return  # nearer to another point that has the same in hand, and no more at stake
-        if not way.deadly and not (back is not None and back.deadly):
+        perils, back = self._ways.perils, start.back
+        if not perils(start.way).deadly and not (back is not None and perils(back).deadly):
             visit.safe[(anchor.have, fetching)] = anchor.stake
         least = visit.best.rate if visit.best is not None else 0.0
         detour = self._detour(tour, visit, start, fetching, slack, least)
@@ -280,26 +224,16 @@ class Explorer:
             visit.best = detour
 
     def _detour(
-        self, tour: _Tour, visit: _Visit, start: _Start, fetching: bool, slack: float, least: float
+        self, tour: _Tour, visit: Visit, start: Start, fetching: bool, slack: float, least: float
     ) -> Detour | None:
         """Return the best detour from an anchor to a place, None if none is worth its danger, or more than `least`."""
-        _, travel, anchor, way, back = start
+        _, travel, anchor, way, back, arrives, alive = start
         draw, route, goal, have = visit.draw, tour.route, visit.draw.goal, anchor.have
         see = self._router.look(self._router.world_at(route, anchor.steps), goal, have)
         settled = (have, see, fetching, back is None)
         if settled in visit.settled:
             return None
-        arrives = alive = 1.0
-        for key in way.unsure:
-            arrives *= self._x.sureness(key)
-        for key in way.deadly:
-            arrives *= 1.0 - self._danger_from(tour, anchor, key)
-        for key in back.deadly if back is not None else ():
-            alive *= 1.0 - self._danger_from(tour, anchor, key)
-        alive *= arrives
-        stay = self._promises.stay(draw, have, see, fetching)
-        if visit.bound(travel, stay) <= least:
-            return None
+        offers = self._promises.stay(draw, have, see, fetching)
         leaving, staying = self._hazards(goal, have, see)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         spent = self.price(route.left)
@@ -319,7 +253,7 @@ class Explorer:
         bringing = way.steps > 0 and goal in self._promises.bringable
         opened = self._promises.opened(goal, have)
         if total < 0.0:
-            hoped = self._promises.brings(goal, have) + sum(opened.values()) + stay.most
+            hoped = self._promises.brings(goal, have) + sum(opened.values()) + sum(o.promise for o in offers)
             if total + arrives * hoped <= least * max(1, travel):
                 return None  # not worth the danger of the way
         brings = 0.0
@@ -329,7 +263,7 @@ class Explorer:
         if brings > 0.0:
             total += brings
             best = (total / max(1, travel), total, travel)
-        for most, promise, loss, actions, moves, made, handles, own in stay.offers:
+        for most, promise, loss, actions, moves, made, handles, own in offers:
             if best is not None and arrives * most <= best[0]:
                 break  # nothing that follows makes the rate any better
             if handles and not anchor.later.isdisjoint(handled(actions[-1], have)):
@@ -379,7 +313,7 @@ class Explorer:
         now = self._x.dangers.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
-    def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:
+    def _danger_from(self, tour: _Tour, anchor: Anchor, move: Key) -> float:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
         asked = (anchor.steps > 0, anchor.have, move)
         found = tour.dangers.get(asked)
@@ -410,7 +344,7 @@ def _named_in(actions: tuple[str, ...]) -> Tokens:
     return frozenset().union(*map(objects, actions))
 
 
-def _anchors(route: Route) -> list[_Anchor]:
+def _anchors(route: Route) -> list[Anchor]:
     """Return where a route comes to each place first and last, and its end."""
     marks = [*(() if route.faithful else route.marks), (len(route.actions), route.at.place, route.at.have)]
     first: dict[str, tuple[int, str, Tokens]] = {}
@@ -420,7 +354,7 @@ def _anchors(route: Route) -> list[_Anchor]:
         last[mark[1]] = mark
     chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
     return [
-        _Anchor(
+        Anchor(
             steps,
             place,
             have,

@@ -76,6 +76,9 @@ class Experience:
         self.taken: Counter[str] = Counter()
         self.moves: set[str] = set()
         self.moves_version = 0
+        """Grows whenever a move leads elsewhere than was known."""
+        self.perils_version = 0
+        """Grows whenever more may go wrong on ways than was known."""
         self.news: list[str] = []
         """Classes of actions, in the order in which what trying one promises anywhere changed; ALL for each of them."""
         self.death_loss = 0.0
@@ -159,7 +162,7 @@ class Experience:
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.deaths + 1.0)
             self.deaths += 1
-            self.moves_version += 1  # ways tell where one dies
+            self.perils_version += 1
         place.version += 1
         if key not in self._occasions:
             kind = self.kind(action)
@@ -243,7 +246,7 @@ class Experience:
         """Count that an action was not possible where memory had it."""
         self.missed[key] += 1
         self.place(key[0]).version += 1
-        self.moves_version += key[1] in self.moves  # ways tell what is unsure on them
+        self.perils_version += key[1] in self.moves
 
     def arrive(self, now: Situation) -> None:
         """Learn what a place looks like when an episode first comes to it with this in hand."""
@@ -286,9 +289,9 @@ class Experience:
         """Return whether an action may become possible by so many rounds of what can be made at the place."""
         return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
-    def matters(self, place: str, action: str) -> Tokens:
-        """Return the tokens that tell whether the action is possible at the place, or can be made so."""
-        return self._makers(place).hangs_on(action, self.moves)
+    def matters(self, place: str, action: str, rounds: int) -> Tokens:
+        """Return the tokens that tell whether the action is possible at the place, or made so within some rounds."""
+        return self._makers(place).hangs_on(action, rounds, self.moves)
 
     def needs_version(self, place: str) -> tuple[int, int, int]:
         """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""

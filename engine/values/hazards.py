@@ -84,6 +84,11 @@ class Hazards:
             found = known.told[key] = max(self.guises.share(risk, context), elsewhere)
         return found
 
+    def is_safe(self, place: str) -> bool:
+        """Return whether nobody ever died of leaving a place, nor of being where it is called as this one at times."""
+        known = self._places.get(place)
+        return (known is None or not known.moving.deaths) and not self.guises.worst(place)
+
     @property
     def light(self) -> Tokens:
         """All that lifts a danger."""

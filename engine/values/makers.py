@@ -13,8 +13,6 @@ from engine.values.conditions import Conditions, Tokens, names_in
 
 _KINDS = 8
 """Alternatives kept of what was there of its kind before an action made a thing; with as many, anything may do."""
-_ROUNDS = 3
-"""Rounds of making for which it is told what an action hangs on."""
 _KEPT = 1 << 15
 """Answers kept of what may become possible; with more, all is thought over again."""
 _Told = dict[tuple[str, int, Tokens], bool]
@@ -80,9 +78,9 @@ class Makers:
             self._possibly[key] = found
         return found
 
-    def hangs_on(self, action: str, moves: Container[str]) -> Tokens:
-        """Return all that tells whether an action is possible, or may be made possible."""
-        return self._matters(action, _ROUNDS, moves) | self._possible.hindrances(action)
+    def hangs_on(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
+        """Return all that tells whether an action is possible, or may be made possible within so many rounds."""
+        return self._matters(action, rounds, moves) | self._possible.hindrances(action)
 
     def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear within so many rounds."""

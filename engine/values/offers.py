@@ -55,46 +55,7 @@ class Offer(NamedTuple):
     own: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """What can be tried at a place in a situation, best first."""
-
-    offers: tuple[Offer, ...]
-    most: float
-    """What all of them together promise."""
-    _sums: tuple[tuple[float, int], ...]
-    """What the best of them per step promise together, and take."""
-    _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
-
-    def bound(self, travel: int, bonus: float) -> float:
-        """Return the highest rate that a detour of this length can have, danger apart.
-
-        Args:
-            bonus: What being there is worth.
-        """
-        if bonus:
-            return max((bonus + total) / max(1, travel + steps) for total, steps in ((0.0, 0), *self._sums))
-        found = self._bounds.get(travel)
-        if found is None:
-            rates = (total / (travel + steps) for total, steps in self._sums)
-            found = self._bounds[travel] = max(rates, default=0.0)
-        return found
-
-
-def stay(offers: Iterator[Offer]) -> Stay:
-    """Return what these offers come to."""
-    known = tuple(offers)
-    rated = sorted(
-        (-offer.promise / len(offer.actions), offer.promise, len(offer.actions)) for offer in known
-    )
-    sums, total, steps = list[tuple[float, int]](), 0.0, 0
-    for _, promise, taken in rated:
-        total, steps = total + promise, steps + taken
-        sums.append((total, steps))
-    return Stay(known, total, tuple(sums))
-
-
-_Told = dict[tuple[Tokens, bool, Tokens, bool, Sought], Stay]
+_Told = dict[tuple[Tokens, bool, Tokens, bool, Sought], tuple[Offer, ...]]
 """By what matters of what is in hand, whether anything is, what is seen, whether danger is ahead, what is sought."""
 
 
@@ -121,9 +82,7 @@ class _Place:
         found = self.parts.get(have)
         if found is None:
             found = self.parts[have] = frozenset(
-                token
-                for token in have
-                if token in self.matters or not self.names.isdisjoint(names_in(token))
+                token for token in have if token in self.matters or not self.names.isdisjoint(names_in(token))
             )
         return found
 
@@ -145,8 +104,8 @@ class Offers:
 
     def at(
         self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
-    ) -> Stay:
-        """Return what can be tried at a place with this in hand.
+    ) -> tuple[Offer, ...]:
+        """Return what can be tried at a place with this in hand, best first.
 
         Args:
             ahead: Whether there is danger ahead, for which light is needed.
@@ -154,44 +113,27 @@ class Offers:
         if self._router.is_here(goal, have, see):
             told, key = self._here, (have, True, see, ahead, sought)
         else:
-            place = self._known(goal, promising, sought)
-            if place is None:
-                place = self._places[goal] = self._begin(goal, promising, sought)
+            place = self._place(goal, promising, sought)
             told, key = place.told, (place.part(have), bool(have), see, ahead, sought)
         found = told.get(key)
         if found is None:
-            found = told[key] = stay(self._offers(goal, have, see, promising, sought, ahead))
+            found = told[key] = tuple(self._offers(goal, have, see, promising, sought, ahead))
         return found
 
-    def told(
-        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
-    ) -> Stay | None:
-        """Return what `at` told of this before, None if it would have to be worked out."""
-        if self._router.is_here(goal, have, see):
-            return self._here.get((have, True, see, ahead, sought))
-        place = self._known(goal, promising, sought)
-        return place.told.get((place.part(have), bool(have), see, ahead, sought)) if place else None
-
-    def _known(self, goal: str, promising: Offered, sought: Sought) -> _Place | None:
-        """Return what was told of a place, None if something about it has changed."""
-        place = self._places.get(goal)
-        if (
-            place is None
-            or len(place.told) > _SITUATIONS
-            or place.version != self._version(goal, promising)
-            or not all(action in place.sought for action, _ in sought)
-        ):
-            return None
-        return place
-
-    def _begin(self, goal: str, promising: Offered, sought: Sought) -> _Place:
-        before, version = self._places.get(goal), self._version(goal, promising)
-        also = frozenset(action for action, _ in sought)
-        if before is not None and before.version == version:
-            also |= before.sought
+    def _place(self, goal: str, promising: Offered, sought: Sought) -> _Place:
+        """Return what was told of a place; nothing if anything about it has changed."""
+        place, version = self._places.get(goal), self._version(goal, promising)
+        if place is None or len(place.told) > _SITUATIONS or place.version != version:
+            also = frozenset(action for action, _ in sought)
+        elif all(action in place.sought for action, _ in sought):
+            return place
+        else:
+            also = place.sought.union(action for action, _ in sought)
         actions = (*also, *(action for _, action in promising))
-        tokens = self._x.dangers.light.union(*(self._x.matters(goal, action) for action in actions))
-        return _Place(version, also, tokens, frozenset[str]().union(*map(objects, actions)))
+        matters = self._x.dangers.light.union(*(self._x.matters(goal, action, 1) for action in actions))
+        names = frozenset[str]().union(*map(objects, actions))
+        self._places[goal] = place = _Place(version, also, matters, names)
+        return place
 
     def _version(self, goal: str, promising: Offered) -> _Version:
         x = self._x
@@ -205,9 +147,9 @@ class Offers:
             offer = self._sought(goal, have, see, action, promise, ahead)
             if offer is not None:
                 yield offer
-        told, lit = self._ready.at(goal, have, see), not x.dangers.light.isdisjoint(have)
+        lit = not x.dangers.light.isdisjoint(have)
         for most, action in promising:
-            at = told.get(action) or self._ready.of(goal, have, see, action, told)
+            at = self._ready.of(goal, have, see, action)
             promise = most * at.share
             if promise >= LEAST:
                 made = own = 0.0

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.values.conditions import Tokens
-from engine.values.detours import Detour, Explorer
+from engine.values.detours import Explorer
 from engine.values.experience import ALL, Experience, Key
 from engine.values.openings import Openings
 from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.trails import Trail
+from engine.values.visits import Detour
 from engine.values.ways import Ways
 
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
@@ -107,12 +108,18 @@ class Planner:
                     route.value, route.value, route.actions, route.goal, route.actions, route.faithful
                 )
         routes += self._openings.routes(now, routes, progress)
+        fills = self._s.fills
         for route in sorted(routes, key=lambda route: -route.value):
             if route.value + route.left * (most + SPARE) <= best.value:
                 continue
-            plan = self._with_detours(route, best.value)
-            if plan is not None and plan.actions and plan.value > best.value + 1e-9:
-                best = plan
+            taken = self._explorer.fill(route, best.value)
+            if taken is not None:
+                plan = self._with_detours(route, taken)
+                if plan.actions and plan.value > best.value + 1e-9:
+                    best = plan
+            fills -= 1
+            if not fills:
+                break
         return best
 
     @staticmethod
@@ -154,11 +161,8 @@ class Planner:
         """Return the points that a route gains if all goes as expected."""
         return sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
 
-    def _with_detours(self, route: Route, least: float) -> Plan | None:
-        """Return the plan that spends what the route leaves free on what was never tried; None if not worth more."""
-        taken = self._explorer.fill(route, least)
-        if taken is None:
-            return None
+    def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
+        """Return the plan that spends what the route leaves free on detours."""
         value = route.value + sum(detour.worth for detour in taken)
         slack = route.left - sum(detour.cost for detour in taken)
         actions, goal = route.actions, route.goal

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from engine.values.conditions import Tokens, names_in, objects
 from engine.values.experience import ALL, MOVE, Experience, Key
-from engine.values.offers import LEAST, Offered, Offers, Sought, Stay
+from engine.values.offers import LEAST, Offer, Offered, Offers, Sought
 from engine.values.routes import PlannerSettings, Progress, Router
 
 _NONE: frozenset[str] = frozenset()
@@ -215,23 +215,20 @@ class Promises:
             rated.offered = found
         return rated.offered
 
-    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Stay:
+    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offer, ...]:
         """Return what can be tried at a place with this in hand, best first.
 
         Args:
             fetching: Whether there is danger ahead.
         """
-        sought = self._sought_at(draw.goal, have, see, fetching)
+        sought = self._sought_at(draw.goal, have, see, fetching, self.opened(draw.goal, have))
         return self.offers.at(draw.goal, have, see, draw.promising, sought, fetching)
 
-    def told(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Stay | None:
-        """Return what `stay` told of this before, None if it would have to be worked out."""
-        sought = self._sought_at(draw.goal, have, see, fetching)
-        return self.offers.told(draw.goal, have, see, draw.promising, sought, fetching)
-
-    def _sought_at(self, goal: str, have: Tokens, see: Tokens, fetching: bool) -> Sought:
+    def _sought_at(
+        self, goal: str, have: Tokens, see: Tokens, fetching: bool, opened: Mapping[str, float]
+    ) -> Sought:
         """Return what is sought at a place with this in hand, with what it promises."""
-        wanted, opened = self._wanted.get(goal, ()), self.opened(goal, have)
+        wanted = self._wanted.get(goal, ())
         if not wanted and not opened:
             return ()
         bonus = self.bonus()

@@ -2,7 +2,7 @@
 
 Plans ask this of every place and for everything that may be in hand by then. What was never tried somewhere hangs on
 the few things that it, and what may make it possible, is known to need: it is worked out once for all situations that
-differ in nothing else, and again only when what is known of these needs changes.
+are alike in these, and again only when what is known of these needs changes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engine.values.conditions import Tokens, union, words_of
 from engine.values.experience import Experience
 from engine.values.routes import Imagined, Router
 
-_SITUATIONS = 64
-"""Situations of a place for which it is remembered how ready actions are there."""
-_HELPED = 2
+_KEPT = 1 << 12
+"""Answers kept of one place."""
+_HELPED = 1
 """How deep what makes an action possible is searched for; at most 2 _HELPED - 1 actions follow one another."""
 
 
@@ -38,22 +38,21 @@ class Readiness(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Needs:
-    """What is known of the needs of a place's actions, and what follows from it.
+class _Place:
+    """What was told of the actions of one place that were never tried there.
 
     Attributes:
-        version: Of what is known.
-        relevant: By action, all that any way to make it possible needs at once.
-        chances: By action and which of the relevant things are there, how likely it is possible, None if it is not.
+        version: Of what is known of their needs.
+        matters: By action, all that it hangs on.
+        told: By action and what of this is there, what is left of its promise, what makes it possible, and what is
+            there then and was not, and the other way round.
     """
 
     version: tuple[int, int, int]
-    relevant: dict[str, Tokens] = field(default_factory=dict)
-    chances: dict[tuple[str, Tokens], float | None] = field(default_factory=dict)
-
-
-_Told = dict[tuple[Tokens, Tokens], dict[str, Readiness]]
-"""By what is carried and seen, and by action."""
+    matters: dict[str, Tokens] = field(default_factory=dict)
+    told: dict[tuple[str, Tokens], tuple[float, tuple[str, ...], Tokens, Tokens]] = field(
+        default_factory=dict
+    )
 
 
 class Readinesses:
@@ -62,39 +61,44 @@ class Readinesses:
     def __init__(self, experience: Experience, router: Router) -> None:
         self._x = experience
         self._router = router
-        self._needs: dict[str, _Needs] = {}
-        self._told: dict[str, tuple[tuple[int, int, int], _Told]] = {}
+        self._places: dict[str, _Place] = {}
 
-    def at(self, place: str, have: Tokens, see: Tokens) -> dict[str, Readiness]:
-        """Return what was told of a situation before and still holds, by action; `of` adds to it."""
-        if self._router.is_here(place, have, see):
-            return {}  # what is possible here is known better than from memory
-        version = (self._x.places[place].version, len(self._x.moves), self._x.deaths)
-        known = self._told.get(place)
-        if known is None or known[0] != version or len(known[1]) > _SITUATIONS:
-            known = self._told[place] = (version, {})
-        return known[1].setdefault((have, see), {})
-
-    def of(self, place: str, have: Tokens, see: Tokens, action: str, told: dict[str, Readiness]) -> Readiness:
-        """Return how ready an action is in a situation.
-
-        Args:
-            told: What `at` returned for the situation.
-        """
-        found = told.get(action)
-        if found is None:
-            found = self._never_tried(place, have, see, action) or self._searched(place, have, see, action)
-            told[action] = found
-        return found
+    def of(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness:
+        """Return how ready an action is in a situation."""
+        x, context, key = self._x, union(have, see), (place, action)
+        if (
+            x.tried[key]
+            or x.fatal[key]
+            or x.places[place].possible.was_met(context)
+            or self._router.is_here(place, have, see)
+        ):
+            return self._searched(place, have, see, action)
+        known = self._known(place)
+        matters = known.matters.get(action)
+        if matters is None:
+            matters = known.matters[action] = x.matters(place, action, 2 * _HELPED - 1)
+        there = (action, context & matters)
+        told = known.told.get(there)
+        if told is None:
+            share, actions, _, then = self._searched(place, have, see, action, doubt=False)
+            told = known.told[there] = (share, actions, then - context, context - then)
+        share, actions, gained, lost = told
+        if not actions:
+            return Readiness(0.0, (), False, context)
+        then = (context - lost) | gained if gained or lost else context
+        return Readiness(self._doubted(place, action, share), actions, _named(action, have), then)
 
     def chance(self, place: str, context: Tokens, action: str) -> float:
         """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
         return self._doubted(place, action, self._x.places[place].possible.chance(action, context))
 
     def _doubted(self, place: str, action: str, chance: float) -> float:
-        return chance / (1.0 + self._x.missed[(place, action)]) ** 2
+        missed = self._x.missed.get((place, action), 0)
+        return chance / (1.0 + missed) ** 2 if missed else chance
 
-    def _searched(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness:
+    def _searched(
+        self, place: str, have: Tokens, see: Tokens, action: str, *, doubt: bool = True
+    ) -> Readiness:
         """Work it out for just this situation."""
         x, context, key = self._x, union(have, see), (place, action)
         here = self._router.is_here(place, have, see)
@@ -113,39 +117,15 @@ class Readinesses:
         if x.tried[key] > elsewise:
             share *= 1.0 - x.similarity(key, then)
         if not here:
-            share *= self.chance(place, then, action)
+            chance = x.places[place].possible.chance(action, then)
+            share *= self._doubted(place, action, chance) if doubt else chance
         return Readiness(share, (*helpers, action), _named(action, have), then)
 
-    def _never_tried(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness | None:
-        """Tell it by the things that matter, None if the whole situation does."""
-        x, context, key = self._x, union(have, see), (place, action)
-        possible = x.places[place].possible
-        if (
-            x.tried[key]
-            or x.fatal[key]
-            or possible.was_met(context)
-            or self._router.is_here(place, have, see)
-        ):
-            return None
-        needs = self._needs_at(place)
-        relevant = needs.relevant.get(action)
-        if relevant is None:
-            relevant = needs.relevant[action] = possible.hindrances(action).union(*possible.needs(action))
-        there = (action, context & relevant)
-        if there not in needs.chances:
-            missing = x.missing(key, context)
-            needs.chances[there] = None if missing else possible.chance(action, context)
-        chance = needs.chances[there]
-        if chance is not None:
-            return Readiness(self._doubted(place, action, chance), (action,), _named(action, have), context)
-        attainable = x.attainable(key, context, 2 * _HELPED - 1)
-        return None if attainable else Readiness(0.0, (), False, context)
-
-    def _needs_at(self, place: str) -> _Needs:
+    def _known(self, place: str) -> _Place:
         version = self._x.needs_version(place)
-        known = self._needs.get(place)
-        if known is None or known.version != version:
-            known = self._needs[place] = _Needs(version)
+        known = self._places.get(place)
+        if known is None or known.version != version or len(known.told) > _KEPT:
+            known = self._places[place] = _Place(version)
         return known
 
 

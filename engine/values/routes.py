@@ -33,6 +33,8 @@ class PlannerSettings:
         width: Gains considered from each.
         depth: Gains added to a route at most.
         several: Untried actions considered at one place.
+        fills: Routes, the best first, for which detours are looked for.
+        looks: Visits to places, the most promising first, that are worked out for each of them.
     """
 
     curiosity: float = 1.0
@@ -43,6 +45,8 @@ class PlannerSettings:
     width: int = 4
     depth: int = 8
     several: int = 5
+    fills: int = 2
+    looks: int = 16
 
 
 @dataclass(slots=True)
@@ -122,6 +126,24 @@ _Enabled = tuple[tuple[str, ...], Tokens, Tokens]
 """Actions, and what is carried and seen after them."""
 
 
+@dataclass(slots=True)
+class _Enabling:
+    """What makes the actions of a place possible.
+
+    Attributes:
+        version: Of what is known of the place.
+        matters: By action, all that it hangs on.
+        told: By action, depth of the search and what is there of this: actions, and what is lost and gained in hand,
+            and vanishes and appears, by them.
+    """
+
+    version: tuple[int, int]
+    matters: dict[str, Tokens] = field(default_factory=dict)
+    told: dict[tuple[str, int, Tokens], tuple[tuple[str, ...], Tokens, Tokens, Tokens, Tokens] | None] = (
+        field(default_factory=dict)
+    )
+
+
 class Router:
     """Searches routes in an experience."""
 
@@ -135,9 +157,7 @@ class Router:
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
         ] = {}
-        self._enabled: dict[
-            str, tuple[tuple[int, int], dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]
-        ] = {}
+        self._enabled: dict[str, _Enabling] = {}
 
     def stand(self, now: Imagined, valid: tuple[str, ...], barred: Iterable[Key] = ()) -> None:
         """Take note of what is possible here and now: there memory need not be asked.
@@ -275,16 +295,22 @@ class Router:
 
     def _further(self, route: Route, progress: Progress) -> list[Route]:
         """Return `route` with each of the best next known gains added."""
-        reached = self.reach(route.at, route.left)
-        rated = []
-        for key, gain in self._x.gains.items():
-            if key in route.gained:
-                continue
-            goal = self._goal(route, reached, key, gain, progress)
+        reached, width = self.reach(route.at, route.left), self._s.width
+        # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
+        hopes = sorted(
+            (-gain / (reached[key[0]].cost + 1.0 + self._s.overhead), number, key)
+            for number, (key, gain) in enumerate(self._x.gains.items())
+            if key not in route.gained and key[0] in reached
+        )
+        rated = list[tuple[float, int, Route]]()
+        for hope, number, key in hopes:
+            if len(rated) >= width and -hope * route.alive <= rated[width - 1][0]:
+                break
+            goal = self._goal(route, reached, key, self._x.gains[key], progress)
             if goal is not None:
-                rated.append(goal)
-        rated.sort(key=lambda item: -item[0])
-        return [following for _, following in rated[: self._s.width]]
+                rated.append((goal[0], number, goal[1]))
+                rated.sort(key=lambda item: (-item[0], item[1]))
+        return [following for _, _, following in rated[:width]]
 
     def _goal(
         self, route: Route, reached: Mapping[str, _Reached], key: Key, gain: float, progress: Progress
@@ -340,10 +366,12 @@ class Router:
             settled.add(name)
             here = reached[name]
             have, world = here.at.have, here.at.world
-            see = self.look(world, name, have)
             # From most places most moves lead to the same place, whatever is in hand.
-            elsewhere = (name, have, see) != self._here
-            hazard = x.dangers.hazard(name, union(have, see), moving=True)
+            elsewhere, hazard = name != self._here[0], 0.0
+            if not elsewhere or not x.dangers.is_safe(name):
+                see = self.look(world, name, have)
+                elsewhere = (name, have, see) != self._here
+                hazard = x.dangers.hazard(name, union(have, see), moving=True)
             for action, free in x.ways_out(name):
                 if barred and (name, action) in barred:
                     continue
@@ -391,28 +419,45 @@ class Router:
         return actions, at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
-        x = self._x
-        needed = x.missing((place, action), union(have, see))
-        if (place, have, see) == self._here:
-            if action in self._valid:
-                return (), have, see
-            if not needed:
-                return None  # something is missing that nobody knows
-        if not needed:
+        x, context = self._x, union(have, see)
+        if (place, have, see) == self._here and action in self._valid:
             return (), have, see
-        if depth == 0:
-            return None
-        # The same is asked thousands of times between two changes at a place.
+        if place == self._here[0] or x.places[place].possible.was_met(context):
+            return self._search_enabling(place, have, see, action, depth)
+        # The same is asked thousands of times between two changes at a place, and hangs on few things.
         version = (x.places[place].version, len(x.moves))
         known = self._enabled.get(place)
-        if known is None or known[0] != version:
-            known = self._enabled[place] = (version, {})
-        key = (action, depth, have, see)
-        if key not in known[1]:
-            # At most 2 depth - 1 helpers follow one another.
-            hopeful = x.attainable((place, action), union(have, see), 2 * depth - 1)
-            known[1][key] = self._search_helpers(place, have, see, action, depth, needed) if hopeful else None
-        return known[1][key]
+        if known is None or known.version != version:
+            known = self._enabled[place] = _Enabling(version)
+        matters = known.matters.get(action)
+        if matters is None:
+            matters = known.matters[action] = x.matters(place, action, 3)
+        key = (action, depth, context & matters)
+        if key not in known.told:
+            found = self._search_enabling(place, have, see, action, depth)
+            known.told[key] = (
+                (found[0], have - found[1], found[1] - have, see - found[2], found[2] - see)
+                if found
+                else None
+            )
+        told = known.told[key]
+        if told is None:
+            return None
+        helpers, lost, gained, vanished, appeared = told
+        return (helpers, (have - lost) | gained, (see - vanished) | appeared) if helpers else ((), have, see)
+
+    def _search_enabling(
+        self, place: str, have: Tokens, see: Tokens, action: str, depth: int
+    ) -> _Enabled | None:
+        x = self._x
+        needed = x.missing((place, action), union(have, see))
+        if not needed:
+            # Here it is not possible all the same: something is missing that nobody knows.
+            return None if (place, have, see) == self._here else ((), have, see)
+        # At most 2 depth - 1 helpers follow one another.
+        if depth == 0 or not x.attainable((place, action), union(have, see), 2 * depth - 1):
+            return None
+        return self._search_helpers(place, have, see, action, depth, needed)
 
     def _search_helpers(
         self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens

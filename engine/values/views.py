@@ -54,5 +54,6 @@ class Views:
 @functools.lru_cache(maxsize=1 << 17)
 def jaccard(a: Tokens, b: Tokens) -> float:
     """Return the share of tokens in common, 1 if there are none."""
-    union = len(a | b)
-    return len(a & b) / union if union else 1.0
+    common = len(a & b)
+    union = len(a) + len(b) - common
+    return common / union if union else 1.0

@@ -5,30 +5,41 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.values.experience import Experience, Key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Way:
     """A shortest way.
 
     Attributes:
         steps: Its length.
-        deadly: The moves on it, each with its place, from places that somebody died of leaving.
-        unsure: Those that were not possible at times, though memory had them.
-        moves: The moves, each with its place.
+        moves: The moves on it, each with its place.
+        perils: What was told of it, and the version of what is known that it was told by.
     """
 
     steps: int
-    deadly: tuple[Key, ...]
-    unsure: tuple[Key, ...]
     moves: tuple[Key, ...]
+    perils: tuple[int, Perils] | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The moves alone."""
         return tuple(action for _, action in self.moves)
+
+
+class Perils(NamedTuple):
+    """What may go wrong on a way.
+
+    Attributes:
+        deadly: The moves from places that somebody died of leaving.
+        unsure: Those that were not possible at times, though memory had them.
+    """
+
+    deadly: tuple[Key, ...]
+    unsure: tuple[Key, ...]
 
 
 class Ways:
@@ -49,6 +60,16 @@ class Ways:
             known = self._from[place] = self.search(place)
         return known
 
+    def perils(self, way: Way) -> Perils:
+        """Return what may go wrong on a way."""
+        version = self._x.perils_version
+        if way.perils is None or way.perils[0] != version:
+            hazard, missed = self._x.dangers.hazard, self._x.missed
+            deadly = tuple(key for key in way.moves if hazard(key[0], moving=True) > 0.0)
+            unsure = tuple(key for key in way.moves if missed.get(key))
+            way.perils = version, Perils(deadly, unsure)
+        return way.perils[1]
+
     def search(
         self, place: str, first: Container[str] | None = None, barred: Container[Key] = ()
     ) -> dict[str, Way]:
@@ -58,17 +79,15 @@ class Ways:
             first: Moves that a way can begin with, None for all.
             barred: Moves that a way cannot go on with.
         """
-        found = {place: Way(0, (), (), ())}
+        found = {place: Way(0, ())}
         queue = deque([place])
         while queue:
             name = queue.popleft()
             here = found[name]
-            risky = self._x.dangers.hazard(name, moving=True) > 0.0
             for action, there in self._x.exits(name):
-                possible = (name, action) not in barred if first is None or name != place else action in first
-                if there not in found and possible:
-                    deadly = (*here.deadly, (name, action)) if risky else here.deadly
-                    unsure = (*here.unsure, (name, action)) if self._x.missed[(name, action)] else here.unsure
-                    found[there] = Way(here.steps + 1, deadly, unsure, (*here.moves, (name, action)))
+                if there in found:
+                    continue
+                if (name, action) not in barred if first is None or name != place else action in first:
+                    found[there] = Way(here.steps + 1, (*here.moves, (name, action)))
                     queue.append(there)
         return found

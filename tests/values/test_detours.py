@@ -7,13 +7,14 @@ from collections import Counter
 
 import pytest
 
-from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour, _Visit
+from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour
 from engine.values.experience import Experience
 from engine.values.planner import Planner
 from engine.values.promises import Promises
 from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, PlannerSettings, Progress, Route, Router
 from engine.values.situations import Situation
+from engine.values.visits import Visit
 from engine.values.ways import Ways
 
 
@@ -61,7 +62,7 @@ def test_a_way_that_was_not_there_is_believed_less_each_time():
     for _ in range(3):
         walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")))
     ways = Ways(x)
-    assert ways.of("a")["b"].unsure == ()
+    assert ways.perils(ways.of("a")["b"]).unsure == ()
     assert x.sureness(("a", "east")) == 1.0
     believed = [1.0]
     for _ in range(3):
@@ -69,7 +70,7 @@ def test_a_way_that_was_not_there_is_believed_less_each_time():
         believed.append(x.sureness(("a", "east")))
     assert believed == sorted(believed, reverse=True)
     assert len(set(believed)) == 4
-    assert ways.of("a")["b"].unsure == (("a", "east"),)
+    assert ways.perils(ways.of("a")["b"]).unsure == (("a", "east"),)
 
 
 def wandered(seed, side=5, steps=120, danger=0.0):
@@ -108,7 +109,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
 
 def explorer(x, now, valid=()):
     """Return an explorer that stands somewhere, and its router and promises."""
-    settings = PlannerSettings()
+    settings = PlannerSettings(looks=10**6)
     router = Router(x, settings)
     promises = Promises(x, settings, router)
     router.stand(now, valid)
@@ -142,8 +143,8 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed, d
     for draw in promises.draws:  # every place from every point of the route, without any bound
         brings = max(promises.brings(draw.goal, anchor.have) for anchor, _, _ in tour.anchors)
         found = []
-        for start in finder._starts(tour, _Visit(draw, brings), route.left):
-            visit = _Visit(draw, brings)  # without what was seen from other points
+        for start in finder._starts(tour, Visit(draw, brings), route.left):
+            visit = Visit(draw, brings)  # without what was seen from other points
             tour.dangers.clear()
             finder._look(tour, visit, start, route.left)
             found += [visit.best.rate] if visit.best is not None else []
@@ -174,9 +175,9 @@ def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_i
     tour = _Tour(route, -1, promises.bonus())
     tour.anchors = [(a, finder._ways_from(a, True), a.steps < 2) for a in _anchors(route)]
     (draw,) = (draw for draw in promises.draws if draw.goal == "a")
-    visit = _Visit(draw)
-    starts = [start for start in finder._starts(tour, visit, 50.0) if start[4] is not None]
-    assert [start[2].stake for start in starts] == [6.0, 0.0]
+    visit = Visit(draw)
+    starts = [start for start in finder._starts(tour, visit, 50.0) if start.back is not None]
+    assert [start.anchor.stake for start in starts] == [6.0, 0.0]
     finder._detour(tour, visit, starts[0], True, 50.0, 0.0)
     again = finder._detour(tour, visit, starts[1], True, 50.0, 0.0)
     assert (again is not None) == bool(cost)
@@ -215,7 +216,7 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
         now = Imagined(light.place, light.have, {light.place: light.see})
         finder, router, promises = explorer(x, now, ("put out lamp", "north"))
         draw = next(draw for draw in promises.draws if draw.goal == "room 1")
-        offers = promises.stay(draw, light.have, light.see, True).offers
+        offers = promises.stay(draw, light.have, light.see, True)
         offer = next(offer for offer in offers if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.made > 0.3) == deadly
         tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)), -1.0)}
@@ -229,7 +230,7 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
     _, _, promises = explorer(x, now, ("throw lamp",))
     draw = next(draw for draw in promises.draws if draw.goal == "hall")
-    offers = promises.stay(draw, now.have, frozenset(), False).offers
+    offers = promises.stay(draw, now.have, frozenset(), False)
     assert next(iter(offers)).loss > 0.0
 
 
@@ -262,7 +263,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
         now = Imagined(at.place, lit, {at.place: at.see})
         _, _, promises = explorer(x, now, ("throw lamp at tree",))
         draw = next(draw for draw in promises.draws if draw.goal == at.place)
-        offers = promises.stay(draw, lit, at.see, ahead).offers
+        offers = promises.stay(draw, lit, at.see, ahead)
         return next(offer.made for offer in offers if offer.actions == ("throw lamp at tree",))
 
     _, _, promises = explorer(x, Imagined(hall.place, lit, {hall.place: hall.see}), ("throw lamp at tree",))
@@ -331,10 +332,9 @@ def test_what_is_told_by_what_matters_is_what_the_whole_situation_tells():
             x.learn(now, rng.choice(possible(now)), 0.0, then, ended=False, died=False)
         for _ in range(4):
             at, action = somewhere(), rng.choice(possible(somewhere()))
-            shared = ready._never_tried("hall", at.have, at.see, action)
-            if shared is not None:
-                told += 1
-                assert shared == ready._searched("hall", at.have, at.see, action)
+            shared = ready.of("hall", at.have, at.see, action)
+            told += shared.share > 0.0
+            assert shared == ready._searched("hall", at.have, at.see, action)
     assert told > 100
 
 

@@ -48,12 +48,11 @@ def answers(x, router, ready, met):
         latest = list(situations)[-3:]
         looks = [(have, see) for have, _ in latest for _, see in latest]
         for have, see in looks:
-            known = ready.at(place, have, see)
             for action in sorted(x.places[place].possible):
                 told[(place, have, see, action)] = (
                     x.attainable((place, action), union(have, see), 3),
                     router.enable(Imagined(place, have, {place: see}), action, 2),
-                    ready.of(place, have, see, action, known)[:3],
+                    ready.of(place, have, see, action)[:3],
                 )
     return told
 

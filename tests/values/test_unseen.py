@@ -251,5 +251,5 @@ def test_something_new_is_brought_to_what_stands_open(brought):
     assert (plan.goal == (hall, "")) == (not brought)
     if not brought:
         draw = next(draw for draw in planner._promises.draws if draw.goal == hall)
-        offers = planner._promises.stay(draw, egg, ajar, False).offers
+        offers = planner._promises.stay(draw, egg, ajar, False)
         assert all(offer.actions[-1] != OPEN for offer in offers if offer.most == math.inf)  # it is open
