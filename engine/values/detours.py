@@ -23,6 +23,8 @@ _LOOK_AROUND = 3
 _STEP = 0.08
 """What a step is worth to discovery, per unit of curiosity, when it is lost."""
 _NEAR = 3
+_LEAST_SHARE = 0.05
+"""Share of its bound that a visit is expected to have at least."""
 
 
 _FOUND = 1 << 30
@@ -63,6 +65,8 @@ class Explorer:
         self._router = router
         self._promises = promises
         self._ways = ways
+        self._shares: dict[str, float] = {}
+        """By place, what share of the highest rate that a visit could have it had lately."""
         self.daring = 1.0
         """How many times less it costs to die of what is tried again because it is deadly itself."""
         self._bound: tuple[
@@ -99,16 +103,17 @@ class Explorer:
                 visit = Visit(draw, self._brings(draw.goal, held))
                 bound = visit.bound(nearest[draw.goal])
                 if bound > 0.0:
-                    queue.append((-bound, draw.goal, 0, visit))
+                    visit.share = self._shares.get(draw.goal, 1.0)
+                    queue.append((-visit.share * bound, draw.goal, 0, visit))
         heapq.heapify(queue)
         value, slack, top = route.value, route.left, 0.0
         taken: list[Detour] = []
         looks = self._s.looks
         while queue and slack >= 1.0:
             negative, goal, stage, visit = heapq.heappop(queue)
-            rate = -negative
+            rate = -negative if stage == _FOUND else -negative / visit.share
             if rate < WORTHWHILE * top:
-                break  # what comes of being farther on with more steps left is worth more
+                continue  # what comes of being farther on with more steps left is worth more
             if value + slack * (max(0.0, rate) + SPARE) <= least:
                 return None
             if stage == _FOUND:
@@ -124,11 +129,13 @@ class Explorer:
             elif looks:
                 looks -= 1
                 self._look(tour, visit, visit.starts[stage - 1], slack)
+                kept = visit.best.rate / visit.starts[0].bound if visit.best is not None else 0.0
+                self._shares[goal] = max(_LEAST_SHARE, 0.5 * (visit.share + kept))
             # The next start can only be better if it may be by its bound.
             found = visit.best.rate if visit.best is not None else 0.0
             bound = visit.starts[stage].bound if looks and stage < len(visit.starts) else 0.0
             if bound > found:
-                heapq.heappush(queue, (-bound, goal, stage + 1, visit))
+                heapq.heappush(queue, (-visit.share * bound, goal, stage + 1, visit))
             elif visit.best is not None:
                 heapq.heappush(queue, (-found, goal, _FOUND, visit))
         return taken if value + SPARE * slack > least else None

@@ -91,6 +91,7 @@ class Experience:
         """How often one died of an action."""
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
+        self.misses = 0
         self.openness = Openness()
         """Which ways do not stay open."""
         self.dangers = Hazards()
@@ -245,6 +246,7 @@ class Experience:
     def miss(self, key: Key) -> None:
         """Count that an action was not possible where memory had it."""
         self.missed[key] += 1
+        self.misses += 1
         self.place(key[0]).version += 1
         self.perils_version += key[1] in self.moves
 

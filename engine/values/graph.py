@@ -332,8 +332,7 @@ class GraphEstimator:
 
     def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:
         x = self._experience
-        deadly = x.dangers.deadly()
-        return shortened(steps, x, lambda token: any(x.dangers.protects(place, token) for place in deadly))
+        return shortened(steps, x, x.dangers.helps)
 
     def _reckon(self) -> None:
         """Note what came of the routes that the last episode followed: the most it had after it, at any time.

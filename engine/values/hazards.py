@@ -38,6 +38,7 @@ class Hazards:
         self._places: dict[str, _Place] = {}
         self._light: tuple[int, Tokens] = (-1, _NONE)
         self._deadly: tuple[int, tuple[str, ...]] | None = None
+        self._helps: tuple[int, dict[str, bool]] | None = None
 
     @property
     def version(self) -> int:
@@ -59,7 +60,7 @@ class Hazards:
         risk.add(union(now.have, now.see), died)
         self.guises.add(now.see, moving, died, first=first)
         if risk.deaths:
-            self._deadly = None
+            self._deadly = self._helps = None
             place.told.clear()
 
     def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
@@ -114,6 +115,15 @@ class Hazards:
             return False
         lifting = self.guises.lifting(known.moving)
         return token in lifting if lifting else known.moving.lessened_by(token)
+
+    def helps(self, token: str) -> bool:
+        """Return whether one died clearly less with this in hand of leaving any of the deadly places."""
+        if self._helps is None or self._helps[0] != self.guises.version:
+            self._helps = (self.guises.version, {})
+        found = self._helps[1].get(token)
+        if found is None:
+            found = self._helps[1][token] = any(self.protects(place, token) for place in self.deadly())
+        return found
 
     def helpless(self, place: str) -> bool:
         """Return whether nothing is known yet that protects at a deadly place."""

@@ -114,7 +114,7 @@ class Offers:
             told, key = self._here, (have, True, see, ahead, sought)
         else:
             place = self._place(goal, promising, sought)
-            told, key = place.told, (place.part(have), bool(have), see, ahead, sought)
+            told, key = place.told, (have, bool(have), see, ahead, sought)
         found = told.get(key)
         if found is None:
             found = told[key] = tuple(self._offers(goal, have, see, promising, sought, ahead))

@@ -99,6 +99,7 @@ class Promises:
         self._failed: set[Key] = set()
         self._rated: dict[str, _Rated] = {}
         self._drawn: dict[str, tuple[int, float, Draw]] = {}
+        self._news: tuple[int, dict[int, Tokens]] = (0, {})
         self.offers = Offers(experience, router)
         self._uses: dict[tuple[str, Tokens, bool], float] = {}
         self._brought: tuple[int, int, float, frozenset[Key]] = (-1, 0, 0.0, frozenset())
@@ -122,7 +123,7 @@ class Promises:
         self._wanted = self._wants(progress)
         self._uses.clear()
         self.offers.think()
-        brought = (x.bringing.version, x.missed.total(), self._s.curiosity, frozenset(progress.failed))
+        brought = (x.bringing.version, x.misses, self._s.curiosity, frozenset(progress.failed))
         if brought != self._brought:
             self._brought = brought
             self._brings.clear()
@@ -189,14 +190,14 @@ class Promises:
         """Return the most promising actions of a place; the same object as long as nothing about them changed."""
         x, place, heard = self._x, self._x.places[name], liking.get(name)
         rated = self._rated.get(name)
-        stale = set(x.news[rated.seen :]) if rated is not None else set()
+        stale = self._news_since(rated.seen) if rated is not None else _NONE
         if rated is None or (rated.version, rated.heard) != (place.version, heard) or ALL in stale:
             old = rated.offered if rated is not None else ()
             rated = self._rated[name] = _Rated(place.version, heard, spent, offered=old)
             for action in place.possible:
                 if x.tried[(name, action)] <= _RETRIED or action in x.moves:
                     rated.kinds.setdefault(x.kind(action), []).append(action)
-            stale = set(rated.kinds)
+            stale = frozenset(rated.kinds)
         elif rated.spent == spent and stale.isdisjoint(rated.kinds):
             rated.seen = len(x.news)
             return rated.offered
@@ -214,6 +215,15 @@ class Promises:
         if found != rated.offered:
             rated.offered = found
         return rated.offered
+
+    def _news_since(self, seen: int) -> Tokens:
+        """Return the classes of actions about which anything is new."""
+        if self._news[0] != len(self._x.news):
+            self._news = (len(self._x.news), {})
+        found = self._news[1].get(seen)
+        if found is None:
+            found = self._news[1][seen] = frozenset(self._x.news[seen:])
+        return found
 
     def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offer, ...]:
         """Return what can be tried at a place with this in hand, best first.
@@ -240,16 +250,15 @@ class Promises:
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
         x, found = self._x, dict[str, list[tuple[str, str]]]()
-        deadly = x.dangers.deadly()
         self._helpful = {}
-        helpless = [name for name in deadly if x.dangers.helpless(name)]
+        helpless = [name for name in x.dangers.deadly() if x.dangers.helpless(name)]
         self._carry = {}
         scale = _FETCH * self._s.curiosity / self.bonus() if self._s.curiosity else 0.0
         for token, sources in x.sources.items():
             if "@" in token:
                 continue  # how things are packed makes no new thing
             self._helpful[token] = 0.0
-            if any(x.dangers.protects(name, token) for name in deadly):
+            if x.dangers.helps(token):
                 self._helpful[token] = 1.0
             else:
                 hopes = [

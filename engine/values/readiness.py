@@ -77,7 +77,7 @@ class Readinesses:
         matters = known.matters.get(action)
         if matters is None:
             matters = known.matters[action] = x.matters(place, action, 2 * _HELPED - 1)
-        there = (action, context & matters)
+        there = (action, context)
         told = known.told.get(there)
         if told is None:
             share, actions, _, then = self._searched(place, have, see, action, doubt=False)

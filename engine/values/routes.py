@@ -41,12 +41,12 @@ class PlannerSettings:
     death_cost: float = 2.0
     again: float = 0.3
     overhead: float = 2.0
-    beam: int = 5
+    beam: int = 3
     width: int = 4
     depth: int = 8
     several: int = 5
-    fills: int = 2
-    looks: int = 16
+    fills: int = 3
+    looks: int = 24
 
 
 @dataclass(slots=True)
@@ -373,13 +373,14 @@ class Router:
                 elsewhere = (name, have, see) != self._here
                 hazard = x.dangers.hazard(name, union(have, see), moving=True)
             for action, free in x.ways_out(name):
-                if barred and (name, action) in barred:
+                if free in settled or (barred and (name, action) in barred):
                     continue
                 if free and elsewhere:
-                    if free in settled:
+                    known = reached.get(free)
+                    if known is not None and known.cost <= cost + 1.0:
                         continue
                     death = hazard * x.escape((name, action)) if hazard else 0.0
-                    total, known = cost + 1.0 + risky * death, reached.get(free)
+                    total = cost + 1.0 + risky * death
                     if total <= steps and (known is None or known.cost > total):
                         at, alive = Imagined(free, have, world), here.alive * (1.0 - death)
                         reached[free] = _Reached(total, name, (action,), alive, at)
@@ -429,10 +430,7 @@ class Router:
         known = self._enabled.get(place)
         if known is None or known.version != version:
             known = self._enabled[place] = _Enabling(version)
-        matters = known.matters.get(action)
-        if matters is None:
-            matters = known.matters[action] = x.matters(place, action, 3)
-        key = (action, depth, context & matters)
+        key = (action, depth, context)
         if key not in known.told:
             found = self._search_enabling(place, have, see, action, depth)
             known.told[key] = (

@@ -72,6 +72,7 @@ class Visit:
 
     Attributes:
         brings: The most that coming there with what is in hand promises.
+        share: What share of the highest rate that it can have it is expected to have.
         starts: Points on the route that it can be visited from, those with the highest bound first.
         safe: What was at stake at the nearest point with this in hand, if the way is safe, by that and `fetching`.
         settled: What is in hand and seen, and whether `fetching` and coming back, where nothing is at stake at all:
@@ -80,6 +81,7 @@ class Visit:
 
     draw: Draw
     brings: float = 0.0
+    share: float = 1.0
     starts: list[Start] = field(default_factory=list)
     safe: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
     settled: set[tuple[Tokens, Tokens, bool, bool]] = field(default_factory=set)
