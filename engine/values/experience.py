@@ -291,10 +291,6 @@ class Experience:
         """Return whether an action may become possible by so many rounds of what can be made at the place."""
         return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
-    def matters(self, place: str, action: str, rounds: int) -> Tokens:
-        """Return the tokens that tell whether the action is possible at the place, or made so within some rounds."""
-        return self._makers(place).hangs_on(action, rounds, self.moves)
-
     def needs_version(self, place: str) -> tuple[int, int, int]:
         """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""
         known = self.places[place]

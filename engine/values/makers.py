@@ -78,10 +78,6 @@ class Makers:
             self._possibly[key] = found
         return found
 
-    def hangs_on(self, action: str, rounds: int, moves: Container[str]) -> Tokens:
-        """Return all that tells whether an action is possible, or may be made possible within so many rounds."""
-        return self._matters(action, rounds, moves) | self._possible.hindrances(action)
-
     def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear within so many rounds."""
         return dict.fromkeys(

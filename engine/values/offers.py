@@ -1,8 +1,7 @@
 """What can be tried at a place with this in hand, how much of its promise is left there, and what it risks.
 
-Plans ask this for every place and all that may be in hand by then. What is in hand beyond what matters for anything to
-be tried at the place makes no difference, so it is worked out once for all situations that are alike in what matters,
-and again only when something is learnt about the place.
+Plans ask this again and again for the same places with the same in hand: it is worked out once, and again only when
+something is learnt about the place.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, concerns, names_in, objects, union
+from engine.values.conditions import Tokens, concerns, names_in, union
 from engine.values.experience import Experience
 from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, Router
@@ -55,36 +54,16 @@ class Offer(NamedTuple):
     own: float = 0.0
 
 
-_Told = dict[tuple[Tokens, bool, Tokens, bool, Sought], tuple[Offer, ...]]
-"""By what matters of what is in hand, whether anything is, what is seen, whether danger is ahead, what is sought."""
+_Told = dict[tuple[Tokens, Tokens, bool, Sought], tuple[Offer, ...]]
+"""By what is in hand and what is seen, whether danger is ahead, and what is sought."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """What was told of one place.
-
-    Attributes:
-        sought: What was sought there.
-        matters: All tokens that what can be tried there hangs on.
-        names: Words of the things that it is done to or with.
-        parts: By what is in hand, what of it matters.
-    """
+    """What was told of one place."""
 
     version: _Version
-    sought: Tokens
-    matters: Tokens
-    names: Tokens
-    parts: dict[Tokens, Tokens] = field(default_factory=dict)
     told: _Told = field(default_factory=dict)
-
-    def part(self, have: Tokens) -> Tokens:
-        """Return what matters of what is in hand."""
-        found = self.parts.get(have)
-        if found is None:
-            found = self.parts[have] = frozenset(
-                token for token in have if token in self.matters or not self.names.isdisjoint(names_in(token))
-            )
-        return found
 
 
 class Offers:
@@ -111,28 +90,19 @@ class Offers:
             ahead: Whether there is danger ahead, for which light is needed.
         """
         if self._router.is_here(goal, have, see):
-            told, key = self._here, (have, True, see, ahead, sought)
+            told, key = self._here, (have, see, ahead, sought)
         else:
-            place = self._place(goal, promising, sought)
-            told, key = place.told, (have, bool(have), see, ahead, sought)
+            told, key = self._place(goal, promising).told, (have, see, ahead, sought)
         found = told.get(key)
         if found is None:
             found = told[key] = tuple(self._offers(goal, have, see, promising, sought, ahead))
         return found
 
-    def _place(self, goal: str, promising: Offered, sought: Sought) -> _Place:
+    def _place(self, goal: str, promising: Offered) -> _Place:
         """Return what was told of a place; nothing if anything about it has changed."""
         place, version = self._places.get(goal), self._version(goal, promising)
         if place is None or len(place.told) > _SITUATIONS or place.version != version:
-            also = frozenset(action for action, _ in sought)
-        elif all(action in place.sought for action, _ in sought):
-            return place
-        else:
-            also = place.sought.union(action for action, _ in sought)
-        actions = (*also, *(action for _, action in promising))
-        matters = self._x.dangers.light.union(*(self._x.matters(goal, action, 1) for action in actions))
-        names = frozenset[str]().union(*map(objects, actions))
-        self._places[goal] = place = _Place(version, also, matters, names)
+            place = self._places[goal] = _Place(version)
         return place
 
     def _version(self, goal: str, promising: Offered) -> _Version:

@@ -1,14 +1,12 @@
 """How ready actions are in imagined situations: whether possible, by what before it, and how new they are there.
 
-Plans ask this of every place and for everything that may be in hand by then. What was never tried somewhere hangs on
-the few things that it, and what may make it possible, is known to need: it is worked out once for all situations that
-are alike in these, and again only when what is known of these needs changes.
+Plans ask this of many places and for all that may be in hand by then: it is worked out once, and again only when
+something is learnt about the place.
 """
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.values.conditions import Tokens, union, words_of
@@ -37,22 +35,8 @@ class Readiness(NamedTuple):
     then: Tokens
 
 
-@dataclass(slots=True)
-class _Place:
-    """What was told of the actions of one place that were never tried there.
-
-    Attributes:
-        version: Of what is known of their needs.
-        matters: By action, all that it hangs on.
-        told: By action and what of this is there, what is left of its promise, what makes it possible, and what is
-            there then and was not, and the other way round.
-    """
-
-    version: tuple[int, int, int]
-    matters: dict[str, Tokens] = field(default_factory=dict)
-    told: dict[tuple[str, Tokens], tuple[float, tuple[str, ...], Tokens, Tokens]] = field(
-        default_factory=dict
-    )
+_Told = dict[tuple[str, Tokens, Tokens], Readiness]
+"""By action, and what is carried and seen."""
 
 
 class Readinesses:
@@ -61,44 +45,27 @@ class Readinesses:
     def __init__(self, experience: Experience, router: Router) -> None:
         self._x = experience
         self._router = router
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, tuple[tuple[int, int, int], _Told]] = {}
 
     def of(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness:
         """Return how ready an action is in a situation."""
-        x, context, key = self._x, union(have, see), (place, action)
-        if (
-            x.tried[key]
-            or x.fatal[key]
-            or x.places[place].possible.was_met(context)
-            or self._router.is_here(place, have, see)
-        ):
+        if self._router.is_here(place, have, see):
             return self._searched(place, have, see, action)
-        known = self._known(place)
-        matters = known.matters.get(action)
-        if matters is None:
-            matters = known.matters[action] = x.matters(place, action, 2 * _HELPED - 1)
-        there = (action, context)
-        told = known.told.get(there)
-        if told is None:
-            share, actions, _, then = self._searched(place, have, see, action, doubt=False)
-            told = known.told[there] = (share, actions, then - context, context - then)
-        share, actions, gained, lost = told
-        if not actions:
-            return Readiness(0.0, (), False, context)
-        then = (context - lost) | gained if gained or lost else context
-        return Readiness(self._doubted(place, action, share), actions, _named(action, have), then)
+        version = (self._x.places[place].version, len(self._x.moves), self._x.deaths)
+        known = self._places.get(place)
+        if known is None or known[0] != version or len(known[1]) > _KEPT:
+            known = self._places[place] = (version, {})
+        found = known[1].get((action, have, see))
+        if found is None:
+            found = known[1][(action, have, see)] = self._searched(place, have, see, action)
+        return found
 
     def chance(self, place: str, context: Tokens, action: str) -> float:
         """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
-        return self._doubted(place, action, self._x.places[place].possible.chance(action, context))
+        chance = self._x.places[place].possible.chance(action, context)
+        return chance / (1.0 + self._x.missed.get((place, action), 0)) ** 2
 
-    def _doubted(self, place: str, action: str, chance: float) -> float:
-        missed = self._x.missed.get((place, action), 0)
-        return chance / (1.0 + missed) ** 2 if missed else chance
-
-    def _searched(
-        self, place: str, have: Tokens, see: Tokens, action: str, *, doubt: bool = True
-    ) -> Readiness:
+    def _searched(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness:
         """Work it out for just this situation."""
         x, context, key = self._x, union(have, see), (place, action)
         here = self._router.is_here(place, have, see)
@@ -117,16 +84,8 @@ class Readinesses:
         if x.tried[key] > elsewise:
             share *= 1.0 - x.similarity(key, then)
         if not here:
-            chance = x.places[place].possible.chance(action, then)
-            share *= self._doubted(place, action, chance) if doubt else chance
+            share *= self.chance(place, then, action)
         return Readiness(share, (*helpers, action), _named(action, have), then)
-
-    def _known(self, place: str) -> _Place:
-        version = self._x.needs_version(place)
-        known = self._places.get(place)
-        if known is None or known.version != version or len(known.told) > _KEPT:
-            known = self._places[place] = _Place(version)
-        return known
 
 
 def _named(action: str, have: Tokens) -> bool:

@@ -126,24 +126,6 @@ _Enabled = tuple[tuple[str, ...], Tokens, Tokens]
 """Actions, and what is carried and seen after them."""
 
 
-@dataclass(slots=True)
-class _Enabling:
-    """What makes the actions of a place possible.
-
-    Attributes:
-        version: Of what is known of the place.
-        matters: By action, all that it hangs on.
-        told: By action, depth of the search and what is there of this: actions, and what is lost and gained in hand,
-            and vanishes and appears, by them.
-    """
-
-    version: tuple[int, int]
-    matters: dict[str, Tokens] = field(default_factory=dict)
-    told: dict[tuple[str, int, Tokens], tuple[tuple[str, ...], Tokens, Tokens, Tokens, Tokens] | None] = (
-        field(default_factory=dict)
-    )
-
-
 class Router:
     """Searches routes in an experience."""
 
@@ -157,7 +139,9 @@ class Router:
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
         ] = {}
-        self._enabled: dict[str, _Enabling] = {}
+        self._enabled: dict[
+            str, tuple[tuple[int, int], dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]
+        ] = {}
 
     def stand(self, now: Imagined, valid: tuple[str, ...], barred: Iterable[Key] = ()) -> None:
         """Take note of what is possible here and now: there memory need not be asked.
@@ -420,42 +404,28 @@ class Router:
         return actions, at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
-        x, context = self._x, union(have, see)
-        if (place, have, see) == self._here and action in self._valid:
-            return (), have, see
-        if place == self._here[0] or x.places[place].possible.was_met(context):
-            return self._search_enabling(place, have, see, action, depth)
-        # The same is asked thousands of times between two changes at a place, and hangs on few things.
-        version = (x.places[place].version, len(x.moves))
-        known = self._enabled.get(place)
-        if known is None or known.version != version:
-            known = self._enabled[place] = _Enabling(version)
-        key = (action, depth, context)
-        if key not in known.told:
-            found = self._search_enabling(place, have, see, action, depth)
-            known.told[key] = (
-                (found[0], have - found[1], found[1] - have, see - found[2], found[2] - see)
-                if found
-                else None
-            )
-        told = known.told[key]
-        if told is None:
-            return None
-        helpers, lost, gained, vanished, appeared = told
-        return (helpers, (have - lost) | gained, (see - vanished) | appeared) if helpers else ((), have, see)
-
-    def _search_enabling(
-        self, place: str, have: Tokens, see: Tokens, action: str, depth: int
-    ) -> _Enabled | None:
         x = self._x
         needed = x.missing((place, action), union(have, see))
+        if (place, have, see) == self._here:
+            if action in self._valid:
+                return (), have, see
+            if not needed:
+                return None  # something is missing that nobody knows
         if not needed:
-            # Here it is not possible all the same: something is missing that nobody knows.
-            return None if (place, have, see) == self._here else ((), have, see)
-        # At most 2 depth - 1 helpers follow one another.
-        if depth == 0 or not x.attainable((place, action), union(have, see), 2 * depth - 1):
+            return (), have, see
+        if depth == 0:
             return None
-        return self._search_helpers(place, have, see, action, depth, needed)
+        # The same is asked thousands of times between two changes at a place.
+        version = (x.places[place].version, len(x.moves))
+        known = self._enabled.get(place)
+        if known is None or known[0] != version:
+            known = self._enabled[place] = (version, {})
+        key = (action, depth, have, see)
+        if key not in known[1]:
+            # At most 2 depth - 1 helpers follow one another.
+            hopeful = x.attainable((place, action), union(have, see), 2 * depth - 1)
+            known[1][key] = self._search_helpers(place, have, see, action, depth, needed) if hopeful else None
+        return known[1][key]
 
     def _search_helpers(
         self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
