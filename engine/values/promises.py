@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from engine.values.conditions import Tokens, names_in, objects
 from engine.values.experience import ALL, MOVE, Experience, Key
 from engine.values.offers import LEAST, Offer, Offered, Offers, Sought
-from engine.values.routes import PlannerSettings, Progress, Router
+from engine.values.progress import PlannerSettings, Progress
+from engine.values.routes import Router
 
 _NONE: frozenset[str] = frozenset()
 _UNHEARD: Mapping[str, float] = {}

@@ -15,7 +15,7 @@ from engine.values.routes import Imagined, Router
 
 _KEPT = 1 << 12
 """Answers kept of one place."""
-_HELPED = 1
+_HELPED = 2
 """How deep what makes an action possible is searched for; at most 2 _HELPED - 1 actions follow one another."""
 
 

@@ -9,7 +9,8 @@ import pytest
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.makers import Makers
-from engine.values.routes import Imagined, PlannerSettings, Router
+from engine.values.progress import PlannerSettings
+from engine.values.routes import Imagined, Router
 from engine.values.situations import Situation
 
 NONE: frozenset[str] = frozenset()

@@ -8,8 +8,9 @@ import pytest
 
 from engine.values.conditions import union
 from engine.values.experience import Experience
+from engine.values.progress import PlannerSettings
 from engine.values.readiness import Readinesses
-from engine.values.routes import Imagined, PlannerSettings, Router
+from engine.values.routes import Imagined, Router
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.bench.dungeons import Dungeon
