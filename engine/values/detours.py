@@ -83,7 +83,8 @@ class Explorer:
 
         None as soon as it is sure that the route is not worth more with them than `least`. Only detours that may be
         among the best are worked out, and no more than so many: each place is looked at first by a bound on what it
-        can be worth from anywhere, then by one for each point of the route it can be reached from.
+        can be worth from anywhere, then by one for each point of the route it can be reached from. Places come in the
+        order of these bounds times the share of them that was found to be true lately.
         """
         tour = _Tour(route, self._last_danger(route, set(self._x.dangers.deadly())), self._promises.bonus())
         moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)

@@ -378,3 +378,23 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
     chest = [detour for detour in taken if detour.actions[-1] == "open chest"]
     assert chest
     assert all(detour.start > 0 for detour in chest)
+
+
+def test_with_few_visits_to_look_at_those_come_first_that_kept_their_promise_lately():
+    x, now, possible = wandered(4)
+    finder, _, _ = explorer(x, now, possible)
+    route = far(x, now)
+    all_of_them = finder.fill(route, -1.0)
+    best = all_of_them[0]
+    finder._s.looks = 4
+    finder._shares.clear()
+    few = finder.fill(route, -1.0)
+    assert 0 < len(few) < len(all_of_them)
+    # Who found nothing at all other places for long goes where there was something.
+    finder._shares = dict.fromkeys(x.places, 0.05)
+    finder._shares[best.goal[0]] = 1.0
+    assert best in finder.fill(route, -1.0)
+    # A place that promised much and came to nothing has to wait.
+    finder._shares = dict.fromkeys(x.places, 1.0)
+    finder._shares[best.goal[0]] = 1e-6
+    assert best not in finder.fill(route, -1.0)

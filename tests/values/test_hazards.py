@@ -1,0 +1,111 @@
+"""Dangers are told anew only where something about them changed: against telling all of them for the first time."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.values.conditions import union
+from engine.values.experience import Experience
+from engine.values.situations import Situation
+from engine.values.ways import Ways
+from tests.values.test_memos import Wanderer
+
+
+def told(x, met):
+    """Return all that is told of danger, at places met and with other things in hand."""
+    found = {}
+    for place, situations in met.items():
+        latest = list(situations)[-3:]
+        for context in {union(have, see) for have, _ in latest for _, see in latest}:
+            for moving, first in ((True, True), (True, False), (False, False)):
+                key = (place, context, moving, first)
+                found[key] = x.dangers.hazard(place, context, moving=moving, first=first)
+        if x.dangers.is_safe(place):
+            assert not any(x.dangers.hazard(place, union(have, see), moving=True) for have, see in latest)
+    tokens = {token for situations in met.values() for have, _ in situations for token in have}
+    helping = {token for token in tokens if x.dangers.helps(token)}
+    assert helping == {
+        token for token in tokens if any(x.dangers.protects(place, token) for place in x.dangers.deadly())
+    }
+    return found, x.dangers.deadly(), x.dangers.light, helping
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dangers_asked_for_all_along_are_those_asked_for_the_first_time(seed):
+    wanderer, asked, fresh = Wanderer(seed), Experience(), Experience()
+    for _ in range(12):
+        wanderer.walk(asked, fresh)
+        told(asked, wanderer.met)
+    wanderer.walk(asked, fresh, steps=15)
+    found = told(asked, wanderer.met)
+    assert found == told(fresh, wanderer.met)
+    assert sum(hazard > 0.0 for hazard in found[0].values()) > 5
+    assert found[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_may_go_wrong_on_a_way_is_never_out_of_date(seed):
+    wanderer, x = Wanderer(seed), Experience()
+    ways, perilous = Ways(x), 0
+    for number in range(8):
+        wanderer.walk(x)
+        exits = [(place, action) for place in wanderer.met for action, _ in x.exits(place)]
+        if number % 2:
+            x.miss(exits[number % len(exits)])
+        for way in ways.of(next(iter(wanderer.met))).values():
+            deadly = tuple(key for key in way.moves if x.dangers.hazard(key[0], moving=True) > 0.0)
+            unsure = tuple(key for key in way.moves if x.missed[key])
+            assert ways.perils(way) == (deadly, unsure)
+            perilous += bool(deadly) + bool(unsure)
+    assert perilous > 4
+
+
+def test_a_step_at_a_deadly_place_is_counted_at_once():
+    x = Experience()
+    cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
+    rope = Situation("cliff", frozenset({"have:rope"}), frozenset())
+    x.moves.add("down")
+    shares = []
+    for died in (True, False, False, True):
+        x.learn(cliff, "down", 0.0, cliff if died else shore, ended=died, died=died)
+        shares.append(x.dangers.hazard("cliff", moving=True))
+    assert shares == [1 / 3, 1 / 4, 1 / 5, 2 / 6]
+    assert x.dangers.deadly() == ("cliff",)
+    assert not x.dangers.is_safe("cliff")
+    assert x.dangers.is_safe("shore")
+    assert not x.dangers.helps("have:rope")
+    for _ in range(12):
+        x.learn(rope, "down", 0.0, shore, ended=False, died=False)
+    assert x.dangers.helps("have:rope")
+    for _ in range(30):
+        x.learn(cliff, "down", 0.0, shore, ended=False, died=False)
+    assert x.dangers.deadly() == ()
+
+
+def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():
+    x = Experience()
+    cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
+    x.see(cliff, ("down",))
+    x.learn(cliff, "down", 0.0, shore, ended=False, died=False)
+    ways = Ways(x)
+    way = ways.of("cliff")["shore"]
+    assert ways.perils(way) == ((), ())
+    x.learn(cliff, "down", 0.0, cliff, ended=True, died=True)
+    assert ways.perils(ways.of("cliff")["shore"]) == ((("cliff", "down"),), ())
+    x.miss(("cliff", "down"))
+    assert ways.perils(ways.of("cliff")["shore"]).unsure == (("cliff", "down"),)
+
+
+def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():
+    x = Experience()
+    dark = [Situation(f"room {n}", frozenset(), frozenset({f"place:dark#{n}"})) for n in range(3)]
+    x.moves.add("north")
+    for room in dark:
+        x.see(room, ("north",))
+        x.learn(room, "north", 0.0, dark[0], ended=False, died=False)
+    before = x.dangers.hazard("room 2", dark[2].see, moving=True)
+    x.learn(dark[1], "north", 0.0, dark[1], ended=True, died=True)
+    once = x.dangers.hazard("room 2", dark[2].see, moving=True)
+    x.learn(dark[1], "north", 0.0, dark[0], ended=False, died=False)
+    assert before == 0.0 < x.dangers.hazard("room 2", dark[2].see, moving=True) < once
+    assert not x.dangers.is_safe("room 2")
