@@ -8,7 +8,8 @@ import pytest
 
 from engine.values.conditions import union
 from engine.values.experience import Experience
-from engine.values.progress import PlannerSettings
+from engine.values.progress import PlannerSettings, Progress
+from engine.values.promises import Promises
 from engine.values.readiness import Readinesses
 from engine.values.routes import Imagined, Router
 from engine.values.situations import Situation
@@ -73,6 +74,37 @@ def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(see
     assert sum(told[1] is not None for told in expected.values()) > 100
     assert sum(told[0] and bool(told[1] and told[1][0]) for told in expected.values()) > 10
     assert answers(asked, router, ready, wanderer.met) == expected
+
+
+def offered(x, router, promises, met):
+    """Return what is told of all that draws to places, with what was in hand there and elsewhere."""
+    here, situations = next(iter(met.items()))
+    have, see = list(situations)[-1]
+    router.stand(Imagined(here, have, {here: see}), ())
+    promises.think(Progress(), {})
+    hands = [next(iter(situations))[0] for situations in met.values()]
+    told = {}
+    for draw in promises.draws:
+        for _, see in list(met.get(draw.goal, ()))[:3]:
+            for have in hands[-3:]:
+                for ahead in (False, True):
+                    told[(draw.goal, have, see, ahead)] = promises.stay(draw, have, see, ahead)
+                told[(draw.goal, have)] = promises.brings(draw.goal, have), promises.opened(draw.goal, have)
+    return told, promises.draws
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_can_be_tried_is_the_same_to_who_asked_all_along(seed):
+    wanderer, settings = Wanderer(seed), PlannerSettings()
+    asked, fresh = Experience(), Experience()
+    router = Router(asked, settings)
+    promises = Promises(asked, settings, router)
+    for number in range(24):
+        wanderer.walk(asked, fresh, steps=10 + 2 * number)
+        found = offered(asked, router, promises, wanderer.met)
+        unasked = Router(fresh, settings)
+        assert found == offered(fresh, unasked, Promises(fresh, settings, unasked), wanderer.met)
+    assert sum(bool(told) for told in found[0].values()) > 20
 
 
 def step(place, action, then, reward=0.0, have=()):
