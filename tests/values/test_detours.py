@@ -398,3 +398,21 @@ def test_with_few_visits_to_look_at_those_come_first_that_kept_their_promise_lat
     finder._shares = dict.fromkeys(x.places, 1.0)
     finder._shares[best.goal[0]] = 1e-6
     assert best not in finder.fill(route, -1.0)
+
+
+def test_what_was_not_possible_just_now_is_offered_no_more():
+    x = Experience()
+    walk(x, (at("yard"), "north", at("hall", (), ("box",))))
+    x.see(at("hall", (), ("box",)), ("open box", "south"))
+    _, _, promises = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+    dusty = at("hall", (), ("box", "dust"))
+
+    def offered():
+        promises.think(Progress(), {})
+        (draw,) = (draw for draw in promises.draws if draw.goal == "hall")
+        return {offer.actions[-1] for offer in promises.stay(draw, dusty.have, dusty.see, False)}
+
+    assert "open box" in offered()
+    x.see(dusty, ("south",))
+    assert "open box" not in offered()
+    assert "south" in offered()
