@@ -26,8 +26,6 @@ _STEP = 0.08
 _NEAR = 3
 _LEAST_SHARE = 0.05
 """Share of its bound that a visit is expected to have at least."""
-
-
 _FOUND = 1 << 30
 """Stage of a visit whose best detour is known."""
 

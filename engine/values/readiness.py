@@ -13,7 +13,7 @@ from engine.values.conditions import Tokens, union, words_of
 from engine.values.experience import Experience
 from engine.values.routes import Imagined, Router
 
-_KEPT = 1 << 12
+_KEPT = 1 << 10
 """Answers kept of one place."""
 _HELPED = 2
 """How deep what makes an action possible is searched for; at most 2 _HELPED - 1 actions follow one another."""
