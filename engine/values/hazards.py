@@ -13,6 +13,8 @@ from engine.values.dangers import DEADLY, Guises, Risk
 from engine.values.situations import Situation
 
 _NONE: Tokens = frozenset()
+_KEPT = 1 << 10
+"""Answers kept of one place."""
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ class Hazards:
         if known is None:
             # Nobody did anything there yet; but the same name is the same danger, wherever one met it.
             return self.guises.elsewhere(context, moving=moving, first=first)
-        if known.version != self.guises.version:
+        if known.version != self.guises.version or len(known.told) > _KEPT:
             known.version = self.guises.version
             known.told.clear()
         key = (context, moving, first)

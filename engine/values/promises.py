@@ -20,6 +20,8 @@ _RETRIED = 2
 _FETCH = 0.5
 """Share of the bonus for bringing something new to a deadly place that fetching it is worth."""
 _SOURCES = 4
+_KEPT = 1 << 15
+"""Answers kept of what bringing things to places promises."""
 _PLACES = 4
 """Places where a thing never was that count for fetching it."""
 
@@ -125,7 +127,7 @@ class Promises:
         self._uses.clear()
         self.offers.think()
         brought = (x.bringing.version, x.misses, self._s.curiosity, frozenset(progress.failed))
-        if brought != self._brought:
+        if brought != self._brought or len(self._brings) + len(self._opened) > _KEPT:
             self._brought = brought
             self._brings.clear()
             self._opened.clear()

@@ -109,3 +109,12 @@ def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():
     x.learn(dark[1], "north", 0.0, dark[0], ended=False, died=False)
     assert before == 0.0 < x.dangers.hazard("room 2", dark[2].see, moving=True) < once
     assert not x.dangers.is_safe("room 2")
+
+
+def test_however_much_is_asked_of_a_place_little_of_it_is_kept():
+    x = Experience()
+    shore = Situation("shore", frozenset(), frozenset())
+    x.learn(shore, "wait", 0.0, shore, ended=False, died=False)
+    for number in range(5000):
+        assert x.dangers.hazard("shore", frozenset({f"have:thing{number}"}), moving=False) == 0.0
+    assert len(x.dangers._places["shore"].told) < 2000
