@@ -7,6 +7,7 @@ own. Then a way may need it, and what made the troll go away is what brings it a
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from engine.records import State
@@ -46,6 +47,15 @@ class Absences:
         gone = [
             GONE + token
             for token in stood - now.see
-            if token.partition("=")[0] not in there and names_in(token).isdisjoint(carried)
+            if token.partition("=")[0] not in there and not _is_carried(token, carried)
         ]
         return replace(now, see=now.see.union(gone)) if gone else now
+
+
+def _is_carried(token: str, carried: AbstractSet[str]) -> bool:
+    """Return whether a token is about something that can be carried: at least half of its names are of such.
+
+    A troll with an axe is none, though the axe can be taken once he is dead.
+    """
+    names = names_in(token.partition("@")[0])
+    return 2 * len(names & carried) >= max(1, len(names))

@@ -22,6 +22,8 @@ _CONTEXTS = 64
 """Latest situations of a place that are asked whether an action was impossible there."""
 _CLAUSES = 16
 """Latest alternatives kept of what an action needs."""
+_FREE = 0.9
+"""Share of situations in which an action that needs nothing was possible from which it is taken to be always."""
 _HARDLY = 0.25
 """Share of the situations in which an action was impossible that what it takes may leave unexplained."""
 
@@ -36,6 +38,9 @@ class Conditions:
     def __init__(self) -> None:
         self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
+        self._met: Counter[Tokens] = Counter()
+        self._not: dict[Tokens, Counter[str]] = {}
+        """By situation, how often an action was not possible in it that was at other times."""
         self._latest: deque[Tokens] = deque(maxlen=_CONTEXTS)
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
@@ -52,9 +57,14 @@ class Conditions:
         """All actions that ever were possible."""
         return iter(self._clauses)
 
+    def __len__(self) -> int:
+        """How many situations are known."""
+        return len(self._contexts)
+
     def see(self, context: Tokens, possible: tuple[str, ...]) -> tuple[bool, bool]:
         """Learn from a situation; return whether it tells anything new, and whether any action is new."""
         known = self._contexts.get(context)
+        self._count(context, known, possible)
         if known is not None and known.issuperset(possible):
             return False, False
         if known is None:
@@ -85,6 +95,15 @@ class Conditions:
         self._chances.clear()
         return True, new
 
+    def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
+        """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
+        met = self._met[context]
+        self._met[context] += 1
+        if known is not None and (len(known) != len(possible) or not known.issuperset(possible)):
+            seldom = self._not.setdefault(context, Counter())
+            seldom.update(known.difference(possible))
+            seldom.update({action: met for action in possible if action not in known})
+
     def was_met(self, context: Tokens) -> bool:
         """Return whether just this situation was met: what is possible there is known."""
         return context in self._contexts
@@ -114,14 +133,18 @@ class Conditions:
         """Return how likely the action is possible where all that it is known to need is there.
 
         Read from the remembered situations of this place that had it, too, and had what keeps one from it, or had not:
-        a lamp that is on cannot be lit. Certain in a situation that is remembered.
+        a lamp that is on cannot be lit. In a situation that is remembered, as often as it was then.
         """
         known = self._contexts.get(context)
         if known is not None:
-            return 1.0 if action in known else 0.0
+            if action not in known:
+                return 0.0
+            seldom = self._not.get(context)
+            return 1.0 - seldom[action] / self._met[context] if seldom is not None else 1.0
         need = next((need for need in self.needs(action) if need <= context), None)
-        if need is None:
-            return 0.0
+        return 0.0 if need is None else self._share(action, need, context)
+
+    def _share(self, action: str, need: Tokens, context: Tokens = _NONE) -> float:
         hindrances = self.hindrances(action)
         free = hindrances.isdisjoint(context)
         found = self._chances.get((action, need, free))
@@ -131,6 +154,15 @@ class Conditions:
             possible = sum(action in self._contexts[seen] for seen in alike)
             found = self._chances[(action, need, free)] = (possible + 0.5) / (len(alike) + 0.5)
         return found
+
+    def lasting(self, action: str, context: Tokens) -> float:
+        """Return how often the action was possible in this situation, 1 if that was never met."""
+        known = self._contexts.get(context)
+        return 1.0 if known is None else self.chance(action, context)
+
+    def is_free(self, action: str) -> bool:
+        """Return whether nothing is needed for the action, and it hardly ever was not possible."""
+        return _NONE in self.needs(action) and self._share(action, _NONE) >= _FREE
 
     def hindrances(self, action: str) -> Tokens:
         """Return what tells of the things that an action names and never was there when it was possible."""

@@ -36,6 +36,7 @@ class _Tour:
 
     Attributes:
         until: After how many of its steps there is no danger ahead any more.
+        moves: How many of its first steps do nothing but move.
         bonus: What being at a deadly place with something new is worth.
         anchors: Points on it, the ways from there, and whether one has to come back to it.
         dangers: Probabilities of dying of known moves: by whether the route has begun, what is in hand, and move.
@@ -43,6 +44,7 @@ class _Tour:
 
     route: Route
     until: int
+    moves: int
     bonus: float
     anchors: list[tuple[Anchor, Mapping[str, Way], bool]] = field(default_factory=list)
     dangers: dict[tuple[bool, Tokens, Key], float] = field(default_factory=dict)
@@ -84,8 +86,9 @@ class Explorer:
         can be worth from anywhere, then by one for each point of the route it can be reached from. Places come in the
         order of these bounds times the share of them that was found to be true lately.
         """
-        tour = _Tour(route, self._last_danger(route, set(self._x.dangers.deadly())), self._promises.bonus())
         moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), _FOUND)
+        until = self._last_danger(route, set(self._x.dangers.deadly()))
+        tour = _Tour(route, until, moves, self._promises.bonus())
         tour.anchors = [
             (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
             for anchor in self._anchors(route)
@@ -160,7 +163,7 @@ class Explorer:
             moving: Whether all that the route does before is moving: what is barred now is barred then.
         """
         first = self._router.valid if not anchor.steps and self._router.valid else None
-        barred = self._router.barred if moving else frozenset[Key]()
+        barred = self._router.barred | self._router.shut if moving else frozenset[Key]()
         if first is None and not barred:
             return self._ways.of(anchor.place)
         version = (self._x.moves_version, barred)
@@ -202,6 +205,11 @@ class Explorer:
         arrives = alive = 1.0
         for key in perils.unsure:
             arrives *= self._x.sureness(key)
+        if anchor.steps > tour.moves and not self._router.shut.isdisjoint(way.moves):
+            # What the route does before may open what is shut now.
+            world = self._router.world_at(tour.route, anchor.steps)
+            for key in self._router.shut.intersection(way.moves):
+                arrives *= self._router.opens(key, world, anchor.have)
         for key in perils.deadly:
             arrives *= 1.0 - self._danger_from(tour, anchor, key)
         for key in self._ways.perils(back).deadly if back is not None else ():

@@ -320,11 +320,18 @@ class Experience:
             known = self._ways_out[place] = (version, found)
         return known[1]
 
+    def guarded(self) -> Iterable[Key]:
+        """Return the known moves that are not always possible, or lead to different places."""
+        for place in self._exits:
+            for action, free in self.ways_out(place):
+                if not free:
+                    yield place, action
+
     def _free(self, place: str, action: str) -> str:
         steady = self._steady.get((place, action))
         if steady is None or not steady.occasion.moved:
             return ""
-        return steady.occasion.place if _NONE in self.places[place].possible.needs(action) else ""
+        return steady.occasion.place if self.places[place].possible.is_free(action) else ""
 
     def loses(self, action: str, things: Tokens) -> float:
         """Return the probability that an action costs one of these things, by what it did to them elsewhere.

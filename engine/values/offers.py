@@ -139,9 +139,9 @@ class Offers:
         opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
         if opened is None:
             return None
-        actions, then = (*opened[0], action), union(opened[1].have, opened[1].world.get(goal, see))
+        actions, then = (*opened.actions, action), union(opened.at.have, opened.at.world.get(goal, see))
         if not self._router.is_here(goal, have, see):
-            promise *= self._ready.chance(goal, then, action)
+            promise *= opened.sure * self._ready.found(goal, action)
         if promise < LEAST:
             return None
         return Offer(math.inf, promise, 0.0, actions, False, self._made(goal, have, actions, then, ahead))

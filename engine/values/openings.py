@@ -70,18 +70,19 @@ class Openings:
         if way is None:
             return None
         enabled = self._router.enable(way.at, action, 2)
-        if enabled is None or not enabled[0]:
+        if enabled is None or not enabled.actions:
             return None
-        done = self._router.do(enabled[1], action)
+        done = self._router.do(enabled.at, action)
         if done is None or done[0].place == place:
             return None
-        cost = way.cost + len(enabled[0]) + done[1]
+        cost = way.cost + len(enabled.actions) + done[1]
         if cost >= route.left:
             return None
         context = union(way.at.have, self._router.look(way.at.world, place, way.at.have))
-        alive = route.alive * way.alive * (1.0 - done[2])
-        for helper in enabled[0]:
+        survives = way.alive * (1.0 - done[2])
+        for helper in enabled.actions:
             outcome = self._x.outcome((place, helper), context)
-            alive *= 1.0 - outcome.death if outcome is not None else 1.0
-        value = -self._router.death_cost * (route.alive - alive)
-        return longer(route, reached, place, (*enabled[0], action), done[0], cost, alive, value)
+            survives *= 1.0 - outcome.death if outcome is not None else 1.0
+        alive = route.alive * survives * way.sure * enabled.sure
+        value = -self._router.death_cost * route.alive * (1.0 - survives)
+        return longer(route, reached, place, (*enabled.actions, action), done[0], cost, alive, value)

@@ -60,10 +60,9 @@ class Readinesses:
             found = known[1][(action, have, see)] = self._searched(place, have, see, action)
         return found
 
-    def chance(self, place: str, context: Tokens, action: str) -> float:
-        """Return how likely the action will be possible at a place, by what it needs and how often it was not."""
-        chance = self._x.places[place].possible.chance(action, context)
-        return chance / (1.0 + self._x.missed.get((place, action), 0)) ** 2
+    def found(self, place: str, action: str) -> float:
+        """Return how likely the action is found possible at a place, by how often it was not where memory had it."""
+        return 1.0 / (1.0 + self._x.missed.get((place, action), 0)) ** 2
 
     def _searched(self, place: str, have: Tokens, see: Tokens, action: str) -> Readiness:
         """Work it out for just this situation."""
@@ -75,8 +74,10 @@ class Readinesses:
             opened = self._router.enable(Imagined(place, have, {place: see}), action, _HELPED)
             if opened is None:
                 return Readiness(0.0, (), False, context)
-            helpers, after = opened
+            helpers, after, sure = opened
             then = union(after.have, after.world.get(place, see))
+        else:
+            sure = x.places[place].possible.chance(action, context)
         alike = x.died_alike(key, then) if x.fatal[key] else 0
         share = 1.0 / (1.0 + alike) if action in x.moves else 1.0
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
@@ -84,7 +85,7 @@ class Readinesses:
         if x.tried[key] > elsewise:
             share *= 1.0 - x.similarity(key, then)
         if not here:
-            share *= self.chance(place, then, action)
+            share *= sure * self.found(place, action)
         return Readiness(share, (*helpers, action), _named(action, have), then)
 
 

@@ -18,6 +18,10 @@ SPARE = 0.05
 
 _RETOLD = 4
 """Trails whose gains are joined anew by the shortest known ways."""
+_HOPELESS = 0.05
+"""Probability below which an action is taken not to be possible."""
+_FAMILIAR = 128
+"""Situations of a place from which on what is read from them says that a move is hopeless."""
 
 
 class Imagined(NamedTuple):
@@ -66,10 +70,25 @@ class _Reached(NamedTuple):
     actions: tuple[str, ...]
     alive: float
     at: Imagined
+    sure: float = 1.0
 
 
-_Enabled = tuple[tuple[str, ...], Tokens, Tokens]
-"""Actions, and what is carried and seen after them."""
+class Enabled(NamedTuple):
+    """How an action becomes possible at a place.
+
+    Attributes:
+        actions: What makes it possible.
+        at: The situation after that.
+        sure: Probability that all of these, and the action itself, are possible.
+    """
+
+    actions: tuple[str, ...]
+    at: Imagined
+    sure: float
+
+
+_Enabled = tuple[tuple[str, ...], Tokens, Tokens, float]
+"""Actions, what is carried and seen after them, and how likely they and the action sought are possible."""
 
 
 class Router:
@@ -82,6 +101,7 @@ class Router:
         self._world: Mapping[str, Tokens] = {}
         self._valid: frozenset[str] = frozenset()
         self._barred: frozenset[Key] = frozenset()
+        self._shut: frozenset[Key] | None = None
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
         ] = {}
@@ -95,7 +115,7 @@ class Router:
         Args:
             barred: Moves that are known not to be possible elsewhere, until something is done.
         """
-        self._barred = frozenset(barred)
+        self._barred, self._shut = frozenset(barred), None
         self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
         self._world = now.world
         self._valid = frozenset(valid)
@@ -111,6 +131,27 @@ class Router:
     def barred(self) -> frozenset[Key]:
         """Moves that are not possible elsewhere, until something is done."""
         return self._barred
+
+    @property
+    def shut(self) -> frozenset[Key]:
+        """Moves that are hardly possible elsewhere with what is in hand, as places look now."""
+        if self._shut is None:
+            have = self._here[1]
+            places = self._x.places
+            self._shut = frozenset(
+                key
+                for key in self._x.guarded()
+                if len(places[key[0]].possible) >= _FAMILIAR
+                and not self.opens(key, self._world, have) > _HOPELESS
+            )
+        return self._shut
+
+    def opens(self, key: Key, world: Mapping[str, Tokens], have: Tokens) -> float:
+        """Return how likely a move is possible with this in hand, as a place is expected to look then."""
+        see = self.look(world, key[0], have)
+        if not see:
+            return 1.0  # nobody knows what it looks like
+        return self._x.places[key[0]].possible.chance(key[1], union(have, see))
 
     @property
     def world(self) -> Mapping[str, Tokens]:
@@ -172,15 +213,17 @@ class Router:
         """Return the route that is a trail."""
         fresh = {key: gain for key, gain in trail.gains if key not in start.gained}
         extra = start.at.have - trail.begin.have
-        alive = self._survival(trail, extra)
+        alive, possible = self._survival(trail, extra)
         earned = tuple(
-            (steps, gain * sure * alive[steps - 1]) for steps, key, gain, sure in trail.earned if key in fresh
+            (steps, gain * sure * alive[steps - 1] * possible[steps - 1])
+            for steps, key, gain, sure in trail.earned
+            if key in fresh
         )
         return Route(
             Imagined(trail.end.place, trail.end.have | extra, {**start.at.world, **trail.world}),
             start.left - len(trail.actions),
             sum(gain for _, gain in earned) - self.death_cost * (1.0 - alive[-1]),
-            trail.sure * alive[-1],
+            trail.sure * alive[-1] * possible[-1],
             trail.actions,
             start.gained | set(fresh),
             tuple((steps, place, have | extra) for steps, place, have in trail.marks),
@@ -192,23 +235,33 @@ class Router:
         """Return whether what a trail does first at each place is possible as this episode left the place."""
         extra, come = start.at.have - trail.begin.have, set[str]()
         for (_, place, have), action in zip(trail.marks, trail.actions, strict=True):
-            see = start.at.world.get(place)
-            if see is None or place in come or (place, have | extra, see) == self._here:
-                come.add(place)
+            if place in come:
                 continue
             come.add(place)
+            see = self.look(start.at.world, place, have | extra)
+            if not see or (place, have | extra, see) == self._here:
+                continue
             if not self._x.places[place].possible.chance(action, union(have | extra, see)):
                 return False
         return True
 
-    def _survival(self, trail: Trail, extra: Tokens) -> list[float]:
-        """Return the probability of being alive after each step of a trail: a lucky way through the dark is none."""
-        alive, found = 1.0, list[float]()
+    def _survival(self, trail: Trail, extra: Tokens) -> tuple[list[float], list[float]]:
+        """Return the probabilities of being alive after each step of a trail, and that all was possible up to it.
+
+        A lucky way through the dark is none; nor does all that was done there once work each time.
+        """
+        alive = sure = 1.0
+        lived, found = list[float](), list[float]()
         for (_, place, have), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
-            outcome = self._x.outcome((place, action), union(have | extra if extra else have, see))
+            context = union(have | extra if extra else have, see)
+            outcome = self._x.outcome((place, action), context)
             alive *= 1.0 - outcome.death if outcome is not None else 1.0
-            found.append(max(trail.faithful, alive))
-        return found
+            if found:  # what is done first is possible
+                known = self._x.places.get(place)
+                sure *= known.possible.lasting(action, context) if known is not None else 1.0
+            lived.append(max(trail.faithful, alive))
+            found.append(max(trail.faithful, sure))
+        return lived, found
 
     def _retell(self, start: Route, trail: Trail, progress: Progress) -> Iterator[Route]:
         """Yield routes to the gains of a trail, in its order, by the shortest known ways."""
@@ -251,19 +304,20 @@ class Router:
         if way is None or key in progress.failed or way.cost + 1 > route.left:
             return None
         enabled = self.enable(way.at, action, 2)
-        done = self.do(enabled[1], action) if enabled else None
+        done = self.do(enabled.at, action) if enabled else None
         if enabled is None or done is None:
             return None
-        ready = enabled[1]
+        ready = enabled.at
         gain = self._x.gain(key, union(ready.have, self.look(ready.world, place, ready.have)))
         if gain < 0.1:
             return None
-        cost = way.cost + len(enabled[0]) + done[1]
+        cost = way.cost + len(enabled.actions) + done[1]
         if cost > route.left:
             return None
-        alive = route.alive * way.alive * (1.0 - done[2])
-        value = gain * alive - self.death_cost * (route.alive - alive)
-        further = longer(route, reached, place, (*enabled[0], action), done[0], cost, alive, value)
+        survives = way.alive * (1.0 - done[2])
+        alive = route.alive * survives * way.sure * enabled.sure
+        value = gain * alive - self.death_cost * route.alive * (1.0 - survives)
+        further = longer(route, reached, place, (*enabled.actions, action), done[0], cost, alive, value)
         earned = (*route.earned, (len(further.actions), gain * alive))
         return value / (cost + self._s.overhead), replace(further, gained=route.gained | {key}, earned=earned)
 
@@ -313,7 +367,7 @@ class Router:
                     total = cost + 1.0 + risky * death
                     if total <= steps and (known is None or known.cost > total):
                         at, alive = Imagined(free, have, world), here.alive * (1.0 - death)
-                        reached[free] = _Reached(total, name, (action,), alive, at)
+                        reached[free] = _Reached(total, name, (action,), alive, at, here.sure)
                         heapq.heappush(queue, (total, free))
                     continue
                 key = (name, action)
@@ -322,43 +376,46 @@ class Router:
                 opening = self.enable(here.at, action, 1)
                 if opening is None:
                     continue
-                ready = opening[1]
+                ready = opening.at
                 outcome = x.outcome(key, union(ready.have, self.look(ready.world, name, ready.have)))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 there = outcome.occasion.place
-                total = cost + len(opening[0]) + 1.0 / outcome.success + risky * outcome.death
+                tries = 1.0 / (outcome.success * opening.sure)
+                total = cost + len(opening.actions) + tries + risky * outcome.death
                 if there in settled or total > steps or (there in reached and reached[there].cost <= total):
                     continue
                 reached[there] = _Reached(
                     total,
                     name,
-                    (*opening[0], action),
+                    (*opening.actions, action),
                     here.alive * (1.0 - outcome.death),
                     Imagined(there, ready.have, ready.world),
+                    here.sure * opening.sure,
                 )
                 heapq.heappush(queue, (total, there))
         return reached
 
-    def enable(self, at: Imagined, action: str, depth: int) -> tuple[tuple[str, ...], Imagined] | None:
-        """Return known actions at this place that make `action` possible, and the situation after them."""
+    def enable(self, at: Imagined, action: str, depth: int) -> Enabled | None:
+        """Return how `action` becomes possible at this place by known actions; None if it does not."""
         see = self.look(at.world, at.place, at.have)
         found = self._enabling(at.place, at.have, see, action, depth)
         if found is None:
             return None
-        actions, have, then = found
-        return actions, at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
+        actions, have, then, sure = found
+        then_at = at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
+        return Enabled(actions, then_at, sure)
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
         x = self._x
+        here = (place, have, see) == self._here
+        if here and action in self._valid:
+            return (), have, see, 1.0
         needed = x.missing((place, action), union(have, see))
-        if (place, have, see) == self._here:
-            if action in self._valid:
-                return (), have, see
-            if not needed:
-                return None  # something is missing that nobody knows
         if not needed:
-            return (), have, see
+            chance = 0.0 if here else x.places[place].possible.chance(action, union(have, see))
+            # Where it hardly ever was possible with all that, something is missing that nobody knows.
+            return ((), have, see, chance) if chance > _HOPELESS else None
         if depth == 0:
             return None
         # The same is asked thousands of times between two changes at a place.
@@ -387,7 +444,7 @@ class Router:
                 continue
             after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
             if after is not None:
-                return (*before[0], helper, *after[0]), after[1], after[2]
+                return (*before[0], helper, *after[0]), after[1], after[2], before[3] * after[3]
         return None
 
     def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:

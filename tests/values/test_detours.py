@@ -136,7 +136,7 @@ def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed, d
     finder, _, promises = explorer(x, now, possible)
     route = far(x, now)
     taken = finder.fill(route, -1.0)
-    tour = _Tour(route, finder._last_danger(route, set(x.dangers.deadly())), promises.bonus())
+    tour = _Tour(route, finder._last_danger(route, set(x.dangers.deadly())), 0, promises.bonus())
     last = len(route.actions)
     tour.anchors = [(a, finder._ways_from(a, True), a.steps < last) for a in _anchors(route)]
     assert len(tour.anchors) > 2
@@ -173,7 +173,7 @@ def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_i
     marks = ((0, "a", now.have), (1, "b", now.have), (2, "c", now.have))
     at_c = Imagined("c", now.have, {})
     route = Route(at_c, 50.0, 6.0, 1.0, ("east", "east"), marks=marks, earned=((1, 6.0),))
-    tour = _Tour(route, -1, promises.bonus())
+    tour = _Tour(route, -1, 0, promises.bonus())
     tour.anchors = [(a, finder._ways_from(a, True), a.steps < 2) for a in _anchors(route)]
     (draw,) = (draw for draw in promises.draws if draw.goal == "a")
     visit = Visit(draw)
