@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from engine.values.conditions import Tokens, objects, union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
+from engine.values.legs import Route
 from engine.values.offers import LEAST, handled
 from engine.values.progress import PlannerSettings
 from engine.values.promises import Promises
-from engine.values.routes import SPARE, Route, Router
+from engine.values.routes import SPARE, Router
 from engine.values.visits import Anchor, Detour, Start, Visit
 from engine.values.ways import Way, Ways
 

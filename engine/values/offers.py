@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from engine.values.conditions import Tokens, concerns, names_in, union
 from engine.values.experience import Experience
+from engine.values.legs import Imagined
 from engine.values.readiness import Readinesses
-from engine.values.routes import Imagined, Router
+from engine.values.routes import Router
 
 LEAST = 0.02
 """Promises below this are none."""

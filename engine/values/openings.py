@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from engine.values.conditions import union
 from engine.values.experience import Experience, Key
+from engine.values.legs import Imagined, Route, longer
 from engine.values.progress import Progress
 from engine.values.promises import Promises
-from engine.values.routes import Imagined, Route, Router, longer
+from engine.values.routes import Router
 from engine.values.ways import Ways
 
 _WAYS = 2

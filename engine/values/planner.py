@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from engine.values.conditions import Tokens
 from engine.values.detours import Explorer
 from engine.values.experience import ALL, Experience, Key
+from engine.values.legs import Imagined, Route
 from engine.values.openings import Openings
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.promises import Liking, Promises
-from engine.values.routes import SPARE, Imagined, Route, Router
+from engine.values.routes import SPARE, Router
 from engine.values.trails import Trail
 from engine.values.visits import Detour
 from engine.values.ways import Ways

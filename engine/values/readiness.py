@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from engine.values.conditions import Tokens, union, words_of
 from engine.values.experience import Experience
-from engine.values.routes import Imagined, Router
+from engine.values.legs import Imagined
+from engine.values.routes import Router
 
 _KEPT = 1 << 10
 """Answers kept of one place."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from engine.values.conditions import Tokens, union
 from engine.values.experience import Experience, Key
+from engine.values.legs import Enabled, Imagined, Reached, Route, longer
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.situations import Situation
 from engine.values.trails import Trail
@@ -22,69 +22,6 @@ _HOPELESS = 0.05
 """Probability below which an action is taken not to be possible."""
 _FAMILIAR = 128
 """Situations of a place from which on what is read from them says that a move is hopeless."""
-
-
-class Imagined(NamedTuple):
-    """A situation the planner thinks itself into."""
-
-    place: str
-    have: Tokens
-    world: Mapping[str, Tokens]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Steps to known gains.
-
-    Attributes:
-        at: Where it ends.
-        left: Steps left there.
-        value: Points expected.
-        alive: Probability of coming to the end as expected.
-        gained: Where points were gained by then, before the route included.
-        marks: (number of steps taken, place, what is carried) along it.
-        earned: (number of steps taken, points expected) for each gain.
-        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
-    """
-
-    at: Imagined
-    left: float
-    value: float = 0.0
-    alive: float = 1.0
-    actions: tuple[str, ...] = ()
-    gained: frozenset[Key] = frozenset()
-    marks: tuple[tuple[int, str, Tokens], ...] = ()
-    earned: tuple[tuple[int, float], ...] = ()
-    faithful: bool = False
-
-    @property
-    def goal(self) -> Key:
-        """Where the last step of it is taken, and that step."""
-        before = [place for steps, place, _ in self.marks if steps < len(self.actions)]
-        return (before[-1], self.actions[-1]) if self.actions and before else ("", "")
-
-
-class _Reached(NamedTuple):
-    cost: float
-    before: str | None
-    actions: tuple[str, ...]
-    alive: float
-    at: Imagined
-    sure: float = 1.0
-
-
-class Enabled(NamedTuple):
-    """How an action becomes possible at a place.
-
-    Attributes:
-        actions: What makes it possible.
-        at: The situation after that.
-        sure: Probability that all of these, and the action itself, are possible.
-    """
-
-    actions: tuple[str, ...]
-    at: Imagined
-    sure: float
 
 
 _Enabled = tuple[tuple[str, ...], Tokens, Tokens, float]
@@ -103,7 +40,7 @@ class Router:
         self._barred: frozenset[Key] = frozenset()
         self._shut: frozenset[Key] | None = None
         self._reached: dict[
-            tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, _Reached]]
+            tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, Reached]]
         ] = {}
         self._enabled: dict[
             str, tuple[tuple[int, int], dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]
@@ -149,7 +86,7 @@ class Router:
     def opens(self, key: Key, world: Mapping[str, Tokens], have: Tokens) -> float:
         """Return how likely a move is possible with this in hand, as a place is expected to look then."""
         see = self.look(world, key[0], have)
-        if not see:
+        if not see and key[0] not in world:
             return 1.0  # nobody knows what it looks like
         return self._x.places[key[0]].possible.chance(key[1], union(have, see))
 
@@ -239,7 +176,8 @@ class Router:
                 continue
             come.add(place)
             see = self.look(start.at.world, place, have | extra)
-            if not see or (place, have | extra, see) == self._here:
+            unknown = not see and place not in start.at.world
+            if unknown or (place, have | extra, see) == self._here:
                 continue
             if not self._x.places[place].possible.chance(action, union(have | extra, see)):
                 return False
@@ -296,7 +234,7 @@ class Router:
         return [following for _, _, following in rated[:width]]
 
     def _goal(
-        self, route: Route, reached: Mapping[str, _Reached], key: Key, gain: float, progress: Progress
+        self, route: Route, reached: Mapping[str, Reached], key: Key, gain: float, progress: Progress
     ) -> tuple[float, Route] | None:
         """Return the route with one known gain added, and its points per step."""
         place, action = key
@@ -328,7 +266,7 @@ class Router:
 
     # ----------------------------------------------------------------------------------------- ways
 
-    def reach(self, at: Imagined, steps: float) -> dict[str, _Reached]:
+    def reach(self, at: Imagined, steps: float) -> dict[str, Reached]:
         """Return the places that known moves lead to, by the cheapest way, within so many steps or more."""
         key = (at.place, at.have, frozenset(at.world.items()))
         known = self._reached.get(key)
@@ -336,10 +274,10 @@ class Router:
             known = self._reached[key] = (steps, self._search_ways(at, steps))
         return known[1]
 
-    def _search_ways(self, at: Imagined, steps: float) -> dict[str, _Reached]:
+    def _search_ways(self, at: Imagined, steps: float) -> dict[str, Reached]:
         """Search with Dijkstra's algorithm; risk costs steps."""
         x = self._x
-        reached = {at.place: _Reached(0.0, None, (), 1.0, at)}
+        reached = {at.place: Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
         risky = 2.0 * self.death_cost
         barred = self._barred if at.world is self._world and at.have == self._here[1] else ()
@@ -367,7 +305,7 @@ class Router:
                     total = cost + 1.0 + risky * death
                     if total <= steps and (known is None or known.cost > total):
                         at, alive = Imagined(free, have, world), here.alive * (1.0 - death)
-                        reached[free] = _Reached(total, name, (action,), alive, at, here.sure)
+                        reached[free] = Reached(total, name, (action,), alive, at, here.sure)
                         heapq.heappush(queue, (total, free))
                     continue
                 key = (name, action)
@@ -385,7 +323,7 @@ class Router:
                 total = cost + len(opening.actions) + tries + risky * outcome.death
                 if there in settled or total > steps or (there in reached and reached[there].cost <= total):
                     continue
-                reached[there] = _Reached(
+                reached[there] = Reached(
                     total,
                     name,
                     (*opening.actions, action),
@@ -467,52 +405,3 @@ class Router:
         if seen is None:
             return self._x.view(place, have)
         return seen if place == self._here[0] else self._x.relit(place, have, seen)
-
-
-def longer(
-    route: Route,
-    reached: Mapping[str, _Reached],
-    place: str,
-    doing: tuple[str, ...],
-    at: Imagined,
-    cost: float,
-    alive: float,
-    value: float,
-) -> Route:
-    """Return a route with the way to a place, and what is done there, at its end.
-
-    Args:
-        at: Where that leads.
-        cost: Steps for all of it.
-        alive: Probability of coming through the whole route alive.
-        value: Points that it adds.
-    """
-    moves, marks = _way(reached, place)
-    taken = len(route.actions)
-    actions = (*route.actions, *moves, *doing)
-    passed = tuple((taken + n, where, reached[where].at.have) for n, where in marks)
-    return Route(
-        at,
-        route.left - cost,
-        route.value + value,
-        alive,
-        actions,
-        route.gained,
-        (*route.marks, *passed, (len(actions), at.place, at.have)),
-        route.earned,
-    )
-
-
-def _way(reached: Mapping[str, _Reached], place: str) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
-    """Return the actions that lead to a place, and after how many of them which place is reached."""
-    legs: list[tuple[tuple[str, ...], str]] = []
-    at: str | None = place
-    while at is not None and reached[at].before is not None:
-        legs.append((reached[at].actions, at))
-        at = reached[at].before
-    actions: list[str] = []
-    marks: list[tuple[int, str]] = []
-    for taken, name in reversed(legs):
-        actions.extend(taken)
-        marks.append((len(actions), name))
-    return tuple(actions), marks

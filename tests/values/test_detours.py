@@ -9,11 +9,12 @@ import pytest
 
 from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour
 from engine.values.experience import Experience
+from engine.values.legs import Imagined, Route
 from engine.values.planner import Planner
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.promises import Promises
 from engine.values.readiness import Readinesses
-from engine.values.routes import Imagined, Route, Router
+from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.visits import Visit
 from engine.values.ways import Ways

@@ -8,9 +8,10 @@ import pytest
 
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
+from engine.values.legs import Imagined
 from engine.values.makers import Makers
 from engine.values.progress import PlannerSettings
-from engine.values.routes import Imagined, Router
+from engine.values.routes import Router
 from engine.values.situations import Situation
 
 NONE: frozenset[str] = frozenset()

@@ -8,10 +8,11 @@ import pytest
 
 from engine.values.conditions import union
 from engine.values.experience import Experience
+from engine.values.legs import Imagined
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.promises import Promises
 from engine.values.readiness import Readinesses
-from engine.values.routes import Imagined, Router
+from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.bench.dungeons import Dungeon

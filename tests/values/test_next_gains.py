@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from engine.values.legs import Route
 from engine.values.progress import PlannerSettings, Progress
-from engine.values.routes import Route, Router
+from engine.values.routes import Router
 from engine.values.situations import Situation
 from tests.values.test_detours import wandered
 

@@ -6,10 +6,11 @@ import pytest
 
 from engine.records import State
 from engine.values.experience import Experience
+from engine.values.legs import Route
 from engine.values.openings import Openings
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.promises import Promises
-from engine.values.routes import Route, Router
+from engine.values.routes import Router
 from engine.values.ways import Ways
 
 PULL = "pull lever"

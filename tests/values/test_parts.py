@@ -16,8 +16,9 @@ from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator
+from engine.values.legs import Imagined
 from engine.values.progress import PlannerSettings, Progress
-from engine.values.routes import Imagined, Router
+from engine.values.routes import Router
 from engine.values.shortening import shortened
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep, without_loops

@@ -1,0 +1,131 @@
+"""How likely it is that what a plan counts on is possible when it comes to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.records import State
+from engine.values.conditions import Conditions
+from engine.values.experience import Experience
+from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.routes import _FAMILIAR, Router
+from engine.values.trails import Trails, TrailStep
+
+
+def state(place, *tokens):
+    return State(place, (f"place:{place}", *tokens), place=place)
+
+
+def vault(open_times, shut_times):
+    """Return what is known of a hall whose door to a vault was open and shut so often, and no token tells which.
+
+    What is in hand differs each time: coins when it was open, buttons when it was shut.
+    """
+    x = Experience()
+
+    def did(now, possible, action, then, reward=0.0):
+        x.arrive(x.read(now))
+        x.see(x.read(now), possible)
+        x.learn(x.read(now), action, reward, x.read(then), ended=False, died=False, fresh=True)
+
+    for thing in (f"have:coin{number}" for number in range(open_times)):
+        did(state("yard", thing), ("north",), "north", state("hall", thing))
+        did(state("hall", thing), ("south", "east"), "east", state("vault", thing))
+        did(state("vault", thing), ("west", "turn wheel", "dig"), "turn wheel", state("vault", thing), 5.0)
+        x.begin_episode()
+    for thing in (f"have:button{number}" for number in range(shut_times)):
+        did(state("yard", thing), ("north",), "north", state("hall", thing))
+        did(state("hall", thing), ("south",), "south", state("yard", thing))
+        x.begin_episode()
+    return x
+
+
+def standing(x, *have):
+    """Return a router that stands in the yard with this in hand, and where it stands."""
+    now, hall = x.read(state("yard", *have)), x.read(state("hall", *have))
+    here = Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
+    router = Router(x, PlannerSettings())
+    router.stand(here, ("north",))
+    return router, here
+
+
+def best(x, *have):
+    router, here = standing(x, *have)
+    return max(route.value for route in router.routes(here, 12, Progress(), ()))
+
+
+def test_a_gain_behind_a_door_that_is_open_at_times_is_worth_as_much_of_it():
+    """Nothing that shows tells when the door is open: it is as likely open as it was."""
+    assert best(vault(4, 0), "have:key") == pytest.approx(5.0)
+    # Four of eight and four of sixteen times, with half an occasion added to both.
+    assert best(vault(4, 4), "have:key") == pytest.approx(5.0 * 4.5 / 8.5)
+    assert best(vault(4, 12), "have:key") == pytest.approx(5.0 * 4.5 / 16.5)
+
+
+def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_always_shut():
+    x = vault(4, 4)
+    assert best(x, "have:button1") == 0.0
+    assert best(x, "have:coin1") == pytest.approx(5.0)
+
+
+def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_it_was():
+    conditions, context = Conditions(), frozenset({"see:lamp"})
+    for possible in (("take all",), (), ("take all", "wait"), ("wait",)):
+        conditions.see(context, possible)
+    assert conditions.chance("take all", context) == pytest.approx(0.5)
+    assert conditions.chance("wait", context) == pytest.approx(0.5)
+    assert conditions.chance("dance", context) == 0.0
+
+
+def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
+    """All was taken up there once; mostly, hands were full, for all that anybody sees."""
+    x, trails = Experience(), Trails()
+    hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
+    for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
+        x.see(x.read(hall), ("up",))
+        x.learn(x.read(hall), "up", 0.0, x.read(attic), ended=False, died=False)
+        x.see(x.read(attic), possible)
+        if not number:
+            trails.add(TrailStep(x.read(hall), "up", 0.0, x.read(attic), False, False))
+            trails.add(TrailStep(x.read(attic), "take all", 5.0, x.read(after), False, False))
+            trails.close()
+        x.begin_episode()
+    trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
+    now, router = x.read(hall), Router(x, PlannerSettings())
+    router.stand(Imagined(now.place, now.have, {now.place: now.see}), ("up",))
+    told = trails.from_here(now, 9, 9, ("up",))
+    here = Imagined(now.place, now.have, {now.place: now.see})
+    assert [router._follow(router.routes(here, 9, Progress(), ())[0], trail).value for trail in told] == [
+        pytest.approx(5.0 * 0.25)
+    ]
+
+
+@pytest.mark.parametrize(("situations", "shut"), [(_FAMILIAR - 8, False), (_FAMILIAR + 8, True)])
+def test_ways_are_taken_to_be_shut_for_detours_only_where_much_is_known(situations, shut):
+    x = vault(4, situations - 4)
+    assert (("place:hall", "east") in standing(x, "have:key")[0].shut) == shut
+    assert ("place:hall", "east") not in standing(x, "have:coin1")[0].shut
+
+
+@pytest.mark.parametrize(("have", "gone"), [("have:key", False), ("have:coin1", True)])
+def test_nobody_sets_out_to_try_what_is_behind_a_door_that_was_nearly_always_shut(have, gone):
+    """Nobody ever dug in the vault."""
+    x = vault(4, _FAMILIAR)
+    _, here = standing(x, have)
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    progress = Progress(gained={("place:vault", "turn wheel")}, world=dict(here.world))
+    plan = planner.plan(here, 9, progress, {}, valid=("north",))
+    assert ("east" in plan.actions) == gone
+
+
+def test_who_holds_what_can_be_taken_once_he_is_dead_is_gone_where_he_is_gone():
+    """The axe was in somebody's hand; the troll that brandished it never was."""
+    x = Experience()
+    barred = state("cave", "see:troll blocks passages brandishing bloody axe", "see:rope")
+    free = state("cave", "have:bloody axe", "have:rope")
+    for now, then in ((barred, state("cave", "see:bloody axe", "see:rope")), (free, free)):
+        x.see(x.read(now), ("east",))
+        x.learn(x.read(now), "wait", 0.0, x.read(then), ended=False, died=False)
+    assert {token for token in x.read(free).see if token.startswith("gone:")} == {
+        "gone:see:troll blocks passages brandishing bloody axe"
+    }
