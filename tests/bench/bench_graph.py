@@ -1,10 +1,11 @@
 """What the graph estimator takes a step, and what `knn` takes: one JSON line a figure.
 
-    python -m tests.bench.bench_graph [GAME] [--games FOLDER] [--episodes 50] [--known SAVES ...]
+    python -m tests.bench.bench_graph [GAME] [--games FOLDER] [--episodes 50] [--known SAVES ...] [--seed 77]
 
 Plays GAME with each estimator and clocks it alone: neighbours, candidates, V and Q, and learning, in processor time of
 the process, so that other work on the machine hardly counts. `--known` names homes of earlier runs of GAME: both begin
-with a memory of all their episodes, larger than one run fills; how many steps that were is printed.
+with a memory of all their episodes, larger than one run fills; how many steps that were is printed, and
+the scores that `graph` comes to with that memory.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import json
 import statistics
 import tempfile
 import time
@@ -74,9 +76,9 @@ def lived(homes: list[Path]) -> dict[str, list[Episode]]:
 
 
 def play(
-    game: str, games: Path | None, estimator: str, episodes: int, known: dict[str, list[Episode]]
-) -> list[float]:
-    """Return the milliseconds that an estimator took for each step, with a memory that begins with `known`."""
+    game: str, games: Path | None, estimator: str, episodes: int, known: dict[str, list[Episode]], seed: int
+) -> tuple[list[float], list[float]]:
+    """Return the milliseconds of each step, and the score of each episode, with a memory that begins with `known`."""
     clock = Clock()
     with (
         tempfile.TemporaryDirectory() as home,
@@ -87,10 +89,12 @@ def play(
             memory.scope(name).append_all(lived_there)
         memory.close()
         where = ["--games", str(games)] if games is not None else []
-        fresh = [] if known else ["--fresh"]
-        cli.main(["run", game, *where, "--saves", home, *fresh, "--quiet", "--model", "prior/verbs", "--estimator",
-                  estimator, "--episodes", str(episodes), "--steps", "60", "--seed", "77"])  # fmt: skip
-    return [1000.0 * seconds for seconds in clock.steps]
+        fresh, result = [] if known else ["--fresh"], Path(home) / "result.json"
+        cli.main(["run", game, *where, "--saves", home, *fresh, "--quiet", "--json", str(result), "--model",
+                  "prior/verbs", "--estimator", estimator, "--episodes", str(episodes), "--steps", "60",
+                  "--seed", str(seed)])  # fmt: skip
+        scores = [episode["score"] for episode in json.loads(result.read_text())["episodes"]]
+    return [1000.0 * seconds for seconds in clock.steps], scores
 
 
 def main() -> None:
@@ -100,13 +104,14 @@ def main() -> None:
     parser.add_argument("--games", type=Path)
     parser.add_argument("--episodes", type=int, default=50)
     parser.add_argument("--known", type=Path, nargs="*", default=[])
+    parser.add_argument("--seed", type=int, default=77)
     args = parser.parse_args()
     known = lived(args.known)
     if known:
         steps = sum(len(episode.steps) for episodes in known.values() for episode in episodes)
         note(f"{steps:,} steps are known before")
-    peer = play(args.game, args.games, "knn", args.episodes, known)
-    ours = play(args.game, args.games, "graph", args.episodes, known)
+    peer, _ = play(args.game, args.games, "knn", args.episodes, known, args.seed)
+    ours, scores = play(args.game, args.games, "graph", args.episodes, known, args.seed)
     mean, ninth = statistics.fmean(ours), statistics.quantiles(ours, n=20)[-1]
     say(
         f"{args.game}: graph, a step",
@@ -118,6 +123,9 @@ def main() -> None:
     )
     say(f"{args.game}: graph, 95th percentile", ninth, "ms")
     note(f"{len(ours):,} steps clocked, {len(peer):,} of knn")
+    note(
+        f"scores of graph: {' '.join(f'{score:g}' for score in scores)}; {statistics.fmean(scores):.1f} on average"
+    )
 
 
 if __name__ == "__main__":
