@@ -157,8 +157,7 @@ class Conditions:
 
     def lasting(self, action: str, context: Tokens) -> float:
         """Return how often the action was possible in this situation, 1 if that was never met."""
-        known = self._contexts.get(context)
-        return 1.0 if known is None else self.chance(action, context)
+        return self.chance(action, context) if self.was_met(context) else 1.0
 
     def is_free(self, action: str) -> bool:
         """Return whether nothing is needed for the action, and it hardly ever was not possible."""

@@ -79,7 +79,7 @@ class Router:
                 key
                 for key in self._x.guarded()
                 if len(places[key[0]].possible) >= _FAMILIAR
-                and not self.opens(key, self._world, have) > _HOPELESS
+                and self.opens(key, self._world, have) <= _HOPELESS
             )
         return self._shut
 
