@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections import Counter, deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 Tokens = frozenset[str]
 
@@ -26,13 +27,31 @@ _FREE = 0.9
 """Share of situations in which an action that needs nothing was possible from which it is taken to be always."""
 _HARDLY = 0.25
 """Share of the situations in which an action was impossible that what it takes may leave unexplained."""
+_UNREAD = 16
+"""One in so many of a place's situations may be unread, if nothing in it was a surprise."""
+_KEPT = 1 << 10
+"""Situations for which it is kept what was said to be missing."""
+
+
+class Told(NamedTuple):
+    """What a situation told.
+
+    Attributes:
+        new: Whether it was not known.
+        otherwise: Whether anything that was told before may be wrong.
+        action: Whether an action was possible that never was.
+    """
+
+    new: bool
+    otherwise: bool
+    action: bool
 
 
 class Conditions:
     """The actions of one place, and when each is possible.
 
     Attributes:
-        version: Grows whenever a situation told anything new.
+        version: Grows whenever what actions need is read anew.
     """
 
     def __init__(self) -> None:
@@ -50,7 +69,9 @@ class Conditions:
         """By word, all tokens ever seen here that it is in."""
         self._hindrances: dict[str, Tokens] = {}
         self._needs: dict[str, tuple[Tokens, ...]] = {}
-        self._missing: dict[tuple[str, Tokens], Tokens] = {}
+        self._missing: dict[Tokens, dict[str, Tokens]] = {}
+        """By situation and action, what was said to be missing."""
+        self._unread = 0
         self._chances: dict[tuple[str, Tokens, bool], float] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -61,12 +82,16 @@ class Conditions:
         """How many situations are known."""
         return len(self._contexts)
 
-    def see(self, context: Tokens, possible: tuple[str, ...]) -> tuple[bool, bool]:
-        """Learn from a situation; return whether it tells anything new, and whether any action is new."""
+    def see(self, context: Tokens, possible: tuple[str, ...]) -> Told:
+        """Learn from a situation.
+
+        What actions need is read anew when anything in it is a surprise. Else it only adds to what is known already,
+        so that where much is known it may wait until there are more of its kind.
+        """
         known = self._contexts.get(context)
         self._count(context, known, possible)
         if known is not None and known.issuperset(possible):
-            return False, False
+            return Told(False, False, False)
         if known is None:
             for token in context.difference(self._counts):
                 for word in words_of_token(token):
@@ -78,7 +103,7 @@ class Conditions:
         for token in context:
             for word in words_of_token(token):
                 named.setdefault(word, set()).add(token)
-        new = False
+        new, surprise = False, known is not None
         for action in possible:
             clauses = self._clauses.get(action)
             if clauses is None:
@@ -88,12 +113,24 @@ class Conditions:
             self._there.setdefault(action, set()).update(clause)
             if len(clauses) > _CLAUSES:
                 del clauses[next(iter(clauses))]
+            needs = self._needs.get(action)
+            surprise = surprise or (needs is not None and not any(need <= context for need in needs))
+        self._unread += 1
+        if new or surprise or self._unread * _UNREAD > len(self._contexts):
+            self._forget()
+            return Told(known is None, True, new)
+        told = self._missing.pop(context, {})
+        wrong = any((action in possible) == bool(missing) for action, missing in told.items())
+        return Told(True, wrong, new)
+
+    def _forget(self) -> None:
+        """Read anew from now on what actions need."""
         self.version += 1
+        self._unread = 0
         self._hindrances.clear()
         self._needs.clear()
         self._missing.clear()
         self._chances.clear()
-        return True, new
 
     def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
         """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
@@ -118,15 +155,19 @@ class Conditions:
     def missing(self, action: str, context: Tokens) -> Tokens:
         """Return the fewest tokens that have to be added to a context to make the action possible."""
         # Plans ask for the same few contexts thousands of times.
-        key = (action, context)
-        found = self._missing.get(key)
+        told = self._missing.get(context)
+        if told is None:
+            if len(self._missing) > _KEPT:
+                self._missing.clear()
+            told = self._missing[context] = {}
+        found = told.get(action)
         if found is None:
             known = self._contexts.get(context)
             if known is not None and action in known:
                 found = _NONE
             else:
                 found = min((need - context for need in self.needs(action)), key=len, default=_NONE)
-            self._missing[key] = found
+            told[action] = found
         return found
 
     def chance(self, action: str, context: Tokens) -> float:

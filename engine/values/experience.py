@@ -129,12 +129,12 @@ class Experience:
         known, new = now.place in self._tokens, not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=known, new=new, see=now.see)
         self.reader.see(now)
-        news, new = place.possible.see(union(now.have, now.see), possible)
-        if news:
-            place.version += 1
+        told = place.possible.see(union(now.have, now.see), possible)
+        place.version += told.otherwise
+        if told.new:
             self._tokens.add(now.place)
             self._words |= words_of(union(now.have, now.see))
-        return new
+        return told.action
 
     def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
         """Take a state apart; see `Reader.read`."""
@@ -164,7 +164,6 @@ class Experience:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.deaths + 1.0)
             self.deaths += 1
             self.perils_version += 1
-        place.version += 1
         if key not in self._occasions:
             kind = self.kind(action)
             self.news.append(kind)
@@ -179,6 +178,7 @@ class Experience:
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
                 self.handlings += token not in then.have and token in self.dangers.light
+        settled = self._is_settled(key)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if ended or then == now:
@@ -201,6 +201,8 @@ class Experience:
                 fresh=fresh,
             ),
         )
+        if not settled or not self._is_settled(key):
+            place.version += 1
         if moved and self._exits.setdefault(now.place, {}).get(action) != then.place:
             self.place(then.place)  # plans pass through it, whether or not it is ever seen
             self._exits[now.place][action] = then.place
@@ -236,7 +238,11 @@ class Experience:
                 self.news.append(self.kind(key[1]))
                 self.taken[key[1]] += 1
             self.tried[key] += 1
-            self.place(key[0]).version += 1
+            self.place(key[0]).version += not self._is_settled(key)
+
+    def _is_settled(self, key: Key) -> bool:
+        """Return whether so often the same came of an action that once more would tell nothing."""
+        return key in self._steady and self._alike[key] >= _OCCASIONS
 
     def begin_episode(self) -> None:
         """Forget what the last episode ended on: what could have been done after it was not seen."""
