@@ -59,9 +59,10 @@ class Risk:
             return 0.0
         share = self.deaths / (self.steps + 2.0)
         lowest = share
+        carried, died_with = self.carried.get, self.died_with.get
         for token in context:
-            steps = self.carried[token]
-            rate = (self.died_with[token] + share) / (steps + 1.0) if steps else 0.5 * share
+            steps = carried(token, 0)
+            rate = (died_with(token, 0) + share) / (steps + 1.0) if steps else 0.5 * share
             lowest = min(lowest, rate)
         return lowest
 

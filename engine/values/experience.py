@@ -15,7 +15,7 @@ the first half of one episode is joined with the second half of another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from engine.records import State
@@ -23,11 +23,12 @@ from engine.values.bringing import Bringing
 from engine.values.conditions import Conditions, Tokens, concerns, objects, union, words_of
 from engine.values.dangers import name_in
 from engine.values.hazards import Hazards
+from engine.values.likeness import Likeness
 from engine.values.makers import Makers
 from engine.values.openness import Openness
 from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
-from engine.values.views import Views, jaccard
+from engine.values.views import Views
 from engine.values.yields import Yields
 
 Key = tuple[str, str]
@@ -41,6 +42,8 @@ ALL = "<all>"
 _NONE: Tokens = frozenset()
 _OCCASIONS = 24
 """Latest occasions of an action that are compared with the present one."""
+_KEPT = 1 << 9
+"""Contexts for which it is kept what comes of an action."""
 _NEAR = 0.05
 """Occasions less similar than the best by more than this are another situation."""
 
@@ -49,8 +52,8 @@ _NEAR = 0.05
 class _Place:
     """What is known of one place."""
 
+    views: Views
     possible: Conditions = field(default_factory=Conditions)
-    views: Views = field(default_factory=Views)
     makers: Makers = field(init=False)
     version: int = 0
     thought: tuple[int, int, int] = (0, 0, 0)
@@ -70,6 +73,7 @@ class Experience:
     """
 
     def __init__(self, *, new_place: float = 4.0, new_thing: float = 1.0, recency: float = 0.75) -> None:
+        self._likeness = Likeness()
         self.places: dict[str, _Place] = {}
         self.gains: dict[Key, float] = {}
         self.tried: Counter[Key] = Counter()
@@ -184,11 +188,14 @@ class Experience:
         if ended or then == now:
             self._settle()
         self.tried_so[(now, action)] += 1
-        self.fatal[key] += died
+        if died:
+            self.fatal[key] += 1
+        context = union(now.have, now.see)
         self._remember(
             key,
             Occasion(
-                context=union(now.have, now.see),
+                context=context,
+                number=self._likeness.number(context),
                 place=then.place,
                 gained=then.have - now.have,
                 lost=now.have - then.have,
@@ -280,7 +287,7 @@ class Experience:
         """Return what is known of a place."""
         found = self.places.get(name)
         if found is None:
-            found = self.places[name] = _Place()
+            found = self.places[name] = _Place(Views(self._likeness))
         return found
 
     # --------------------------------------------------------------------------------------- predicting
@@ -381,10 +388,10 @@ class Experience:
         if steady is not None:  # whatever the context: the same came of it each time
             hazard = self.dangers.hazard(key[0], context, moving=key[1] in self.moves)
             return steady if not hazard else Outcome(steady.occasion, 1.0, hazard * self.escape(key))
-        # Plans ask for the same few contexts thousands of times between two changes at a place.
-        version = self.places[key[0]].version
+        # Plans ask for the same few contexts thousands of times between two occasions.
+        version = len(occasions) + len(self.moves) + self.dangers.version_at(key[0])
         known = self._outcomes.get(key)
-        if known is None or known[0] != version:
+        if known is None or known[0] != version or len(known[1]) > _KEPT:
             known = self._outcomes[key] = (version, {})
         outcome = known[1].get(context)
         if outcome is None:
@@ -399,12 +406,16 @@ class Experience:
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         occasions = self._occasions.get(key, ())
-        return max((jaccard(o.context, context) for o in occasions[-_OCCASIONS:]), default=0.0)
+        return max(self._similar(occasions[-_OCCASIONS:], context), default=0.0)
+
+    def _similar(self, occasions: Sequence[Occasion], context: Tokens) -> list[float]:
+        """Return how similar the contexts of occasions are to this one, each 0 to 1."""
+        return self._likeness.jaccard(context, [occasion.number for occasion in occasions])
 
     def _near(self, occasions: list[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the latest occasions most similar to a context, and their weights."""
         latest = occasions[-_OCCASIONS:]
-        similar = [jaccard(o.context, context) for o in latest]
+        similar = self._similar(latest, context)
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
         return near, [self._recency**age for age in range(len(near) - 1, -1, -1)]
@@ -427,9 +438,9 @@ class Experience:
 
     def gain(self, key: Key, context: Tokens) -> float:
         """Return the points expected of an action that ever gained any, if none were gained by it in this episode."""
-        version = self.places[key[0]].version
+        version = len(self._occasions.get(key, ()))
         known = self._expected.get(key)
-        if known is None or known[0] != version:
+        if known is None or known[0] != version or len(known[1]) > _KEPT:
             known = self._expected[key] = (version, {})
         found = known[1].get(context)
         if found is None:

@@ -47,6 +47,15 @@ class Hazards:
         """A number that grows whenever places may be more or less dangerous than before where nobody was since."""
         return self.guises.version
 
+    def version_at(self, place: str) -> int:
+        """Return a number that grows whenever a place may be more or less dangerous than before."""
+        known = self._places.get(place)
+        if known is None:
+            return self.guises.version
+        return self.guises.version + sum(
+            risk.steps for risk in (known.moving, known.staying) if risk.deaths
+        )
+
     def add(self, now: Situation, *, moving: bool, died: bool, first: bool) -> None:
         """Count a step.
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable
 
 from engine.values.conditions import Conditions, Tokens, names_in
 
+_NONE: Tokens = frozenset()
 _KINDS = 8
 """Alternatives kept of what was there of its kind before an action made a thing; with as many, anything may do."""
 _KEPT = 1 << 15
@@ -38,6 +39,7 @@ class Makers:
         self._possible = possible
         self._made: dict[str, dict[str, set[Tokens]]] = {}
         self._matter: dict[tuple[str, int, bool], Tokens] = {}
+        self._of: dict[str, Tokens] = {}
         self._possibly: _Told = {}
         self._makeable: _Told = {}
 
@@ -52,6 +54,7 @@ class Makers:
     def forget(self) -> None:
         """Think all over again: something about what is needed, or makes things, is new."""
         self._matter.clear()
+        self._of.clear()
         self._possibly.clear()
         self._makeable.clear()
 
@@ -113,17 +116,27 @@ class Makers:
         """Return all tokens that an action, or what makes a token, hangs on: with the same there the same is told."""
         found = self._matter.get((name, rounds, made))
         if found is None:
-            latest = {name} if made else {token for need in self._possible.needs(name) for token in need}
-            tokens = set(latest)
+            latest = frozenset((name,)) if made else _NONE.union(*self._possible.needs(name))
+            tokens = latest
             for _ in range(rounds):
-                further = set[str]()
-                for token in latest:
-                    for maker, kinds in self._made.get(token, {}).items():
-                        if maker not in moves:
-                            further.update(*self._possible.needs(maker), *kinds)
-                latest = further
+                latest = _NONE.union(*(self._makings(token, moves) for token in latest))
                 tokens |= latest
-            found = self._matter[(name, rounds, made)] = frozenset(tokens)
+            found = self._matter[(name, rounds, made)] = tokens
+        return found
+
+    def _makings(self, token: str, moves: Container[str]) -> Tokens:
+        """Return what the actions that make a token need, and what they make it of."""
+        found = self._of.get(token)
+        if found is None:
+            makers = self._made.get(token, {}).items()
+            found = self._of[token] = _NONE.union(
+                *(
+                    tokens
+                    for maker, kinds in makers
+                    if maker not in moves
+                    for tokens in (*self._possible.needs(maker), *kinds)
+                )
+            )
         return found
 
 

@@ -126,7 +126,7 @@ class Offers:
                 made = own = 0.0
                 if lit or len(at.actions) > 1:
                     made = self._made(goal, have, at.actions, at.then, ahead)
-                if x.fatal[(goal, action)] and action not in x.moves:
+                if (goal, action) in x.fatal and action not in x.moves:
                     outcome = x.outcome((goal, action), at.then)
                     own = outcome.death if outcome is not None else 0.0
                 handles = bool(handled(action, have))

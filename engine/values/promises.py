@@ -112,9 +112,9 @@ class Promises:
         """Return what taking the action at the place promises to discover, in points."""
         rate = self._x.discovery_rate(key[1])
         rate *= self._s.curiosity * liking.get(key[0], _UNHEARD).get(key[1], 1.0)
-        tried = self._x.tried[key]
+        tried = self._x.tried.get(key, 0)
         # What was deadly led nowhere: what comes of it else is as unknown as before.
-        led = tried - self._x.fatal[key]
+        led = tried - self._x.fatal.get(key, 0)
         if key[1] in self._x.moves:
             return rate if led == 0 else rate * self._s.again / led**2
         rate /= self._x.staleness(key[1])
@@ -198,7 +198,7 @@ class Promises:
             old = rated.offered if rated is not None else ()
             rated = self._rated[name] = _Rated(place.version, heard, spent, offered=old)
             for action in place.possible:
-                if x.tried[(name, action)] <= _RETRIED or action in x.moves:
+                if x.tried.get((name, action), 0) <= _RETRIED or action in x.moves:
                     rated.kinds.setdefault(x.kind(action), []).append(action)
             stale = frozenset(rated.kinds)
         elif rated.spent == spent and stale.isdisjoint(rated.kinds):
@@ -212,7 +212,8 @@ class Promises:
             rated.order = sorted(rated.novelty, key=lambda action: (-rated.novelty[action], action))
         rated.seen, rated.spent = len(x.news), spent
         best = itertools.islice(
-            (action for action in rated.order if action not in spent), 2 * self._s.several
+            (action for action in rated.order if action not in spent and rated.novelty[action] >= LEAST),
+            2 * self._s.several,
         )
         found = tuple((rated.novelty[action], action) for action in best)
         if found != rated.offered:
@@ -275,7 +276,7 @@ class Promises:
             if not self._helpful[token] and token not in self._carry:
                 continue
             for place, action in list(sources)[:_SOURCES]:
-                if not progress.tried[(place, action)] and (place, action) not in progress.failed:
+                if (place, action) not in progress.tried and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
             self._want_here(token, progress, found)
         return found
@@ -287,7 +288,7 @@ class Promises:
             if (
                 action in self._router.valid
                 and (action, token) not in found.get(place, ())
-                and not progress.tried[(place, action)]
+                and (place, action) not in progress.tried
                 and not objects(action).isdisjoint(names_in(token))
             ):
                 found.setdefault(place, []).append((action, token))

@@ -79,11 +79,11 @@ class Readinesses:
             then = union(after.have, after.world.get(place, see))
         else:
             sure = x.places[place].possible.chance(action, context)
-        alike = x.died_alike(key, then) if x.fatal[key] else 0
+        alike = x.died_alike(key, then) if x.fatal.get(key, 0) else 0
         share = 1.0 / (1.0 + alike) if action in x.moves else 1.0
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
-        elsewise = x.fatal[key] if action not in x.moves or not alike else 0
-        if x.tried[key] > elsewise:
+        elsewise = x.fatal.get(key, 0) if action not in x.moves or not alike else 0
+        if x.tried.get(key, 0) > elsewise:
             share *= 1.0 - x.similarity(key, then)
         if not here:
             share *= sure * self.found(place, action)

@@ -41,9 +41,14 @@ def situation(state: State) -> Situation:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """One time an action was taken: in what context, and what it did there."""
+    """One time an action was taken: in what context, and what it did there.
+
+    Attributes:
+        number: The context's number, for comparing it with others.
+    """
 
     context: Tokens
+    number: int
     place: str
     gained: Tokens
     lost: Tokens

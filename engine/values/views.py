@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from engine.values.conditions import Tokens
+from engine.values.likeness import Likeness
 
 _KEPT = 24
 """Latest looks of a place that are kept."""
@@ -14,7 +13,8 @@ _NONE: Tokens = frozenset()
 class Views:
     """What one place looked like to who first came there in an episode."""
 
-    def __init__(self) -> None:
+    def __init__(self, likeness: Likeness) -> None:
+        self._likeness = likeness
         self._seen: dict[Tokens, Tokens] = {}
         self._light = _NONE
         self._expected: dict[Tokens, Tokens] = {}
@@ -46,14 +46,7 @@ class Views:
         if seen is None:
             known, lit = list(reversed(self._seen)), light.isdisjoint(have)
             alike = [held for held in known if light.isdisjoint(held) == lit] if light else known
-            nearest = max(alike or known, key=lambda held: jaccard(held, have))
-            seen = self._expected[have] = self._seen[nearest]
+            near = alike or known
+            similar = self._likeness.jaccard(have, map(self._likeness.number, near))
+            seen = self._expected[have] = self._seen[near[similar.index(max(similar))]]
         return seen
-
-
-@functools.lru_cache(maxsize=1 << 17)
-def jaccard(a: Tokens, b: Tokens) -> float:
-    """Return the share of tokens in common, 1 if there are none."""
-    common = len(a & b)
-    union = len(a) + len(b) - common
-    return common / union if union else 1.0

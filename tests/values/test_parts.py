@@ -177,11 +177,11 @@ def test_what_keeps_one_from_an_action_is_nothing_that_it_needs():
 
 def test_an_action_found_late_in_a_situation_is_known_from_then_on():
     c = Conditions()
-    assert c.see(frozenset({"see:rug"}), ("north",)) == (True, True)
-    assert c.see(frozenset({"see:rug"}), ("north",)) == (False, False)
-    assert c.see(frozenset({"see:rug"}), ("north", "pull rug")) == (True, True)
+    assert c.see(frozenset({"see:rug"}), ("north",)) == (True, True, True)
+    assert c.see(frozenset({"see:rug"}), ("north",)) == (False, False, False)
+    assert c.see(frozenset({"see:rug"}), ("north", "pull rug")) == (False, True, True)
     assert c.missing("pull rug", frozenset({"see:rug"})) == NONE
-    assert c.see(frozenset({"see:rug"}), ("north",)) == (False, False)
+    assert c.see(frozenset({"see:rug"}), ("north",)) == (False, False, False)
 
 
 def test_what_is_in_hand_may_take_the_danger_away():

@@ -16,6 +16,7 @@ from engine.values.planner import Planner
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.routes import Router
 from engine.values.situations import Situation
+from engine.values.likeness import Likeness
 from engine.values.views import Views
 from tests.values.test_graph import Remembered
 
@@ -25,7 +26,7 @@ THINGS = frozenset({"have:egg", "have:sword", "have:rope"})
 
 
 def test_in_the_dark_a_place_looks_as_it_did_to_others_in_the_dark():
-    views = Views()
+    views = Views(Likeness())
     views.add(THINGS | LIT, frozenset({"place:cellar#2"}))
     views.add(frozenset({"have:leaf"}), frozenset({"place:dark#2"}))
     # More alike in what is in hand, and still it was the lamp that told.
@@ -37,12 +38,12 @@ def test_in_the_dark_a_place_looks_as_it_did_to_others_in_the_dark():
 
 
 def test_of_equally_similar_looks_the_latest_counts_and_the_oldest_is_forgotten():
-    views = Views()
+    views = Views(Likeness())
     for number in range(30):
         views.add(frozenset({f"have:thing{number}"}), frozenset({f"see:look{number}"}))
     assert views.with_in_hand(frozenset({"have:other"}), frozenset()) == {"see:look29"}
     assert views.with_in_hand(frozenset({"have:thing0"}), frozenset()) == {"see:look29"}
-    assert Views().with_in_hand(OUT, LIT) == frozenset()
+    assert Views(Likeness()).with_in_hand(OUT, LIT) == frozenset()
 
 
 def room(number: int, name: str, have: frozenset[str]) -> Situation:
