@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -279,9 +281,11 @@ class Explorer:
         if brings > 0.0:
             total += brings
             best = (total / max(1, travel), total, travel)
-        for most, promise, loss, actions, moves, made, handles, own in offers:
-            if best is not None and arrives * most <= best[0]:
+        for number in itertools.count():
+            offer = offers.over(best[0] / arrives if best is not None else -math.inf, number)
+            if offer is None:
                 break  # nothing that follows makes the rate any better
+            _, promise, loss, actions, moves, made, handles, own = offer
             if handles and not anchor.later.isdisjoint(handled(actions[-1], have)):
                 loss = self._x.loss_rate(actions[-1])  # what is needed later on the route
             at_stake = at_stake or loss > 0.0 or made > 0.0 or own > 0.0

@@ -52,9 +52,7 @@ class Hazards:
         known = self._places.get(place)
         if known is None:
             return self.guises.version
-        return self.guises.version + sum(
-            risk.steps for risk in (known.moving, known.staying) if risk.deaths
-        )
+        return self.guises.version + sum(risk.steps for risk in (known.moving, known.staying) if risk.deaths)
 
     def add(self, now: Situation, *, moving: bool, died: bool, first: bool) -> None:
         """Count a step.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -55,7 +55,44 @@ class Offer(NamedTuple):
     own: float = 0.0
 
 
-_Told = dict[tuple[Tokens, Tokens, bool, Sought], tuple[Offer, ...]]
+class Asked:
+    """What can be tried in one situation, best first, worked out only as far as somebody asks.
+
+    Args:
+        promising: What neither it nor anything after it exceeds, an action, and what it promises; best first.
+        offer: Works one out; None if nothing is left of its promise.
+    """
+
+    __slots__ = ("_found", "_left", "_offer")
+
+    def __init__(
+        self,
+        promising: Iterable[tuple[float, str, float]],
+        offer: Callable[[float, str, float], Offer | None],
+    ) -> None:
+        self._found: list[Offer] = []
+        self._left = list(promising)[::-1]
+        self._offer = offer
+
+    def __iter__(self) -> Iterator[Offer]:
+        number = 0
+        while (offer := self.over(-math.inf, number)) is not None:
+            yield offer
+            number += 1
+
+    def over(self, least: float, number: int) -> Offer | None:
+        """Return the offer of this number, counted from 0; None if none that is left can promise more than `least`."""
+        while number >= len(self._found):
+            if not self._left or self._left[-1][0] <= least:
+                return None
+            offer = self._offer(*self._left.pop())
+            if offer is not None:
+                self._found.append(offer)
+        found = self._found[number]
+        return found if found.most > least else None
+
+
+_Told = dict[tuple[Tokens, Tokens, bool, Sought], Asked]
 """By what is in hand and what is seen, whether danger is ahead, and what is sought."""
 
 
@@ -84,7 +121,7 @@ class Offers:
 
     def at(
         self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
-    ) -> tuple[Offer, ...]:
+    ) -> Asked:
         """Return what can be tried at a place with this in hand, best first.
 
         Args:
@@ -96,7 +133,16 @@ class Offers:
             told, key = self._place(goal, promising).told, (have, see, ahead, sought)
         found = told.get(key)
         if found is None:
-            found = told[key] = tuple(self._offers(goal, have, see, promising, sought, ahead))
+            lit = not self._x.dangers.light.isdisjoint(have)
+
+            def offer(most: float, action: str, promise: float) -> Offer | None:
+                if most == math.inf:
+                    return self._sought(goal, have, see, action, promise, ahead)
+                return self._promising(goal, have, see, action, promise, ahead, lit)
+
+            candidates = [(math.inf, action, promise) for action, promise in sought]
+            candidates += [(promise, action, promise) for promise, action in promising]
+            found = told[key] = Asked(candidates, offer)
         return found
 
     def _place(self, goal: str, promising: Offered) -> _Place:
@@ -110,28 +156,27 @@ class Offers:
         x = self._x
         return x.places[goal].version, len(x.moves), x.dangers.version, x.handlings, x.deaths, promising
 
-    def _offers(
-        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
-    ) -> Iterator[Offer]:
-        x = self._x
-        for action, promise in sought:
-            offer = self._sought(goal, have, see, action, promise, ahead)
-            if offer is not None:
-                yield offer
-        lit = not x.dangers.light.isdisjoint(have)
-        for most, action in promising:
-            at = self._ready.of(goal, have, see, action)
-            promise = most * at.share
-            if promise >= LEAST:
-                made = own = 0.0
-                if lit or len(at.actions) > 1:
-                    made = self._made(goal, have, at.actions, at.then, ahead)
-                if (goal, action) in x.fatal and action not in x.moves:
-                    outcome = x.outcome((goal, action), at.then)
-                    own = outcome.death if outcome is not None else 0.0
-                handles = bool(handled(action, have))
-                loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
-                yield Offer(most, promise, loss, at.actions, action in x.moves, made, handles, own)
+    def _promising(
+        self, goal: str, have: Tokens, see: Tokens, action: str, most: float, ahead: bool, lit: bool
+    ) -> Offer | None:
+        """Return the offer of an action for what it may show, after what makes it possible.
+
+        Args:
+            lit: Whether anything in hand lifts a danger.
+        """
+        x, at = self._x, self._ready.of(goal, have, see, action)
+        promise = most * at.share
+        if promise < LEAST:
+            return None
+        made = own = 0.0
+        if lit or len(at.actions) > 1:
+            made = self._made(goal, have, at.actions, at.then, ahead)
+        if (goal, action) in x.fatal and action not in x.moves:
+            outcome = x.outcome((goal, action), at.then)
+            own = outcome.death if outcome is not None else 0.0
+        handles = bool(handled(action, have))
+        loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
+        return Offer(most, promise, loss, at.actions, action in x.moves, made, handles, own)
 
     def _sought(
         self, goal: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool

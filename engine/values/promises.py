@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from engine.values.conditions import Tokens, names_in, objects
 from engine.values.experience import ALL, MOVE, Experience, Key
-from engine.values.offers import LEAST, Offer, Offered, Offers, Sought
+from engine.values.offers import LEAST, Asked, Offered, Offers, Sought
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.routes import Router
 
@@ -229,7 +229,7 @@ class Promises:
             found = self._news[1][seen] = frozenset(self._x.news[seen:])
         return found
 
-    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> tuple[Offer, ...]:
+    def stay(self, draw: Draw, have: Tokens, see: Tokens, fetching: bool) -> Asked:
         """Return what can be tried at a place with this in hand, best first.
 
         Args:
@@ -275,7 +275,7 @@ class Promises:
                 self._carry[token] = carry
             if not self._helpful[token] and token not in self._carry:
                 continue
-            for place, action in list(sources)[:_SOURCES]:
+            for place, action in itertools.islice(sources, _SOURCES):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
             self._want_here(token, progress, found)

@@ -91,7 +91,7 @@ def offered(x, router, promises, met):
         for _, see in list(met.get(draw.goal, ()))[:3]:
             for have in hands[-3:]:
                 for ahead in (False, True):
-                    told[(draw.goal, have, see, ahead)] = promises.stay(draw, have, see, ahead)
+                    told[(draw.goal, have, see, ahead)] = tuple(promises.stay(draw, have, see, ahead))
                 told[(draw.goal, have)] = promises.brings(draw.goal, have), promises.opened(draw.goal, have)
     return told, promises.draws
 

@@ -12,11 +12,11 @@ from engine.settings import profile
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.legs import Imagined
+from engine.values.likeness import Likeness
 from engine.values.planner import Planner
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.routes import Router
 from engine.values.situations import Situation
-from engine.values.likeness import Likeness
 from engine.values.views import Views
 from tests.values.test_graph import Remembered
 
