@@ -133,10 +133,9 @@ class Bringing:
         places = (place, *(_at(place, feature) for feature in self.openers.get(place, ())))
         return max(self._opened_at[at] / (self._brought_to[at] or 1) for at in places)
 
-    def new_at(self, place: str, have: Tokens) -> list[str]:
+    def new_at(self, place: str, have: Tokens) -> Tokens:
         """Return what of this was in hand somewhere and never at that place."""
-        there = self._at.get(place, set())
-        return [token for token in have if token not in there and token in self.things]
+        return have.difference(self._at.get(place, ())) & self.things
 
     def new_with(self, place: str, feature: str, have: Tokens) -> list[float]:
         """Return how likely each thing in hand that never was where something is opened opens more there."""

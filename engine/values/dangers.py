@@ -7,6 +7,7 @@ not go by that name, and never where one does, is taken to lift it everywhere: a
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -37,9 +38,12 @@ class Risk:
     """How likely something new in hand helps against this danger, after all that did not."""
     guise: str = ""
     """The name that the place went by mostly when one died there, "" if there is none."""
+    _rates: dict[str, float] = field(default_factory=dict, repr=False)
+    """The shares of deadly steps with each thing that was carried or seen, once asked for."""
 
     def add(self, context: Tokens, died: bool) -> None:
         """Count a step."""
+        self._rates.clear()
         self.steps += 1
         self.carried.update(context)
         if died:
@@ -58,13 +62,12 @@ class Risk:
         if not self.deaths:
             return 0.0
         share = self.deaths / (self.steps + 2.0)
-        lowest = share
-        carried, died_with = self.carried.get, self.died_with.get
-        for token in context:
-            steps = carried(token, 0)
-            rate = (died_with(token, 0) + share) / (steps + 1.0) if steps else 0.5 * share
-            lowest = min(lowest, rate)
-        return lowest
+        if not self._rates:
+            died_with = self.died_with.get
+            self._rates = {
+                token: (died_with(token, 0) + share) / (steps + 1.0) for token, steps in self.carried.items()
+            }
+        return min(share, min(map(self._rates.get, context, itertools.repeat(0.5 * share)), default=share))
 
     def lessened_by(self, token: str) -> bool:
         """Return whether one died clearly less with this in hand: less than half as often, and hardly by chance."""

@@ -271,8 +271,8 @@ class Explorer:
         bringing = way.steps > 0 and goal in self._promises.bringable
         opened = self._promises.opened(goal, have)
         if total < 0.0:
-            hoped = self._promises.brings(goal, have) + sum(opened.values()) + sum(o.promise for o in offers)
-            if total + arrives * hoped <= least * max(1, travel):
+            needed = (least * max(1, travel) - total) / arrives - sum(opened.values())
+            if not offers.promises_over(needed - self._promises.brings(goal, have)):
                 return None  # not worth the danger of the way
         brings = 0.0
         if bringing:

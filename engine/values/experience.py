@@ -14,6 +14,7 @@ the first half of one episode is joined with the second half of another.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +61,7 @@ class _Place:
     """What `needs_version` told when what can be made here was last thought over."""
 
     def __post_init__(self) -> None:
-        self.makers = Makers(self.possible)
+        self.makers = Makers(self.possible, self.views.likeness)
 
 
 class Experience:
@@ -444,8 +445,8 @@ class Experience:
             known = self._expected[key] = (version, {})
         found = known[1].get(context)
         if found is None:
-            fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
-            near, weights = self._near(fresh, context)
+            latest = (o for o in reversed(self._occasions.get(key, ())) if o.fresh)
+            near, weights = self._near([*itertools.islice(latest, _OCCASIONS)][::-1], context)
             total = sum(weights)
             points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
             found = known[1][context] = points / total if total else 0.0

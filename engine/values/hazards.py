@@ -40,7 +40,8 @@ class Hazards:
         self._places: dict[str, _Place] = {}
         self._light: tuple[int, Tokens] = (-1, _NONE)
         self._deadly: tuple[int, tuple[str, ...]] | None = None
-        self._helps: tuple[int, dict[str, bool]] | None = None
+        self._helps: tuple[int, Tokens, list[Risk], dict[str, bool]] | None = None
+        """Version, what lifts a danger, dangers that nothing is known to lift, and answers."""
 
     @property
     def version(self) -> int:
@@ -128,10 +129,13 @@ class Hazards:
     def helps(self, token: str) -> bool:
         """Return whether one died clearly less with this in hand of leaving any of the deadly places."""
         if self._helps is None or self._helps[0] != self.guises.version:
-            self._helps = (self.guises.version, {})
-        found = self._helps[1].get(token)
+            risks = [self._places[place].moving for place in self.deadly()]
+            lifting = _NONE.union(*map(self.guises.lifting, risks))
+            self._helps = (self.guises.version, lifting, [r for r in risks if not self.guises.lifting(r)], {})
+        _, lifting, others, told = self._helps
+        found = told.get(token)
         if found is None:
-            found = self._helps[1][token] = any(self.protects(place, token) for place in self.deadly())
+            found = told[token] = token in lifting or any(risk.lessened_by(token) for risk in others)
         return found
 
     def helpless(self, place: str) -> bool:

@@ -21,14 +21,14 @@ class Likeness:
         """Return the number that stands for a set of tokens."""
         found = self._numbers.get(tokens)
         if found is None:
-            bits = self._bits
-            for token in tokens:
-                if token not in bits:
-                    bits[token] = 1 << len(bits)
             if len(self._numbers) > _KEPT:
                 self._numbers.clear()
-            found = self._numbers[tokens] = sum(map(bits.__getitem__, tokens))
+            found = self._numbers[tokens] = sum(map(self.bit, tokens))
         return found
+
+    def bit(self, token: str) -> int:
+        """Return the number that stands for a token alone."""
+        return self._bits.setdefault(token, 1 << len(self._bits))
 
     def jaccard(self, tokens: Tokens, others: Iterable[int]) -> list[float]:
         """Return the shares of tokens that a set has in common with others, by their numbers; 1 if there are none."""

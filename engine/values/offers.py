@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ class Asked:
     """What can be tried in one situation, best first, worked out only as far as somebody asks.
 
     Args:
-        promising: What neither it nor anything after it exceeds, an action, and what it promises; best first.
+        promising: What neither it nor anything after it exceeds, an action, and the most that it promises; best first.
         offer: Works one out; None if nothing is left of its promise.
     """
 
@@ -74,11 +74,17 @@ class Asked:
         self._left = list(promising)[::-1]
         self._offer = offer
 
-    def __iter__(self) -> Iterator[Offer]:
-        number = 0
-        while (offer := self.over(-math.inf, number)) is not None:
-            yield offer
-            number += 1
+    def promises_over(self, least: float) -> bool:
+        """Return whether all of it together promises more than that."""
+        known = sum(offer.promise for offer in self._found)
+        while self._left and known <= least:
+            if known + sum(promise for _, _, promise in self._left) <= least:
+                return False
+            offer = self._offer(*self._left.pop())
+            if offer is not None:
+                self._found.append(offer)
+                known += offer.promise
+        return known > least
 
     def over(self, least: float, number: int) -> Offer | None:
         """Return the offer of this number, counted from 0; None if none that is left can promise more than `least`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.values.conditions import Tokens, names_in, objects
@@ -95,6 +95,8 @@ class Promises:
         self.bringable: set[str] = set()
         """Places where something never was."""
         self._wanted: dict[str, list[tuple[str, str]]] = {}
+        self._anywhere: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """By token, of how many sources was told, and what was."""
         self._helpful: dict[str, float] = {}
         self._carry: dict[str, float] = {}
         self._brings: dict[tuple[str, Tokens], float] = {}
@@ -284,14 +286,23 @@ class Promises:
     def _want_here(self, token: str, progress: Progress, found: dict[str, list[tuple[str, str]]]) -> None:
         """Add what brought something about elsewhere and is possible here and now: a lamp can be lit anywhere."""
         place = self._router.here.place
-        for _, action in self._x.sources[token]:
+        for action in self._anywhere_for(token):
             if (
                 action in self._router.valid
                 and (action, token) not in found.get(place, ())
                 and (place, action) not in progress.tried
-                and not objects(action).isdisjoint(names_in(token))
             ):
                 found.setdefault(place, []).append((action, token))
+
+    def _anywhere_for(self, token: str) -> Iterable[str]:
+        """Return what brought something about by being done to it, wherever that was."""
+        sources = self._x.sources[token]
+        known = self._anywhere.get(token)
+        if known is None or known[0] != len(sources):
+            names = names_in(token)
+            found = dict.fromkeys(action for _, action in sources if not objects(action).isdisjoint(names))
+            known = self._anywhere[token] = (len(sources), tuple(found))
+        return known[1]
 
     def _use(self, token: str, have: Tokens, fetching: bool) -> float:
         """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""

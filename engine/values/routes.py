@@ -29,15 +29,23 @@ _Enabled = tuple[tuple[str, ...], Tokens, Tokens, float]
 
 
 class Router:
-    """Searches routes in an experience."""
+    """Searches routes in an experience.
+
+    Attributes:
+        here: The present situation.
+        world: What places look like now, as far as they were visited.
+        valid: What is possible here and now; empty if that is not known.
+        barred: Moves that are not possible elsewhere, until something is done.
+    """
 
     def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
         self._x = experience
         self._s = settings
         self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
-        self._world: Mapping[str, Tokens] = {}
-        self._valid: frozenset[str] = frozenset()
-        self._barred: frozenset[Key] = frozenset()
+        self.here = Situation(*self._here)
+        self.world: Mapping[str, Tokens] = {}
+        self.valid: frozenset[str] = frozenset()
+        self.barred: frozenset[Key] = frozenset()
         self._shut: frozenset[Key] | None = None
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, Reached]]
@@ -52,22 +60,13 @@ class Router:
         Args:
             barred: Moves that are known not to be possible elsewhere, until something is done.
         """
-        self._barred, self._shut = frozenset(barred), None
+        self.barred, self._shut = frozenset(barred), None
         self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
-        self._world = now.world
-        self._valid = frozenset(valid)
+        self.here = Situation(*self._here)
+        self.world = now.world
+        self.valid = frozenset(valid)
         self._enabled.pop(now.place, None)
         self._reached.clear()
-
-    @property
-    def valid(self) -> frozenset[str]:
-        """What is possible here and now; empty if that is not known."""
-        return self._valid
-
-    @property
-    def barred(self) -> frozenset[Key]:
-        """Moves that are not possible elsewhere, until something is done."""
-        return self._barred
 
     @property
     def shut(self) -> frozenset[Key]:
@@ -79,7 +78,7 @@ class Router:
                 key
                 for key in self._x.guarded()
                 if len(places[key[0]].possible) >= _FAMILIAR
-                and self.opens(key, self._world, have) <= _HOPELESS
+                and self.opens(key, self.world, have) <= _HOPELESS
             )
         return self._shut
 
@@ -90,23 +89,13 @@ class Router:
             return 1.0  # nobody knows what it looks like
         return self._x.places[key[0]].possible.chance(key[1], union(have, see))
 
-    @property
-    def world(self) -> Mapping[str, Tokens]:
-        """What places look like now, as far as they were visited."""
-        return self._world
-
-    @property
-    def here(self) -> Situation:
-        """The present situation."""
-        return Situation(*self._here)
-
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
         return (place, have, see) == self._here
 
     def world_at(self, route: Route, steps: int) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
-        return route.at.world if steps else self._world
+        return route.at.world if steps else self.world
 
     @property
     def death_cost(self) -> float:
@@ -280,7 +269,7 @@ class Router:
         reached = {at.place: Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
         risky = 2.0 * self.death_cost
-        barred = self._barred if at.world is self._world and at.have == self._here[1] else ()
+        barred = self.barred if at.world is self.world and at.have == self._here[1] else ()
         while queue:
             cost, name = heapq.heappop(queue)
             if name in settled:
@@ -347,7 +336,7 @@ class Router:
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
         x = self._x
         here = (place, have, see) == self._here
-        if here and action in self._valid:
+        if here and action in self.valid:
             return (), have, see, 1.0
         needed = x.missing((place, action), union(have, see))
         if not needed:

@@ -14,14 +14,17 @@ class Views:
     """What one place looked like to who first came there in an episode."""
 
     def __init__(self, likeness: Likeness) -> None:
-        self._likeness = likeness
+        self.likeness = likeness
         self._seen: dict[Tokens, Tokens] = {}
         self._light = _NONE
         self._expected: dict[Tokens, Tokens] = {}
+        self._latest: list[tuple[Tokens, int]] = []
+        """What was in hand, the latest first, and the numbers of that."""
 
     def add(self, have: Tokens, see: Tokens) -> None:
         """Learn what it looks like with this in hand."""
         self._expected.clear()
+        self._latest = []
         self._seen.pop(have, None)
         self._seen[have] = see
         if len(self._seen) > _KEPT:
@@ -44,9 +47,10 @@ class Views:
             self._expected.clear()
         seen = self._expected.get(have)
         if seen is None:
-            known, lit = list(reversed(self._seen)), light.isdisjoint(have)
-            alike = [held for held in known if light.isdisjoint(held) == lit] if light else known
-            near = alike or known
-            similar = self._likeness.jaccard(have, map(self._likeness.number, near))
-            seen = self._expected[have] = self._seen[near[similar.index(max(similar))]]
+            if not self._latest:
+                self._latest = [(held, self.likeness.number(held)) for held in reversed(self._seen)]
+            known, lit = self._latest, light.isdisjoint(have)
+            near = [item for item in known if light.isdisjoint(item[0]) == lit] or known if light else known
+            similar = self.likeness.jaccard(have, [number for _, number in near])
+            seen = self._expected[have] = self._seen[near[similar.index(max(similar))][0]]
         return seen

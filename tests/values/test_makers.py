@@ -9,6 +9,7 @@ import pytest
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.legs import Imagined
+from engine.values.likeness import Likeness
 from engine.values.makers import Makers
 from engine.values.progress import PlannerSettings
 from engine.values.routes import Router
@@ -24,7 +25,7 @@ def tokens(*names):
 
 def test_who_takes_all_takes_what_is_there():
     possible = Conditions()
-    makers = Makers(possible)
+    makers = Makers(possible, Likeness())
     there, held = tokens("see:rope", "see:table"), tokens("have:rope", "see:table")
     possible.see(there, ("take all", "take rope"))
     possible.see(held, ("take all", "tie rope to table"))
@@ -44,7 +45,7 @@ def test_who_takes_all_takes_what_is_there():
 
 def test_what_came_out_of_nothing_of_its_kind_may_come_again():
     possible = Conditions()
-    makers = Makers(possible)
+    makers = Makers(possible, Likeness())
     possible.see(tokens("see:mailbox"), ("open mailbox",))
     possible.see(tokens("see:leaflet@mailbox"), ("read leaflet",))
     makers.add("see:leaflet@mailbox", "open mailbox", tokens("see:mailbox"))
@@ -97,5 +98,6 @@ class _Unpruned:
         return True
 
     def helpers(self, place, needed, context, rounds):
-        made = self._x.places[place].makers._made
-        return dict.fromkeys(action for token in sorted(needed) for action in made.get(token, ()))
+        makers = self._x.places[place].makers
+        made = {token: makers._made.get(makers._likeness.bit(token), ()) for token in needed}
+        return dict.fromkeys(action for token in sorted(needed) for action in made[token])

@@ -17,6 +17,7 @@ from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.bench.dungeons import Dungeon
+from tests.values.test_detours import every
 
 
 class Wanderer:
@@ -91,7 +92,7 @@ def offered(x, router, promises, met):
         for _, see in list(met.get(draw.goal, ()))[:3]:
             for have in hands[-3:]:
                 for ahead in (False, True):
-                    told[(draw.goal, have, see, ahead)] = tuple(promises.stay(draw, have, see, ahead))
+                    told[(draw.goal, have, see, ahead)] = every(promises.stay(draw, have, see, ahead))
                 told[(draw.goal, have)] = promises.brings(draw.goal, have), promises.opened(draw.goal, have)
     return told, promises.draws
 

@@ -19,6 +19,7 @@ from engine.values.situations import Situation
 from engine.values.unseen import Unseen
 from engine.values.ways import Ways
 from tests.values.gridworld import live
+from tests.values.test_detours import every
 from tests.values.test_graph import SETTLED, Remembered, play
 
 OPEN, CLOSE, PUT = "open case", "close case", "put egg in case"
@@ -252,4 +253,6 @@ def test_something_new_is_brought_to_what_stands_open(brought):
     if not brought:
         draw = next(draw for draw in planner._promises.draws if draw.goal == hall)
         offers = planner._promises.stay(draw, egg, ajar, False)
-        assert all(offer.actions[-1] != OPEN for offer in offers if offer.most == math.inf)  # it is open
+        assert all(
+            offer.actions[-1] != OPEN for offer in every(offers) if offer.most == math.inf
+        )  # it is open
