@@ -123,6 +123,7 @@ class Experience:
         self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
         self._expected: dict[Key, tuple[int, dict[Tokens, float]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
+        self._weights = [recency**age for age in range(_OCCASIONS - 1, -1, -1)]
 
     # ---------------------------------------------------------------------------------------- learning
 
@@ -419,7 +420,7 @@ class Experience:
         similar = self._similar(latest, context)
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - _NEAR]
-        return near, [self._recency**age for age in range(len(near) - 1, -1, -1)]
+        return near, self._weights[_OCCASIONS - len(near) :]
 
     def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
         near, weights = self._near(occasions, context)

@@ -70,7 +70,7 @@ class _Rated:
         heard: What a model thinks of them.
         spent: What will not be tried again in this episode.
         seen: How many changes of classes are taken into account.
-        order: The actions, those that promise most first.
+        order: What each action that promises anything does so, negative, and the action; most first.
     """
 
     version: int
@@ -79,7 +79,7 @@ class _Rated:
     seen: int = 0
     novelty: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, list[str]] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
+    order: list[tuple[float, str]] = field(default_factory=list)
     offered: Offered = ()
 
 
@@ -112,15 +112,19 @@ class Promises:
 
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
-        rate = self._x.discovery_rate(key[1])
-        rate *= self._s.curiosity * liking.get(key[0], _UNHEARD).get(key[1], 1.0)
+        rate = self._x.discovery_rate(key[1]) * self._s.curiosity
+        return self._share(key, rate, liking.get(key[0], _UNHEARD))
+
+    def _share(self, key: Key, rate: float, liked: Mapping[str, float]) -> float:
+        """Return how much of what its class of actions promises taking the action at the place promises."""
+        share = rate * liked.get(key[1], 1.0)
         tried = self._x.tried.get(key, 0)
         # What was deadly led nowhere: what comes of it else is as unknown as before.
         led = tried - self._x.fatal.get(key, 0)
         if key[1] in self._x.moves:
-            return rate if led == 0 else rate * self._s.again / led**2
-        rate /= self._x.staleness(key[1])
-        return rate if led == 0 else rate * self._s.again / led
+            return share if led == 0 else share * self._s.again / led**2
+        share /= self._x.staleness(key[1])
+        return share if led == 0 else share * self._s.again / led
 
     def think(self, progress: Progress, liking: Liking) -> float:
         """Take note of what draws where; return a rate that no detour exceeds."""
@@ -208,16 +212,15 @@ class Promises:
             return rated.offered
         changed = stale & rated.kinds.keys()
         for kind in changed:
+            rate = x.yields.rate(kind) * self._s.curiosity
             for action in rated.kinds[kind]:
-                rated.novelty[action] = self.novelty((name, action), liking)
+                rated.novelty[action] = self._share((name, action), rate, heard or _UNHEARD)
         if changed:
-            rated.order = sorted(rated.novelty, key=lambda action: (-rated.novelty[action], action))
+            worth = ((-novelty, action) for action, novelty in rated.novelty.items() if novelty >= LEAST)
+            rated.order = sorted(worth)
         rated.seen, rated.spent = len(x.news), spent
-        best = itertools.islice(
-            (action for action in rated.order if action not in spent and rated.novelty[action] >= LEAST),
-            2 * self._s.several,
-        )
-        found = tuple((rated.novelty[action], action) for action in best)
+        best = itertools.islice((item for item in rated.order if item[1] not in spent), 2 * self._s.several)
+        found = tuple((-negative, action) for negative, action in best)
         if found != rated.offered:
             rated.offered = found
         return rated.offered

@@ -274,6 +274,8 @@ class Router:
             cost, name = heapq.heappop(queue)
             if name in settled:
                 continue
+            if cost + 1.0 > steps:
+                break
             settled.add(name)
             here = reached[name]
             have, world = here.at.have, here.at.world
@@ -298,7 +300,9 @@ class Router:
                         heapq.heappush(queue, (total, free))
                     continue
                 key = (name, action)
-                if x.destination(key) in settled:
+                leads = x.destination(key)
+                known = reached.get(leads) if leads is not None else None
+                if known is not None and known.cost <= cost + 1.0:
                     continue
                 opening = self.enable(here.at, action, 1)
                 if opening is None:

@@ -87,6 +87,8 @@ class Trails:
 
     def __init__(self) -> None:
         self._episodes: list[list[TrailStep]] = []
+        self._paying: list[int] = []
+        """By episode, how many steps it took to its last gain."""
         self._told: list[list[tuple[Counter[_Came], _Came]]] = []
         """By episode and step, what ever came of it, and what came of it then."""
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
@@ -175,6 +177,8 @@ class Trails:
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
         self._episodes.append(steps)
+        gains = (number for number, step in enumerate(steps, 1) if step.reward > 0)
+        self._paying.append(max(gains, default=0))
         self._told.append(
             [(self._outcomes.setdefault((step.now, step.action), Counter()), _came(step)) for step in steps]
         )
@@ -229,14 +233,14 @@ class Trails:
         marks: list[tuple[int, str, Tokens]] = []
         seen: list[Tokens] = []
         world: dict[str, Tokens] = {}
-        part = slice(start, start + steps)
+        part = slice(start, min(start + steps, self._paying[number]))
         for step, (outcomes, came) in zip(episode[part], self._told[number][part], strict=True):
             if step.ended:
                 break
             marks.append((len(actions), step.now.place, step.now.have))
             seen.append(step.now.see)
             actions.append(step.action)
-            counted *= self._sure(step.action, outcomes[came], outcomes.total())
+            counted *= self._sure(step.action, outcomes[came], sum(outcomes.values()))
             sure = max(faithful, counted)
             if sure < 0.02:
                 break
