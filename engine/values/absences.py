@@ -8,7 +8,6 @@ own. Then a way may need it, and what made the troll go away is what brings it a
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from engine.records import State
 from engine.values.bringing import Bringing
@@ -43,19 +42,19 @@ class Absences:
         if not stood or stood <= now.see:
             return now
         there = {token.partition("=")[0] for token in now.see}
-        carried = words_of(now.have) | self._bringing.names
+        carried = words_of(now.have), self._bringing.names
         gone = [
             GONE + token
             for token in stood - now.see
-            if token.partition("=")[0] not in there and not _is_carried(token, carried)
+            if token.partition("=")[0] not in there and not _is_carried(token, *carried)
         ]
-        return replace(now, see=now.see.union(gone)) if gone else now
+        return now._replace(see=now.see.union(gone)) if gone else now
 
 
-def _is_carried(token: str, carried: AbstractSet[str]) -> bool:
+def _is_carried(token: str, *carried: AbstractSet[str]) -> bool:
     """Return whether a token is about something that can be carried: at least half of its names are of such.
 
     A troll with an axe is none, though the axe can be taken once he is dead.
     """
     names = names_in(token.partition("@")[0])
-    return 2 * len(names & carried) >= max(1, len(names))
+    return 2 * sum(any(name in words for words in carried) for name in names) >= max(1, len(names))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.records import State, Step
 from engine.values.absences import Absences
 from engine.values.bringing import Bringing
@@ -58,4 +56,4 @@ class Reader:
         now = self._unseen.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
         told = self._unseen.told(now) if after.place == now.place else _NONE
-        return now, replace(after, see=after.see | told) if told else after
+        return now, after._replace(see=after.see | told) if told else after

@@ -9,8 +9,7 @@ from engine.records import State
 from engine.values.conditions import Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """A state taken apart.
 
     Attributes:

@@ -8,8 +8,8 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from engine.values.absences import GONE
 from engine.values.conditions import Tokens
@@ -20,12 +20,13 @@ from engine.values.situations import Situation
 _KEPT = 24
 """Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""
 _ALIKE = 0.7
+_UNLIKELY = 0.02
+"""Probability that the same happens again below which a trail is not followed."""
 _STRENGTH = 2.0
 """Occasions that what is known of a verb is worth beside those of just this action in this situation."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrailStep:
+class TrailStep(NamedTuple):
     """One remembered step."""
 
     now: Situation
@@ -36,8 +37,7 @@ class TrailStep:
     ended: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(NamedTuple):
     """A part of a remembered episode.
 
     Attributes:
@@ -63,6 +63,21 @@ class Trail:
     marks: tuple[tuple[int, str, Tokens], ...]
     seen: tuple[Tokens, ...]
     faithful: float = 0.0
+
+
+class _Cut(NamedTuple):
+    """A part of a remembered episode that ends with a gain.
+
+    Attributes:
+        worth: What is gained on it, times the probability that it is.
+        faithful: As of a trail.
+    """
+
+    worth: float
+    number: int
+    start: int
+    end: int
+    faithful: float
 
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
@@ -195,78 +210,78 @@ class Trails:
 
         Each ends with something to be gained. At most `most`, those with the highest gain per trail first.
         """
-        found: list[tuple[float, Trail]] = []
+        found: list[_Cut] = []
         possible = frozenset(valid)
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
         known = [t for have, ts in self._at.get(now.place, {}).items() if have <= now.have for t in ts]
         known.sort(key=lambda t: (-t[0], t[2], -t[1]))
         for _, number, index in known[: 2 * _KEPT]:
-            episode = self._episodes[number]
-            if episode[index].action not in possible or _alike(episode[index].now.see, now.see) < _ALIKE:
-                continue
-            found += self._cuts(number, index, steps, gained)
+            begin = self._episodes[number][index]
+            if begin.action in possible and _alike(begin.now.see, now.see) >= _ALIKE:
+                found += self._cuts(number, index, steps, gained)
         for number, index in self._histories.continued():
             if self._episodes[number][index].action in possible:
                 found += self._cuts(number, index, steps, gained, self._histories.faithfulness)
-        found.sort(key=lambda item: (-item[0], -item[1].faithful))
-        chosen: dict[tuple[str, ...], Trail] = {}
-        for _, trail in found:
-            chosen.setdefault(trail.actions, trail)
+        found.sort(key=lambda cut: (-cut.worth, -cut.faithful))
+        chosen: dict[tuple[str, ...], _Cut] = {}
+        for cut in found:
+            part = self._episodes[cut.number][cut.start : cut.end]
+            chosen.setdefault(tuple(step.action for step in part), cut)
             if len(chosen) >= most:
                 break
-        return list(chosen.values())
+        return [self._trail(cut, actions, gained) for actions, cut in chosen.items()]
 
     def _cuts(
-        self,
-        number: int,
-        start: int,
-        steps: int,
-        gained: Container[Key],
-        faithful: float = 0.0,
-    ) -> list[tuple[float, Trail]]:
-        episode = self._episodes[number]
-        found: list[tuple[float, Trail]] = []
-        actions: list[str] = []
-        gains: list[tuple[Key, float]] = []
-        sure, counted, total = 1.0, 1.0, 0.0
-        earned: list[tuple[int, Key, float, float]] = []
-        marks: list[tuple[int, str, Tokens]] = []
-        seen: list[Tokens] = []
-        world: dict[str, Tokens] = {}
-        part = slice(start, min(start + steps, self._paying[number]))
-        for step, (outcomes, came) in zip(episode[part], self._told[number][part], strict=True):
-            if step.ended:
-                break
-            marks.append((len(actions), step.now.place, step.now.have))
-            seen.append(step.now.see)
-            actions.append(step.action)
-            counted *= self._sure(step.action, outcomes[came], sum(outcomes.values()))
-            sure = max(faithful, counted)
-            if sure < 0.02:
-                break
-            world[step.now.place] = step.now.see
-            world[step.then.place] = step.then.see
-            key = (step.now.place, step.action)
-            if step.reward > 0 and key in gained:
+        self, number: int, start: int, steps: int, gained: Container[Key], faithful: float = 0.0
+    ) -> Iterator[_Cut]:
+        """Yield the parts of an episode from a step to each gain within so many steps."""
+        total = 0.0
+        for end, step, sure in self._surely(number, start, start + steps, faithful):
+            if step.reward > 0 and (step.now.place, step.action) in gained:
                 continue
             total += step.reward
             if step.reward > 0:
-                gains.append((key, step.reward))
-                earned.append((len(actions), key, step.reward, sure))
-                trail = Trail(
-                    tuple(actions),
-                    tuple(gains),
-                    sure,
-                    episode[start].now,
-                    step.then,
-                    dict(world),
-                    tuple(earned),
-                    tuple(marks),
-                    tuple(seen),
-                    faithful,
-                )
-                found.append((total * sure, trail))
-        return found
+                yield _Cut(total * sure, number, start, end, faithful)
+
+    def _surely(
+        self, number: int, start: int, end: int, faithful: float
+    ) -> Iterator[tuple[int, TrailStep, float]]:
+        """Yield the steps of an episode to its last gain, each with its end and how sure all is up to there."""
+        counted = 1.0
+        part = slice(start, min(end, self._paying[number]))
+        steps = zip(self._episodes[number][part], self._told[number][part], strict=True)
+        for after, (step, (outcomes, came)) in enumerate(steps, start + 1):
+            if step.ended:
+                break
+            counted *= self._sure(step.action, outcomes[came], sum(outcomes.values()))
+            sure = max(faithful, counted)
+            if sure < _UNLIKELY:
+                break
+            yield after, step, sure
+
+    def _trail(self, cut: _Cut, actions: tuple[str, ...], gained: Container[Key]) -> Trail:
+        """Return a part of an episode, with all that can be known of it."""
+        world: dict[str, Tokens] = {}
+        earned: list[tuple[int, Key, float, float]] = []
+        steps, sure = self._episodes[cut.number][cut.start : cut.end], 1.0
+        for end, step, sure in self._surely(cut.number, cut.start, cut.end, cut.faithful):
+            world[step.now.place] = step.now.see
+            world[step.then.place] = step.then.see
+            key = (step.now.place, step.action)
+            if step.reward > 0 and key not in gained:
+                earned.append((end - cut.start, key, step.reward, sure))
+        return Trail(
+            actions,
+            tuple((key, reward) for _, key, reward, _ in earned),
+            sure,
+            steps[0].now,
+            steps[-1].then,
+            world,
+            tuple(earned),
+            tuple((number, step.now.place, step.now.have) for number, step in enumerate(steps)),
+            tuple(step.now.see for step in steps),
+            cut.faithful,
+        )
 
 
 def without_loops(steps: list[TrailStep]) -> list[TrailStep]:

@@ -9,7 +9,6 @@ it about.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from engine.values.conditions import Tokens, objects, words_of
 from engine.values.situations import Situation
@@ -67,7 +66,7 @@ class Unseen:
         if not telling:
             return now
         told = frozenset(CAN + action for action in telling.intersection(possible))
-        return replace(now, see=now.see | told) if told else now
+        return now._replace(see=now.see | told) if told else now
 
     def told(self, now: Situation) -> Tokens:
         """Return what does not show of a situation."""
