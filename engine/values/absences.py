@@ -7,6 +7,7 @@ own. Then a way may need it, and what made the troll go away is what brings it a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Set as AbstractSet
 
 from engine.records import State
@@ -17,6 +18,8 @@ from engine.values.situations import Situation, situation
 
 GONE = "gone:"
 """What tokens of what is gone begin with."""
+_KEPT = 1 << 12
+"""Situations for which it is kept what was read."""
 
 
 class Absences:
@@ -29,6 +32,8 @@ class Absences:
     def __init__(self, bringing: Bringing) -> None:
         self._bringing = bringing
         self._stood: dict[tuple[str, str], set[str]] = {}
+        self._read: dict[Situation, tuple[int, int, Situation]] = {}
+        """By what there is, how much was known when it was read, and what was read."""
 
     def see(self, now: Situation) -> None:
         """Learn what is at a place; in the dark the place goes by another name, and nothing is missed there."""
@@ -39,22 +44,38 @@ class Absences:
         """Take a state apart, and add what is gone. What is there in another condition, like a door, is not gone."""
         now = situation(state)
         stood = self._stood.get((now.place, name_in(now.see)))
-        if not stood or stood <= now.see:
+        if not stood:
             return now
+        known, names = self._read.get(now), self._bringing.names
+        if known is None or known[:2] != (len(stood), len(names)):
+            if len(self._read) > _KEPT:
+                self._read.clear()
+            gone = self._gone(now, stood - now.see)
+            read = now._replace(see=now.see.union(gone)) if gone else now
+            known = self._read[now] = (len(stood), len(names), read)
+        return known[2]
+
+    def _gone(self, now: Situation, missed: AbstractSet[str]) -> list[str]:
+        """Return tokens for what is gone of what is missed."""
         there = {token.partition("=")[0] for token in now.see}
-        carried = words_of(now.have), self._bringing.names
-        gone = [
+        carried = words_of(now.have) | self._bringing.names
+        return [
             GONE + token
-            for token in stood - now.see
-            if token.partition("=")[0] not in there and not _is_carried(token, *carried)
+            for token in missed
+            if token.partition("=")[0] not in there and not _is_carried(token, carried)
         ]
-        return now._replace(see=now.see.union(gone)) if gone else now
 
 
-def _is_carried(token: str, *carried: AbstractSet[str]) -> bool:
+def _is_carried(token: str, carried: AbstractSet[str]) -> bool:
     """Return whether a token is about something that can be carried: at least half of its names are of such.
 
     A troll with an axe is none, though the axe can be taken once he is dead.
     """
-    names = names_in(token.partition("@")[0])
-    return 2 * sum(any(name in words for words in carried) for name in names) >= max(1, len(names))
+    names = _names(token)
+    return 2 * len(names & carried) >= max(1, len(names))
+
+
+@functools.cache
+def _names(token: str) -> frozenset[str]:
+    """Return the words that name what a token is about, not what that is in."""
+    return names_in(token.partition("@")[0])

@@ -206,6 +206,7 @@ class Experience:
                 moved=moved,
                 died=died,
                 ended=ended,
+                did_something=moved or now.have != then.have or now.see != then.see,
                 reward=reward,
                 fresh=fresh,
             ),
@@ -400,6 +401,15 @@ class Experience:
             outcome = known[1][context] = self._expect(key, occasions, context)
         return outcome
 
+    def death(self, key: Key, context: Tokens) -> float:
+        """Return the probability of dying of an action in a context, whether or not it was ever taken at the place."""
+        known = key in self._occasions
+        hazard = self.dangers.hazard(key[0], context, moving=key[1] in self.moves, first=not known)
+        if known and (hazard or key in self.fatal):
+            outcome = self.outcome(key, context)
+            return outcome.death if outcome is not None else hazard
+        return hazard
+
     def escape(self, key: Key) -> float:
         """Return what share of a place's danger an action has that nobody died of on its latest occasions."""
         times = min(len(self._occasions[key]), _OCCASIONS)
@@ -425,10 +435,10 @@ class Experience:
     def _expect(self, key: Key, occasions: list[Occasion], context: Tokens) -> Outcome:
         near, weights = self._near(occasions, context)
         total = sum(weights)
-        death = sum(w for o, w in zip(near, weights, strict=True) if o.died)
+        death = sum(w for o, w in zip(near, weights, strict=True) if o.died) if key in self.fatal else 0.0
         effective = [o for o in near if o.did_something and not o.ended]
         success = 1.0
-        if effective:
+        if effective and len(effective) < len(near):
             idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.ended)
             success = max(0.05, 1.0 - idle / total)
         lasting = effective or [o for o in near if not o.ended] or near

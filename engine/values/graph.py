@@ -286,15 +286,7 @@ class GraphEstimator:
         if plan.actions and action == plan.actions[0]:
             return plan.known, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
-        outcome = self._experience.outcome(key, union(now.have, now.see))
-        moving = action in self._experience.moves
-        risk = (
-            outcome.death
-            if outcome
-            else self._experience.dangers.hazard(
-                now.place, union(now.have, now.see), moving=moving, first=True
-            )
-        )
+        risk = self._experience.death(key, union(now.have, now.see))
         killed = self._trails.faithfulness if action in self._trails.deadly else 0.0
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
         # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.

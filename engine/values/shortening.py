@@ -7,7 +7,8 @@ where it does and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from engine.values.conditions import Tokens, union
 from engine.values.experience import Experience
@@ -30,47 +31,24 @@ def shortened(
     kept = list(steps[: last + 1])
     if not kept:
         return None
-    kept_have = frozenset(token for token in kept[-1].then.have if protects(token))
-    guarded = {
-        step.now: frozenset(
-            token for token in step.now.have if experience.dangers.protects(step.now.place, token)
-        )
-        for step in kept
-    }
-
-    first: dict[str, Tokens] = {}
-    for step in kept:
-        first.setdefault(step.now.place, step.now.see)
-
-    def walked(part: Sequence[TrailStep]) -> list[TrailStep] | None:
-        return _walked(part, experience, guarded, kept_have, first)
-
-    number = len(kept) - 2
-    while number >= 0:
+    walk = _Walk(kept, experience, protects)
+    # Up to a step that may be left out nothing is left out yet, for they are looked at from the last one on.
+    begun = walk.standings(kept)
+    for number in range(len(kept) - 2, -1, -1):
         step = kept[number]
-        if step.reward <= 0 and step.then.place == step.now.place:
-            number = _without(kept, number, number + 1, walked)
-        number -= 1
+        stays = step.reward <= 0 and step.then.place == step.now.place
+        if stays and number < len(begun):
+            rest = kept[number + 1 :]
+            if walk.along(rest, begun[number] if number else None) is not None:
+                del kept[number]
     number = 0
     while number < len(kept):
         # Ways that lead back to where they began, with nothing done on them.
         end = _way_back(kept, number)
-        if end > number:
-            _without(kept, number, end, walked)
+        if end > number and walk.along(kept[:number] + kept[end:]) is not None:
+            del kept[number:end]
         number += 1
-    return walked(kept) if len(kept) < last + 1 else None
-
-
-def _without(
-    kept: list[TrailStep],
-    begin: int,
-    end: int,
-    walked: Callable[[Sequence[TrailStep]], list[TrailStep] | None],
-) -> int:
-    """Cut a part out if the rest is possible without it; return where to go on from."""
-    if walked(kept[:begin] + kept[end:]) is not None:
-        del kept[begin:end]
-    return begin
+    return walk.along(kept) if len(kept) < last + 1 else None
 
 
 def _way_back(kept: list[TrailStep], begin: int) -> int:
@@ -85,36 +63,90 @@ def _way_back(kept: list[TrailStep], begin: int) -> int:
     return found
 
 
-def _walked(
-    steps: Sequence[TrailStep],
-    experience: Experience,
-    guarded: Mapping[Situation, Tokens],
-    kept_have: Tokens,
-    first: Mapping[str, Tokens],
-) -> list[TrailStep] | None:
-    """Return the steps with what would be carried and seen, None if one of them is not possible or deadly.
+class _Standing(NamedTuple):
+    """Where one stands before a step, with what in hand, and what all places look like."""
+
+    place: str
+    have: Tokens
+    world: dict[str, Tokens]
+
+
+class _Walk:
+    """Walks steps of an episode in thought, some of them left out.
 
     Args:
-        first: What each place looked like at first: what a step left out would have changed is not changed.
+        steps: All steps of it.
+        protects: Whether something carried is to be kept for its own sake.
     """
-    have, world, walked = steps[0].now.have, dict(first), list[TrailStep]()
-    place = steps[0].now.place
-    for step in steps:
+
+    def __init__(
+        self, steps: Sequence[TrailStep], experience: Experience, protects: Callable[[str], bool]
+    ) -> None:
+        self._x = experience
+        self._kept_have = frozenset(token for token in steps[-1].then.have if protects(token))
+        protected = experience.dangers.protects
+        self._guarded = {
+            step.now: frozenset(token for token in step.now.have if protected(step.now.place, token))
+            for step in steps
+        }
+        # What a step left out would have changed is not changed: places look as they did at first.
+        self._first: dict[str, Tokens] = {}
+        for step in steps:
+            self._first.setdefault(step.now.place, step.now.see)
+
+    def along(self, steps: Sequence[TrailStep], begun: _Standing | None = None) -> list[TrailStep] | None:
+        """Return the steps with what would be carried and seen, None if one of them is not possible or deadly.
+
+        Args:
+            begun: Where they begin; by default where the first of them did.
+        """
+        standing, walked = begun or self._begin(steps), list[TrailStep]()
+        world = dict(standing.world)
+        for step in steps:
+            taken = self._take(step, standing.place, standing.have, world)
+            if taken is None:
+                return None
+            walked.append(taken)
+            standing = _Standing(taken.then.place, taken.then.have, world)
+        return walked if self._kept_have <= standing.have else None
+
+    def standings(self, steps: Sequence[TrailStep]) -> list[_Standing]:
+        """Return where one stands before each step, as far as they can be walked."""
+        standing, found = self._begin(steps), list[_Standing]()
+        for step in steps:
+            found.append(standing)
+            world = dict(standing.world)
+            taken = self._take(step, standing.place, standing.have, world)
+            if taken is None:
+                break
+            standing = _Standing(taken.then.place, taken.then.have, world)
+        return found
+
+    def _begin(self, steps: Sequence[TrailStep]) -> _Standing:
+        return _Standing(steps[0].now.place, steps[0].now.have, self._first)
+
+    def _take(self, step: TrailStep, place: str, have: Tokens, world: dict[str, Tokens]) -> TrailStep | None:
+        """Return a step as it would be taken, None if it is not possible or deadly; note in `world` what it changes."""
         if step.now.place != place:
             return None
-        see = world[place]
-        if experience.missing((place, step.action), union(have, see)) or not guarded[step.now] <= have:
+        see, before, after = world[place], step.now, step.then
+        if self._x.missing((place, step.action), union(have, see)) or not self._guarded[before] <= have:
             return None
-        if (have, see) != (step.now.have, step.now.see):
-            outcome = experience.outcome((place, step.action), union(have, see))
+        if (have, see) != (before.have, before.see):
+            outcome = self._x.outcome((place, step.action), union(have, see))
             if outcome is not None and outcome.death > _TOO_DANGEROUS:
                 return None
         now = Situation(place, have, see)
-        have = (have - (step.now.have - step.then.have)) | (step.then.have - step.now.have)
-        if step.then.place == place:
-            see = (see - (step.now.see - step.then.see)) | (step.then.see - step.now.see)
+        have = _changed(have, before.have, after.have)
+        if after.place == place:
+            see = _changed(see, before.see, after.see)
         world[place] = see
-        place = step.then.place
-        then = Situation(place, have, world.get(place, step.then.see))
-        walked.append(TrailStep(now, step.action, step.reward, then, step.died, step.ended))
-    return walked if kept_have <= have else None
+        then = Situation(after.place, have, world.get(after.place, after.see))
+        return TrailStep(now, step.action, step.reward, then, step.died, step.ended)
+
+
+def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
+    """Return tokens changed as others were."""
+    if before == after:
+        return tokens
+    return after if tokens == before else (tokens - (before - after)) | (after - before)

@@ -44,6 +44,7 @@ class Occasion:
 
     Attributes:
         number: The context's number, for comparing it with others.
+        did_something: Whether anything changed that tokens show.
     """
 
     context: Tokens
@@ -56,13 +57,9 @@ class Occasion:
     moved: bool
     died: bool
     ended: bool
+    did_something: bool
     reward: float = 0.0
     fresh: bool = True
-
-    @property
-    def did_something(self) -> bool:
-        """Whether anything changed that tokens show."""
-        return self.moved or bool(self.gained or self.lost or self.appeared or self.vanished)
 
     def did_as(self, other: Occasion) -> bool:
         """Return whether both times the same came of it."""

@@ -104,8 +104,8 @@ class Trails:
         self._episodes: list[list[TrailStep]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
-        self._told: list[list[tuple[Counter[_Came], _Came]]] = []
-        """By episode and step, what ever came of it, and what came of it then."""
+        self._told: list[list[tuple[Counter[_Came], _Came, str]]] = []
+        """By episode and step, what ever came of it, what came of it then, and its verb."""
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
         self._outcomes: dict[tuple[Situation, str], Counter[_Came]] = {}
         self._current: list[TrailStep] = []
@@ -127,7 +127,7 @@ class Trails:
             outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
             came = _came(step)
             if outcomes and step.then.place == step.now.place:
-                verb = step.action.split(" ", 1)[0]
+                verb = _verb(step.action)
                 repeated, otherwise = self._repeated.get(verb, (0, 0))
                 self._repeated[verb] = (repeated + 1, otherwise + (came not in outcomes or len(outcomes) > 1))
             outcomes[came] += 1
@@ -168,9 +168,9 @@ class Trails:
             if shorter:
                 self._keep(shorter)
 
-    def _sure(self, action: str, same: int, times: int) -> float:
+    def _sure(self, verb: str, same: int, times: int) -> float:
         """Return how likely the same comes of an action as did so many times of all."""
-        repeated, otherwise = self._repeated.get(action.split(" ", 1)[0], (0, 0))
+        repeated, otherwise = self._repeated.get(verb, (0, 0))
         if not otherwise:
             return (same + 1.0) / (times + 1.0)
         return (same + _STRENGTH * (1.0 - otherwise / repeated)) / (times + _STRENGTH)
@@ -195,7 +195,14 @@ class Trails:
         gains = (number for number, step in enumerate(steps, 1) if step.reward > 0)
         self._paying.append(max(gains, default=0))
         self._told.append(
-            [(self._outcomes.setdefault((step.now, step.action), Counter()), _came(step)) for step in steps]
+            [
+                (
+                    self._outcomes.setdefault((step.now, step.action), Counter()),
+                    _came(step),
+                    _verb(step.action),
+                )
+                for step in steps
+            ]
         )
         return len(self._episodes) - 1
 
@@ -250,10 +257,11 @@ class Trails:
         counted = 1.0
         part = slice(start, min(end, self._paying[number]))
         steps = zip(self._episodes[number][part], self._told[number][part], strict=True)
-        for after, (step, (outcomes, came)) in enumerate(steps, start + 1):
+        for after, (step, (outcomes, came, verb)) in enumerate(steps, start + 1):
             if step.ended:
                 break
-            counted *= self._sure(step.action, outcomes[came], sum(outcomes.values()))
+            same = outcomes[came]
+            counted *= self._sure(verb, same, same if same and len(outcomes) == 1 else sum(outcomes.values()))
             sure = max(faithful, counted)
             if sure < _UNLIKELY:
                 break
@@ -282,6 +290,10 @@ class Trails:
             tuple(step.now.see for step in steps),
             cut.faithful,
         )
+
+
+def _verb(action: str) -> str:
+    return action.split(" ", 1)[0]
 
 
 def without_loops(steps: list[TrailStep]) -> list[TrailStep]:
