@@ -37,6 +37,8 @@ class Hazards:
 
     def __init__(self) -> None:
         self.guises = Guises()
+        self.changes = 0
+        """Grows whenever more is known of dying, or not, where one dies."""
         self._places: dict[str, _Place] = {}
         self._light: tuple[int, Tokens] = (-1, _NONE)
         self._deadly: tuple[int, tuple[str, ...]] | None = None
@@ -72,6 +74,7 @@ class Hazards:
         if risk.deaths:
             self._deadly = self._helps = None
             place.told.clear()
+        self.changes += bool(place.moving.deaths or place.staying.deaths)
 
     def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.

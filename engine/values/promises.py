@@ -97,6 +97,8 @@ class Promises:
         self._wanted: dict[str, list[tuple[str, str]]] = {}
         self._anywhere: dict[str, tuple[int, tuple[str, ...]]] = {}
         """By token, of how many sources was told, and what was."""
+        self._reckoned: tuple[tuple[int, ...], float, float] = ((), 0.0, 0.0)
+        """What was known when it was worked out how much of a use things are."""
         self._helpful: dict[str, float] = {}
         self._carry: dict[str, float] = {}
         self._brings: dict[tuple[str, Tokens], float] = {}
@@ -258,15 +260,30 @@ class Promises:
 
     def _wants(self, progress: Progress) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what may help, or does help, where one dies; and what."""
-        x, found = self._x, dict[str, list[tuple[str, str]]]()
-        self._helpful = {}
+        self._reckon_uses()
+        found: dict[str, list[tuple[str, str]]] = {}
+        for token, sources in self._x.sources.items():
+            if not self._helpful.get(token) and token not in self._carry:
+                continue
+            for place, action in itertools.islice(sources, _SOURCES):
+                if (place, action) not in progress.tried and (place, action) not in progress.failed:
+                    found.setdefault(place, []).append((action, token))
+            self._want_here(token, progress, found)
+        return found
+
+    def _reckon_uses(self) -> None:
+        """Work out what having things may help with, and what carrying them about promises, unless that is known."""
+        x, bonus = self._x, self.bonus()
+        known = (x.dangers.changes, x.dangers.version, x.bringing.version, len(x.places), len(x.sources))
+        if self._reckoned == (known, self._s.curiosity, bonus):
+            return
+        self._reckoned = (known, self._s.curiosity, bonus)
+        self._helpful, self._carry = {}, {}
         helpless = [name for name in x.dangers.deadly() if x.dangers.helpless(name)]
-        self._carry = {}
-        scale = _FETCH * self._s.curiosity / self.bonus() if self._s.curiosity else 0.0
-        for token, sources in x.sources.items():
+        scale = _FETCH * self._s.curiosity / bonus if self._s.curiosity else 0.0
+        for token in x.sources:
             if "@" in token:
                 continue  # how things are packed makes no new thing
-            self._helpful[token] = 0.0
             if x.dangers.helps(token):
                 self._helpful[token] = 1.0
             else:
@@ -276,15 +293,8 @@ class Promises:
                 self._helpful[token] = _FETCH * max(hopes, default=0.0)
             unknown = len(x.places) - x.bringing.places_with(token)
             carry = min(1.0, scale * x.bringing.opens(token) * min(unknown, _PLACES))
-            if unknown and carry * self.bonus() > LEAST:
+            if unknown and carry * bonus > LEAST:
                 self._carry[token] = carry
-            if not self._helpful[token] and token not in self._carry:
-                continue
-            for place, action in itertools.islice(sources, _SOURCES):
-                if (place, action) not in progress.tried and (place, action) not in progress.failed:
-                    found.setdefault(place, []).append((action, token))
-            self._want_here(token, progress, found)
-        return found
 
     def _want_here(self, token: str, progress: Progress, found: dict[str, list[tuple[str, str]]]) -> None:
         """Add what brought something about elsewhere and is possible here and now: a lamp can be lit anywhere."""
