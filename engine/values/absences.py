@@ -69,13 +69,13 @@ class Absences:
 def _is_carried(token: str, carried: AbstractSet[str]) -> bool:
     """Return whether a token is about something that can be carried: at least half of its names are of such.
 
-    A troll with an axe is none, though the axe can be taken once he is dead.
+    A troll with an axe is none, though the axe can be taken once he is dead. What is in something goes where that goes.
     """
-    names = _names(token)
-    return 2 * len(names & carried) >= max(1, len(names))
+    return any(2 * len(names & carried) >= max(1, len(names)) for names in _names(token))
 
 
 @functools.cache
-def _names(token: str) -> frozenset[str]:
-    """Return the words that name what a token is about, not what that is in."""
-    return names_in(token.partition("@")[0])
+def _names(token: str) -> list[frozenset[str]]:
+    """Return the words that name what a token is about, and those that name what that is in."""
+    thing, _, holder = token.partition("@")
+    return [names_in(thing), names_in(f"see:{holder}")] if holder else [names_in(thing)]

@@ -30,7 +30,7 @@ class Bringing:
         self.things: set[str] = set()
         """Tokens of all that was ever in hand; how it was packed makes no other thing of it."""
         self.names: set[str] = set()
-        """Words that name what was ever in hand."""
+        """Words that name what was ever in hand, or in something in hand."""
         self._at: dict[str, set[str]] = {}
         self._places: Counter[str] = Counter()
         self._actions: set[str] = set()
@@ -91,6 +91,7 @@ class Bringing:
                     self._at.setdefault(_at(place, feature), set()).update(have)
                     self.version += 1
             for token in have - there:
+                self.names |= names_in(token.partition("@")[0])
                 if "@" not in token:
                     if known and token in self.things:
                         self._count(place, token, new or any(concerns(action, token) for action in unheard))
@@ -98,7 +99,6 @@ class Bringing:
                     self.version += 1
                     self._places[token] += 1
                     self.things.add(token)
-                    self.names |= names_in(token)
         self._actions.update(possible)
 
     def _count(self, place: str, token: str, opened: bool) -> None:
