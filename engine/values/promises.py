@@ -115,18 +115,18 @@ class Promises:
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         rate = self._x.discovery_rate(key[1]) * self._s.curiosity
-        return self._share(key, rate, liking.get(key[0], _UNHEARD))
+        return self._promise(key, rate, liking.get(key[0], _UNHEARD))
 
-    def _share(self, key: Key, rate: float, liked: Mapping[str, float]) -> float:
-        """Return how much of what its class of actions promises taking the action at the place promises."""
-        share = rate * liked.get(key[1], 1.0)
+    def _promise(self, key: Key, rate: float, liked: Mapping[str, float]) -> float:
+        """Return what taking the action at the place promises, where its class of actions promises `rate` elsewhere."""
+        promise = rate * liked.get(key[1], 1.0)
         tried = self._x.tried.get(key, 0)
         # What was deadly led nowhere: what comes of it else is as unknown as before.
         led = tried - self._x.fatal.get(key, 0)
         if key[1] in self._x.moves:
-            return share if led == 0 else share * self._s.again / led**2
-        share /= self._x.staleness(key[1])
-        return share if led == 0 else share * self._s.again / led
+            return promise if led == 0 else promise * self._s.again / led**2
+        promise /= self._x.staleness(key[1])
+        return promise if led == 0 else promise * self._s.again / led
 
     def think(self, progress: Progress, liking: Liking) -> float:
         """Take note of what draws where; return a rate that no detour exceeds."""
@@ -216,7 +216,7 @@ class Promises:
         for kind in changed:
             rate = x.yields.rate(kind) * self._s.curiosity
             for action in rated.kinds[kind]:
-                rated.novelty[action] = self._share((name, action), rate, heard or _UNHEARD)
+                rated.novelty[action] = self._promise((name, action), rate, heard or _UNHEARD)
         if changed:
             worth = ((-novelty, action) for action, novelty in rated.novelty.items() if novelty >= LEAST)
             rated.order = sorted(worth)

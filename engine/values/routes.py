@@ -41,8 +41,7 @@ class Router:
     def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
         self._x = experience
         self._s = settings
-        self._here: tuple[str, Tokens, Tokens] = ("", frozenset(), frozenset())
-        self.here = Situation(*self._here)
+        self.here = Situation("", frozenset(), frozenset())
         self.world: Mapping[str, Tokens] = {}
         self.valid: frozenset[str] = frozenset()
         self.barred: frozenset[Key] = frozenset()
@@ -61,8 +60,7 @@ class Router:
             barred: Moves that are known not to be possible elsewhere, until something is done.
         """
         self.barred, self._shut = frozenset(barred), None
-        self._here = (now.place, now.have, self.look(now.world, now.place, now.have))
-        self.here = Situation(*self._here)
+        self.here = Situation(now.place, now.have, self.look(now.world, now.place, now.have))
         self.world = now.world
         self.valid = frozenset(valid)
         self._enabled.pop(now.place, None)
@@ -72,7 +70,7 @@ class Router:
     def shut(self) -> frozenset[Key]:
         """Moves that are hardly possible elsewhere with what is in hand, as places look now."""
         if self._shut is None:
-            have = self._here[1]
+            have = self.here.have
             places = self._x.places
             self._shut = frozenset(
                 key
@@ -91,7 +89,7 @@ class Router:
 
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
-        return (place, have, see) == self._here
+        return (place, have, see) == self.here
 
     def world_at(self, route: Route, steps: int) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
@@ -166,7 +164,7 @@ class Router:
             come.add(place)
             see = self.look(start.at.world, place, have | extra)
             unknown = not see and place not in start.at.world
-            if unknown or (place, have | extra, see) == self._here:
+            if unknown or (place, have | extra, see) == self.here:
                 continue
             if not self._x.places[place].possible.chance(action, union(have | extra, see)):
                 return False
@@ -269,7 +267,7 @@ class Router:
         reached = {at.place: Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set()
         risky = 2.0 * self.death_cost
-        barred = self.barred if at.world is self.world and at.have == self._here[1] else ()
+        barred = self.barred if at.world is self.world and at.have == self.here.have else ()
         while queue:
             cost, name = heapq.heappop(queue)
             if name in settled:
@@ -280,10 +278,10 @@ class Router:
             here = reached[name]
             have, world = here.at.have, here.at.world
             # From most places most moves lead to the same place, whatever is in hand.
-            elsewhere, hazard = name != self._here[0], 0.0
+            elsewhere, hazard = name != self.here.place, 0.0
             if not elsewhere or not x.dangers.is_safe(name):
                 see = self.look(world, name, have)
-                elsewhere = (name, have, see) != self._here
+                elsewhere = (name, have, see) != self.here
                 hazard = x.dangers.hazard(name, union(have, see), moving=True)
             for action, free in x.ways_out(name):
                 if free in settled or (barred and (name, action) in barred):
@@ -339,7 +337,7 @@ class Router:
 
     def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
         x = self._x
-        here = (place, have, see) == self._here
+        here = (place, have, see) == self.here
         if here and action in self.valid:
             return (), have, see, 1.0
         needed = x.missing((place, action), union(have, see))
@@ -397,4 +395,4 @@ class Router:
         seen = world.get(place)
         if seen is None:
             return self._x.view(place, have)
-        return seen if place == self._here[0] else self._x.relit(place, have, seen)
+        return seen if place == self.here.place else self._x.relit(place, have, seen)
