@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -156,9 +155,7 @@ class Promises:
             highest = max(highest, promising[0][0] if promising else 0.0)
         top = max(map(x.bringing.most_at, self.bringable), default=0.0)
         opens = (max(top, x.bringing.opens(token)) for token in x.bringing.things)
-        most = (
-            (1 + bool(x.bringing.openers)) * self._s.curiosity * sum(heapq.nlargest(self._s.several, opens))
-        )
+        most = (1 + bool(x.bringing.openers)) * self._s.curiosity * self._best_of(opens)
         return highest + (bonus if self._wanted or helpless else 0.0) + most
 
     def brings(self, place: str, have: Tokens) -> float:
@@ -168,9 +165,13 @@ class Promises:
             x, goal = self._x, (place, "")
             new = () if goal in self._failed else x.bringing.new_at(place, have)
             opens = (x.bringing.opens_at(token, place) for token in new)
-            best = sum(heapq.nlargest(self._s.several, opens)) if new else 0.0
+            best = self._best_of(opens) if new else 0.0
             found = self._brings[(place, have)] = self._s.curiosity * best / (1.0 + x.missed[goal]) ** 2
         return found
+
+    def _best_of(self, chances: Iterable[float]) -> float:
+        """Return the sum of as many of the best chances as are taken on one visit."""
+        return sum(sorted(chances, reverse=True)[: self._s.several])
 
     def opened(self, place: str, have: Tokens) -> dict[str, float]:
         """Return by what can be opened at a place what being there with this in hand promises once it is, in points."""
@@ -180,7 +181,7 @@ class Promises:
             for feature, action in x.bringing.openers.get(place, {}).items():
                 chances = x.bringing.new_with(place, feature, have)
                 if chances and (place, action) not in self._failed:
-                    best = sum(heapq.nlargest(self._s.several, chances))
+                    best = self._best_of(chances)
                     found[feature] = self._s.curiosity * best / (1.0 + x.missed[(place, action)]) ** 2
         return found
 
