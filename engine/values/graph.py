@@ -299,6 +299,8 @@ class GraphEstimator:
             risk = max(self._experience.risk(now, action), dark, killed)
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.price(steps_left)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
+        if key in self._experience.gains and key not in self._progress.gained:
+            own += self._experience.gain(key, union(now.have, now.see))
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
         return plan.known, plan.value - plan.known, -delay, loss

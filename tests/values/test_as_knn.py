@@ -1,0 +1,51 @@
+"""Where episodes never share a state there is nothing to join: known actions are ranked as the paper's estimator does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.memory import Memory
+from engine.records import Candidate, Episode, State, Step
+from engine.settings import profile
+from engine.values.base import Query
+from engine.values.graph import GraphEstimator
+from engine.values.knn import KnnEstimator
+
+ACTIONS = ("pull rope", "push cart", "turn wheel", "push bell")
+PARTS = tuple(f"see:part {number}" for number in range(60))
+K = 400
+
+
+def lived(number, action, reward):
+    """Return an episode of one step, in a state that no other has."""
+    tokens = tuple(sorted(("place:hall", *PARTS, f"see:dust{number}")))
+    end = State(f"end {number}", ("place:end", f"see:dust{number}"), place="end")
+    state = State(f"hall {number}", tokens, place="hall")
+    step = Step(state, action, reward, reward, reward, valid_actions=ACTIONS)
+    return Episode(
+        f"u{number}", "test", (step,), end, number + 1, score=reward, done=True, started=float(number)
+    )
+
+
+def valued(estimator):
+    """Return what each action is worth in a state that never was."""
+    state = State("hall", tuple(sorted(("place:hall", *PARTS, "see:dust"))), place="hall")
+    estimator.begin_episode(state)
+    candidates = tuple(Candidate(action, 0.0) for action in ACTIONS)
+    query = Query(state, estimator.neighbours(state), candidates, ACTIONS, 1)
+    return np.array(estimator.value(query, np.random.default_rng(0)).q)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_known_actions_are_ranked_as_the_papers_estimator_ranks_them(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    rewards = rng.permutation([1.0, 2.0, 4.0, 8.0])
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("test")
+        order = rng.permutation(np.repeat(np.arange(4), 3))
+        scope.append_all([lived(n, ACTIONS[a], float(rewards[a])) for n, a in enumerate(order)])
+        knn = valued(KnnEstimator(scope, profile("paper", k=K)))
+        graph = valued(GraphEstimator(scope, profile("default")))
+    assert knn == pytest.approx(rewards)
+    assert list(np.argsort(graph)) == list(np.argsort(knn))
