@@ -1,4 +1,4 @@
-"""Where episodes never share a state there is nothing to join: known actions are ranked as the paper's estimator does."""
+"""Where episodes never share a state nothing can be joined: known actions rank as with the paper's estimator."""
 
 from __future__ import annotations
 
