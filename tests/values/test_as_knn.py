@@ -9,8 +9,10 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
 from engine.settings import profile
 from engine.values.base import Query
+from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
+from engine.values.situations import Situation
 
 ACTIONS = ("pull rope", "push cart", "turn wheel", "push bell")
 PARTS = tuple(f"see:part {number}" for number in range(60))
@@ -49,3 +51,22 @@ def test_known_actions_are_ranked_as_the_papers_estimator_ranks_them(tmp_path, s
         graph = valued(GraphEstimator(scope, profile("default")))
     assert knn == pytest.approx(rewards)
     assert list(np.argsort(graph)) == list(np.argsort(knn))
+
+
+@pytest.mark.parametrize("drift", [False, True])
+def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_changes(drift):
+    """Bernoulli levers of .8 and .3, 30 worlds; under drift they are exchanged halfway. Late occasions count more."""
+    rng, estimated = np.random.default_rng(7), []
+    for _ in range(30):
+        x = Experience()
+        hall, end = (Situation(name, frozenset(), frozenset()) for name in ("hall", "end"))
+        for number in range(120):
+            action, swapped = ("left", "right")[number % 2], drift and number >= 60
+            x.see(hall, ("left", "right"))
+            won = float(rng.random() < (0.8 if (action == "left") != swapped else 0.3))
+            x.learn(hall, action, won, end, ended=True, died=False)
+        estimated.append([x.gain(("hall", action), frozenset()) for action in ("left", "right")])
+    left, right = np.mean(estimated, axis=0)
+    # The weights .75^age leave about seven occasions a lever: four standard errors of the mean of 30 such estimates.
+    error = 4 * 0.5 / np.sqrt(7 * 30)
+    assert (left, right) == pytest.approx((0.3, 0.8) if drift else (0.8, 0.3), abs=error)
