@@ -103,12 +103,15 @@ class Conditions:
         for token in context:
             for word in words_of_token(token):
                 named.setdefault(word, set()).add(token)
+        # What names nothing may be possible for other reasons where the place goes by another name: in the dark.
+        guise = frozenset(token for token in context if token.startswith("place:"))
         new, surprise = False, known is not None
         for action in possible:
             clauses = self._clauses.get(action)
             if clauses is None:
                 clauses, new = self._clauses.setdefault(action, {}), True
-            clause = _NONE.union(*(named.get(word, ()) for word in objects(action)))
+            about = objects(action)
+            clause = _NONE.union(*(named.get(word, ()) for word in about)) if about else guise
             clauses[clause] = clauses.pop(clause, context) & context
             self._there.setdefault(action, set()).update(clause)
             if len(clauses) > _CLAUSES:
@@ -234,6 +237,8 @@ class Conditions:
             ):
                 always = functools.reduce(frozenset.__and__, clauses.values())
                 clauses = {common: always}
+        if len(clauses) == 1 and not objects(action):
+            clauses = {_NONE: next(iter(clauses.values()))}
         found: list[Tokens] = []
         for clause, always in clauses.items():
             vain = [context for context in against if clause <= context]

@@ -29,6 +29,7 @@ from engine.values.makers import Makers
 from engine.values.openness import Openness
 from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
+from engine.values.vain import Vain
 from engine.values.views import Views
 from engine.values.yields import Yields
 
@@ -90,6 +91,7 @@ class Experience:
         """Points of the game's score that dying cost, on average."""
         self.deaths = 0
         self._words: set[str] = set()
+        self.vain = Vain()
         self.tried_so: Counter[tuple[Situation, str]] = Counter()
         """How often an action was taken in exactly this situation."""
         self.fatal: Counter[Key] = Counter()
@@ -184,6 +186,9 @@ class Experience:
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
                 self.handlings += token not in then.have and token in self.dangers.light
+        showed = moved or ended or reward > 0 or then.have != now.have or then.see != now.see
+        if self.vain.add(self.kind(action), key, showed=showed, died=died):
+            self.news.append(self.kind(action))
         settled = self._is_settled(key)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key

@@ -209,6 +209,9 @@ class GraphEstimator:
         self._look_for_ways(now.place, query.valid_actions)
         # Who does all as in an earlier episode meets the same luck: not what killed then.
         valid = tuple(action for action in query.valid_actions if action not in deadly) or query.valid_actions
+        # Who only repeats what was done before learns nothing by it, and can still do so at the end of the run.
+        complete = query.to_gain is not None and self._points[-1] + query.to_gain <= self._most
+        as_before = complete or query.outlook < 1.0 or not self._trails.repeated
         expected = self._expected
         as_expected = (
             expected is not None
@@ -216,15 +219,13 @@ class GraphEstimator:
             and expected.world.get(now.place, now.see) == now.see
         )
         if not (as_expected and plan.actions and plan.actions[0] in valid) or self._is_deadly(now, plan):
-            if (
-                expected is not None
-                and expected.place == now.place
-                and plan.actions
-                and plan.actions[0] not in query.valid_actions
-            ):
+            if as_expected and plan.actions and plan.actions[0] not in query.valid_actions:
+                # Memory is wrong about it. Where things are not as expected, what was to make it possible failed.
                 self._experience.miss((now.place, plan.actions[0]))
             for _ in range(_PLANS):
-                trails = self._trails.from_here(now, query.steps_left, 8, valid, self._progress.gained)
+                trails = self._trails.from_here(
+                    now, query.steps_left, 8, valid, self._progress.gained, as_before=as_before
+                )
                 plan = self._planner.plan(
                     here,
                     query.steps_left,

@@ -36,6 +36,9 @@ class Histories:
         self._killed: dict[int, set[str]] = {}
         """By history, what killed when it was done last."""
         self._as_before, self._otherwise = _AS_BEFORE, _OTHERWISE
+        self._departed = False
+        self.repeated = False
+        """Whether all of the last episode was done before, and came to the same: nothing was learnt in it."""
 
     @property
     def faithfulness(self) -> float:
@@ -65,6 +68,7 @@ class Histories:
             self._killed.get(self._now, set()).discard(action)
         key = (self._now, action)
         known = self._led.get(key)
+        self._departed = self._departed or known is None or (known.told, known.reward) != (told, reward)
         if known is not None and by_luck:
             same = (known.told, known.reward) == (told, reward)
             self._as_before += same
@@ -82,7 +86,7 @@ class Histories:
 
     def lose(self) -> None:
         """Take note that a step of this episode is not known: it is no known history any more."""
-        self._now = None
+        self._now, self._departed = None, True
 
     def close(self, rewards: Sequence[float], number: int) -> float:
         """End the episode, kept elsewhere under this number; return the most that was gained in it."""
@@ -95,7 +99,9 @@ class Histories:
                 known.append((best, number, index))
                 known.sort(key=lambda t: (-t[0], -t[1]))
                 del known[_KEPT:]
-        self._now, self._passed = 0, []
+        if rewards:
+            self.repeated = not self._departed
+        self._now, self._passed, self._departed = 0, [], False
         return best
 
     def continued(self) -> Iterator[tuple[int, int]]:

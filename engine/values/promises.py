@@ -124,6 +124,8 @@ class Promises:
         led = tried - self._x.fatal.get(key, 0)
         if key[1] in self._x.moves:
             return promise if led == 0 else promise * self._s.again / led**2
+        if self._x.vain.holds(key):
+            return promise * self._x.vain.hope(self._x.kind(key[1]), key)
         promise /= self._x.staleness(key[1])
         return promise if led == 0 else promise * self._s.again / led
 
@@ -141,8 +143,9 @@ class Promises:
         self._failed = progress.failed
         helpless = set(filter(x.dangers.helpless, x.dangers.deadly()))
         spent: dict[str, set[str]] = {}
-        for name, action in (*progress.tried, *progress.failed):
-            spent.setdefault(name, set()).add(action)
+        for key in (*progress.tried, *progress.failed):
+            if key in progress.failed or not x.vain.holds(key):
+                spent.setdefault(key[0], set()).add(key[1])
         self.draws, highest, self.bringable = [], 0.0, set()
         for name in x.places:
             promising = self._promising(name, frozenset(spent.get(name, _NONE)), liking)
@@ -207,7 +210,8 @@ class Promises:
             old = rated.offered if rated is not None else ()
             rated = self._rated[name] = _Rated(place.version, heard, spent, offered=old)
             for action in place.possible:
-                if x.tried.get((name, action), 0) <= _RETRIED or action in x.moves:
+                key = (name, action)
+                if x.tried.get(key, 0) <= _RETRIED or action in x.moves or x.vain.holds(key):
                     rated.kinds.setdefault(x.kind(action), []).append(action)
             stale = frozenset(rated.kinds)
         elif rated.spent == spent and stale.isdisjoint(rated.kinds):

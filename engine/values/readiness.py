@@ -83,7 +83,7 @@ class Readinesses:
         share = 1.0 / (1.0 + alike) if action in x.moves else 1.0
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
         elsewise = x.fatal.get(key, 0) if action not in x.moves or not alike else 0
-        if x.tried.get(key, 0) > elsewise:
+        if x.tried.get(key, 0) > elsewise and not x.vain.holds(key):
             share *= 1.0 - x.similarity(key, then)
         if not here:
             share *= sure * self.found(place, action)

@@ -147,6 +147,11 @@ class Trails:
         """Return how likely luck falls as it did when all that was done before is the same."""
         return self._histories.faithfulness
 
+    @property
+    def repeated(self) -> bool:
+        """Whether all of the last episode was done before, and came to the same: nothing was learnt in it."""
+        return self._histories.repeated
+
     def skip(self) -> None:
         """Take note that a step of the episode is not known."""
         self._histories.lose()
@@ -207,13 +212,21 @@ class Trails:
         return len(self._episodes) - 1
 
     def from_here(
-        self, now: Situation, steps: int, most: int, valid: Sequence[str], gained: Container[Key] = ()
+        self,
+        now: Situation,
+        steps: int,
+        most: int,
+        valid: Sequence[str],
+        gained: Container[Key] = (),
+        *,
+        as_before: bool = True,
     ) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
 
         Args:
             valid: What is possible now; no trail begins with anything else.
             gained: What was gained in this episode already: it is not gained again.
+            as_before: Whether luck may be counted on to fall as it did after all the same.
 
         Each ends with something to be gained. At most `most`, those with the highest gain per trail first.
         """
@@ -226,7 +239,7 @@ class Trails:
             begin = self._episodes[number][index]
             if begin.action in possible and _alike(begin.now.see, now.see) >= _ALIKE:
                 found += self._cuts(number, index, steps, gained)
-        for number, index in self._histories.continued():
+        for number, index in self._histories.continued() if as_before else ():
             if self._episodes[number][index].action in possible:
                 found += self._cuts(number, index, steps, gained, self._histories.faithfulness)
         found.sort(key=lambda cut: (-cut.worth, -cut.faithful))

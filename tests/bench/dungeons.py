@@ -1,7 +1,7 @@
 """Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
 
     python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5]
-        [--furnished | --untold] [--armed | --waking]
+        [--furnished | --untold] [--armed | --waking] [--restless]
 
 Each seed is another dungeon: rooms, treasures, things that are of no use, a lamp for the dark half (moving there
 without light is often deadly), a troll in a doorway (fights are drawn by lot), a locked door and its key, a chest, a
@@ -10,7 +10,9 @@ pit, and a case that treasures are worth something in once more. `--hands` lets 
 `--untold` nothing says whether they are open but what can be done then, and a lamp that is on is called so beside its
 name, not instead of it. With `--armed` the troll is told of by what he swings, and that can be taken when he is
 slain; with `--waking` he strikes at each turn, is knocked out more often than slain, and soon bars the way again.
-Every episode of a dungeon begins with the same seed, as games do here. Printed are the share of all points on average,
+Fights draw their luck one after the other, so the first blow always comes to the same; with `--restless` each turn
+draws, so that it matters when one strikes, too. Every episode of a dungeon begins with the same seed, as games do
+here. Printed are the share of all points on average,
 over the last five episodes, and the deaths.
 """
 
@@ -52,10 +54,11 @@ class Dungeon:
         untold: bool = False,
         armed: bool = False,
         waking: bool = False,
+        restless: bool = False,
     ) -> None:
         rng = random.Random(seed)
         self._seed, self._hands, self._untold, self._armed = seed, hands, untold, armed
-        self._waking = waking
+        self._waking, self._restless = waking, restless
         self.rooms = list(_ROOMS[: rng.randint(11, len(_ROOMS))])
         self.exits: dict[str, dict[str, str]] = {room: {} for room in self.rooms}
         parent: dict[str, str] = {}
@@ -198,6 +201,8 @@ class Dungeon:
     def step(self, action: str) -> tuple[State, float]:
         """Do something; return where it leads and the points it gained."""
         before = self.score
+        if self._restless:
+            self._luck.random()
         verb, _, rest = action.partition(" ")
         thing = rest.split(" ")[0]
         if action in _BACK:
@@ -301,10 +306,13 @@ def play(
     untold: bool,
     armed: bool,
     waking: bool,
+    restless: bool,
     settings: Settings,
 ) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
-    dungeon = Dungeon(seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking)
+    dungeon = Dungeon(
+        seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking, restless=restless
+    )
     agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
@@ -341,6 +349,9 @@ def main() -> None:
     )
     parser.add_argument("--armed", action="store_true", help="the troll has an axe that he leaves behind")
     parser.add_argument("--waking", action="store_true", help="the troll is mostly knocked out, and wakes up")
+    parser.add_argument(
+        "--restless", action="store_true", help="luck goes on with each turn, as in most games"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], dest="changes", help="NAME=VALUE of a setting")
     args = parser.parse_args()
@@ -362,6 +373,7 @@ def main() -> None:
                     untold=args.untold,
                     armed=args.armed,
                     waking=args.waking,
+                    restless=args.restless,
                     settings=settings,
                 ),
                 seeds,

@@ -129,14 +129,14 @@ def explorer(x, now, valid=()):
 
 
 def far(x, now):
-    """Return the route to 6 points at the farthest place known, with a cup in hand from halfway, and 200 steps left."""
+    """Return the route to 6 points at the farthest place known, with a cup in hand from halfway, and 400 steps left."""
     goal, way = max(Ways(x).of(now.place).items(), key=lambda item: item[1].steps)
     marks, place, cup = [(0, now.place, now.have)], now.place, frozenset({"have:cup"})
     for number, action in enumerate(way.actions, 1):
         place = dict(x.exits(place))[action]
         marks.append((number, place, cup if number > way.steps / 2 else now.have))
     earned = ((way.steps, 6.0),)
-    return Route(Imagined(goal, cup, {}), 200.0, 6.0, 1.0, way.actions, marks=tuple(marks), earned=earned)
+    return Route(Imagined(goal, cup, {}), 400.0, 6.0, 1.0, way.actions, marks=tuple(marks), earned=earned)
 
 
 @pytest.mark.parametrize("danger", [0.0, 0.3])

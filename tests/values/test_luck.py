@@ -173,3 +173,59 @@ def test_plans_that_did_not_keep_what_they_promised_give_way_to_what_was_lived()
 
     assert plan(1.0) == ("west", "dig")
     assert plan(0.5) == ("east", "dig")
+
+
+def test_an_episode_that_only_repeated_another_is_known_from_one_that_departed_from_it():
+    histories = Histories()
+
+    def live(*actions, told=CAVE):
+        for action in actions:
+            histories.add(action, told, 0.0, by_luck=False)
+        histories.close([0.0] * len(actions), 0)
+        return histories.repeated
+
+    assert not live("go", "dig")
+    assert live("go", "dig")
+    histories.close([], 0)  # what was never begun tells nothing
+    assert histories.repeated
+    assert live("go")  # a part of it, too
+    assert not live("go", "wait")
+    assert not live("go", "wait", told=HALL)  # something else came of it
+    histories.lose()
+    assert not live("go", "wait", told=HALL)
+
+
+@pytest.mark.parametrize(
+    ("times", "episode", "to_gain", "faithful"),
+    [(1, 5, None, True), (2, 5, None, False), (2, 50, None, True), (2, 5, 5.0, True), (2, 5, 9.0, False)],
+)
+def test_who_only_repeats_looks_for_another_way_unless_the_run_ends_or_nothing_is_left_to_gain(
+    times, episode, to_gain, faithful, monkeypatch
+):
+    hall = State("hall", ("place:hall", "see:troll"), place="hall")
+    free = State("hall", ("place:hall",), place="hall")
+
+    def step(at, action, reward, valid):
+        return Step(at, action, reward, reward, reward, valid_actions=valid)
+
+    steps = (
+        step(hall, "attack troll", 0.0, ("attack troll",)),
+        step(hall, "attack troll", 0.0, ("attack troll",)),
+        step(free, "take gold", 5.0, ("take gold",)),
+    )
+    episodes = [Episode(str(n), "game/hall", steps, free, score=5.0) for n in range(times)]
+    settings = profile("default")
+    estimator = GraphEstimator(Remembered(*episodes), settings)
+    agent = JitrlAgent(UniformPrior(), estimator, settings)
+    agent.begin_episode(hall)
+    seen = Observation("", max_score=to_gain)
+    turn = Turn(0, 20, seen, hall, ("attack troll",), episode=episode, episodes=50)
+    offered = []
+
+    def from_here(*args, from_here=estimator._trails.from_here, **options):
+        offered.append(any(trail.faithful for trail in from_here(*args, **options)))
+        return from_here(*args, **options)
+
+    monkeypatch.setattr(estimator._trails, "from_here", from_here)
+    agent.decide(turn, np.random.default_rng(0))
+    assert offered[0] == faithful

@@ -1,0 +1,142 @@
+"""What showed nothing yet, and what was to be made possible by it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
+from engine.agents.random import UniformPrior
+from engine.records import Episode, Observation, State, Step
+from engine.settings import profile
+from engine.values.conditions import Conditions
+from engine.values.experience import Experience
+from engine.values.graph import GraphEstimator
+from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
+from engine.values.vain import Vain
+from tests.values.test_graph import Remembered
+
+BLOW = ("place:cave", "attack troll")
+
+
+def test_only_what_never_showed_anything_is_in_vain():
+    vain = Vain()
+    assert not vain.holds(BLOW)
+    vain.add("attack", BLOW, showed=False, died=True)  # dying of it tells nothing of what else may come of it
+    assert not vain.holds(BLOW)
+    vain.add("attack", BLOW, showed=False, died=False)
+    vain.add("attack", BLOW, showed=True, died=True)
+    assert vain.holds(BLOW)
+    vain.add("attack", BLOW, showed=True, died=False)
+    assert not vain.holds(BLOW)
+
+
+def test_hope_falls_with_each_try_in_vain_and_rises_where_others_of_its_class_came_to_something():
+    vain, other = Vain(), ("place:hall", "attack orc")
+    for key in (BLOW, other):
+        vain.add("attack", key, showed=False, died=False)
+    hopes = [vain.hope("attack", BLOW)]
+    for died in (False, True, False):
+        vain.add("attack", BLOW, showed=False, died=died)
+        hopes.append(vain.hope("attack", BLOW))
+    assert hopes == sorted(set(hopes), reverse=True)
+    before = vain.hope("attack", BLOW)
+    vain.add("attack", other, showed=True, died=False)
+    assert vain.hope("attack", BLOW) > before
+    assert vain.hope("wave", BLOW) == vain.hope("dig", BLOW)  # classes of which nothing is known
+
+
+def fought(times: int) -> tuple[Experience, State, tuple[str, ...]]:
+    """Return what is known after so many blows in vain where all else showed at once what comes of it."""
+    x, valid = Experience(), ("attack troll", "drop cup", "eat bun")
+    cave = State("cave", ("place:cave", "have:cup", "have:bun", "see:troll"), place="cave")
+    results = {
+        "drop cup": State("cave", ("place:cave", "see:cup", "have:bun", "see:troll"), place="cave"),
+        "eat bun": State("cave", ("place:cave", "have:cup", "see:troll"), place="cave"),
+    }
+    for action, then in [*results.items()] * 3 + [("attack troll", cave)] * times:
+        x.begin_episode()
+        x.see(x.read(cave), valid)
+        x.learn(x.read(cave), action, 0.0, x.read(then), ended=False, died=False)
+        x.see(x.read(then), ("attack troll",))
+    x.begin_episode()
+    return x, cave, valid
+
+
+def test_a_blow_that_showed_nothing_is_struck_again_also_in_the_same_episode():
+    for tried in (0, 1):
+        x, cave, valid = fought(2)
+        now = x.read(cave)
+        progress = Progress(world={now.place: now.see})
+        if tried:
+            progress.tried[(now.place, "attack troll")] += 1
+        planner = Planner(x, PlannerSettings(curiosity=3.0))
+        plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, {}, valid=valid)
+        assert plan.actions == ("attack troll",)
+
+
+def test_it_is_given_up_after_enough_of_them():
+    x, cave, valid = fought(40)
+    now = x.read(cave)
+    progress = Progress(world={now.place: now.see})
+    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, {}, valid=valid)
+    assert plan.actions != ("attack troll",)
+
+
+def test_a_way_may_be_possible_for_another_reason_where_the_place_goes_by_another_name():
+    conditions = Conditions()
+    barred = frozenset({"place:well#9", "see:troll"})
+    for thing in ("have:key", "have:leaf", "have:cup"):
+        conditions.see(barred | {thing}, ("west",))
+    conditions.see(frozenset({"place:well#9", "gone:see:troll", "have:key"}), ("west", "down"))
+    conditions.see(frozenset({"place:darkness#9"}), ("west", "down"))
+    assert conditions.missing("down", barred | {"have:cup", "have:key"}) == {"gone:see:troll"}
+    assert not conditions.missing("down", frozenset({"place:darkness#9", "have:leaf"}))
+    assert not conditions.missing("west", barred)
+
+
+def barred() -> tuple[GraphEstimator, JitrlAgent, State, tuple[str, ...]]:
+    """Return who felled a troll and found gold behind him, before the troll, and what can be done there."""
+    cave = State("cave", ("place:cave", "see:troll"), place="cave")
+    free = State("cave", ("place:cave",), place="cave")
+    den = State("den", ("place:den",), place="den")
+
+    def step(at: State, action: str, reward: float, valid: tuple[str, ...]) -> Step:
+        return Step(at, action, reward, reward, reward, valid_actions=valid)
+
+    valid = ("attack troll",)
+    steps = (
+        step(cave, "attack troll", 0.0, valid),
+        step(free, "north", 0.0, ("north",)),
+        step(den, "dig", 50.0, ("dig",)),
+    )
+    won = (Episode(f"won {n}", "game/x", steps, den, score=50.0) for n in range(3))
+    settings = profile("default")
+    estimator = GraphEstimator(Remembered(*won), settings)
+    return estimator, JitrlAgent(UniformPrior(), estimator, settings), cave, valid
+
+
+def test_that_a_blow_failed_is_not_held_against_the_way_behind_it():
+    estimator, agent, cave, valid = barred()
+    agent.begin_episode(cave)
+    for number in range(2):
+        turn = Turn(number, 30 - number, Observation(""), cave, valid)
+        assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
+        agent.observe(
+            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave, ended=False, died=False
+        )
+    assert not estimator.experience.missed[("place:cave", "north")]
+
+
+def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
+    estimator, agent, cave, valid = barred()
+    agent.begin_episode(cave)
+    turn = Turn(0, 30, Observation(""), cave, valid)
+    assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
+    free, shut = State("cave", ("place:cave",), place="cave"), ("attack troll",)
+    agent.observe(
+        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), free, ended=False, died=False
+    )
+    agent.decide(Turn(1, 29, Observation(""), free, shut), np.random.default_rng(0))
+    assert estimator.experience.missed[("place:cave", "north")] == 1
