@@ -37,7 +37,7 @@ def test_hope_falls_with_each_try_in_vain_and_rises_where_others_of_its_class_ca
         vain.add("attack", key, showed=False, died=False)
     hopes = [vain.hope("attack", BLOW)]
     for died in (False, True, False):
-        vain.add("attack", BLOW, showed=False, died=died)
+        vain.add("attack", BLOW, showed=died, died=died)  # the end of the episode shows, but is not hoped for
         hopes.append(vain.hope("attack", BLOW))
     assert hopes == sorted(set(hopes), reverse=True)
     before = vain.hope("attack", BLOW)
@@ -90,6 +90,8 @@ def test_a_way_may_be_possible_for_another_reason_where_the_place_goes_by_anothe
     for thing in ("have:key", "have:leaf", "have:cup"):
         conditions.see(barred | {thing}, ("west",))
     conditions.see(frozenset({"place:well#9", "gone:see:troll", "have:key"}), ("west", "down"))
+    # Where it never was dark, nobody knows that light matters.
+    assert conditions.missing("down", frozenset({"place:darkness#9"})) == {"gone:see:troll"}
     conditions.see(frozenset({"place:darkness#9"}), ("west", "down"))
     assert conditions.missing("down", barred | {"have:cup", "have:key"}) == {"gone:see:troll"}
     assert not conditions.missing("down", frozenset({"place:darkness#9", "have:leaf"}))
