@@ -199,7 +199,7 @@ def curves(found: dict[tuple[str, str], list[tuple[Run, dict[str, Any]]]], targe
         panel.set_ylabel("score")
     for panel in list(panels.flat)[len(games) :]:
         panel.axis("off")
-    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.tight_layout(rect=(0, 0.10, 1, 1))
     figure.legend(handles=list(lines.values()), loc="lower center", ncols=4, fontsize=8)
     figure.savefig(target, dpi=110)
 
