@@ -238,6 +238,7 @@ class Conditions:
                 always = functools.reduce(frozenset.__and__, clauses.values())
                 clauses = {common: always}
         if len(clauses) == 1 and not objects(action):
+            # The place never went by another name when it was possible: its name says nothing then.
             clauses = {_NONE: next(iter(clauses.values()))}
         found: list[Tokens] = []
         for clause, always in clauses.items():

@@ -186,8 +186,8 @@ class Experience:
                 times, lost = self._handled.get((verb, token), (0, 0))
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
                 self.handlings += token not in then.have and token in self.dangers.light
-        showed = moved or ended or reward > 0 or then.have != now.have or then.see != now.see
-        if self.vain.add(self.kind(action), key, showed=showed, died=died):
+        changed = moved or then.have != now.have or then.see != now.see
+        if self.vain.add(self.kind(action), key, showed=changed or ended or reward > 0, died=died):
             self.news.append(self.kind(action))
         settled = self._is_settled(key)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
@@ -211,7 +211,7 @@ class Experience:
                 moved=moved,
                 died=died,
                 ended=ended,
-                did_something=moved or now.have != then.have or now.see != then.see,
+                did_something=changed,
                 reward=reward,
                 fresh=fresh,
             ),

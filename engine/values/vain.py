@@ -12,7 +12,7 @@ from collections import Counter
 _CAME, _TIMES = 0.5, 2.0
 """Times that something is taken to have come at last of a class of actions, and of how many, before any was counted."""
 _PATIENCE = 2.0
-"""Tries in vain after which an action promises half of what it did."""
+"""Further tries in vain after which an action promises half of what it did after the first."""
 
 _Key = tuple[str, str]
 """Place and action."""

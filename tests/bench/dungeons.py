@@ -12,8 +12,7 @@ name, not instead of it. With `--armed` the troll is told of by what he swings, 
 slain; with `--waking` he strikes at each turn, is knocked out more often than slain, and soon bars the way again.
 Fights draw their luck one after the other, so the first blow always comes to the same; with `--restless` each turn
 draws, so that it matters when one strikes, too. Every episode of a dungeon begins with the same seed, as games do
-here. Printed are the share of all points on average,
-over the last five episodes, and the deaths.
+here. Printed are the share of all points on average, over the last five episodes, and the deaths.
 """
 
 from __future__ import annotations
