@@ -23,12 +23,7 @@ def open_ahead(open_environment: Callable[[], Environment], model: object, seed:
     """Return a Lookahead for a game, or None where the model has no use for it."""
     if not isinstance(model, Preparing) or not model.prepares:
         return None
-    from engine.agents.jitrl import situation
-
-    def request(seen: Observation, valid: tuple[str, ...]) -> ActionRequest:
-        return ActionRequest("", "", "", situation(seen), valid, len(valid))
-
-    return Lookahead(open_environment, model, seed, request)
+    return Lookahead(open_environment, model, seed)
 
 
 class Lookahead:
@@ -37,7 +32,6 @@ class Lookahead:
     Args:
         open_environment: Opens another copy of the environment; one whose steps cannot be seen from the first.
         seed: Of its episodes.
-        request: Makes the request for a situation and its valid actions.
     """
 
     def __init__(
@@ -45,12 +39,10 @@ class Lookahead:
         open_environment: Callable[[], Environment],
         model: Preparing,
         seed: int,
-        request: Callable[[Observation, tuple[str, ...]], ActionRequest],
     ) -> None:
         self._open = open_environment
         self._model = model
         self._seed = seed
-        self._request = request
         self._changed = threading.Condition()
         self._wanted: tuple[str, ...] | None = None
         self._closed = False
@@ -126,7 +118,8 @@ class Lookahead:
         seen = self._go(wanted)
         if seen is None or seen.done or self._environment is None:
             return
-        request = self._request(seen, self._environment.valid_actions())
+        valid, present = self._environment.valid_actions(), self._environment.abstractor().situation(seen)
+        request = ActionRequest("", "", "", present, valid, len(valid))
         if self._outdated(wanted):
             return
         self._model.prepare(request, lambda: self._outdated(wanted))

@@ -10,6 +10,7 @@ from engine.records import EnvironmentInfo, ModelCall, Observation, State
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
+    from engine.settings import Settings
 
 
 class Abstractor(Protocol):
@@ -24,8 +25,36 @@ class Abstractor(Protocol):
         ...
 
     def recent(self, steps: int) -> str:
-        """Return the last `steps` steps as text for a prompt, oldest first."""
+        """Return the last `steps` steps as text for a prompt, oldest first, a paragraph each."""
         ...
+
+    def situation(self, observation: Observation) -> str:
+        """Return what a prompt tells of the present: the same for the same observation."""
+        ...
+
+    def written(self, writing: Writing) -> Abstractor:
+        """Return an abstractor of which a model writes what the settings ask it to; this one where they ask for none.
+
+        To be called before the episode begins.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What an abstractor needs to let a model write states and histories.
+
+    Attributes:
+        notice: Takes a sentence when the model failed.
+        spent: Takes every call.
+        missed: Called for every text that rules wrote in the model's place.
+    """
+
+    model: Model
+    settings: Settings
+    notice: Callable[[str], None]
+    spent: Callable[[ModelCall], None]
+    missed: Callable[[], None]
 
 
 class Environment(Protocol):
@@ -66,28 +95,6 @@ class Environment(Protocol):
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
-        ...
-
-
-@runtime_checkable
-class Writable(Protocol):
-    """An abstractor that knows itself how a model is to write its history."""
-
-    def written_by(
-        self,
-        model: Model,
-        notice: Callable[[str], None],
-        spent: Callable[[ModelCall], None],
-        *,
-        seeing: bool = False,
-    ) -> Abstractor:
-        """Return an abstractor whose history `model` writes.
-
-        Args:
-            notice: Takes a sentence when the model failed.
-            spent: Takes every call.
-            seeing: Whether the model is shown pictures of what is described to it.
-        """
         ...
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from engine import texts
 from engine.errors import JitrlError, TooLong
 from engine.llm import parse, prompts
 from engine.llm.model import Model, writes_here
-from engine.records import ModelCall, State, Step
+from engine.records import ModelCall, Step, Trajectory
 from engine.settings import Settings
 
 BATCH = 15
@@ -27,8 +28,8 @@ CONTEXT_STEPS = 60
 TRIES = 4
 """Most calls for one batch, when each brings some of the scores."""
 
-WIDEST = 20.0
-"""Scores up to this are accepted whatever the game's own rewards are."""
+AGAIN = "Your answer cannot be used for these steps. Answer again, with the JSON object alone, for these steps: {}"
+"""What is said when steps are asked for once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Judgement:
 class Evaluator(Protocol):
     """Turns a finished episode into step rewards."""
 
-    def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
+    def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step; never raises for what a model did."""
         ...
 
@@ -65,10 +66,10 @@ class ScoreEvaluator:
         self._death = settings.death_penalty
         self._idle = settings.idle_penalty
 
-    def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
+    def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step."""
-        judged = [s.env_reward + (0.0 if s.changed else self._idle) for s in steps]
-        if died and judged:
+        judged = [s.env_reward + (0.0 if s.changed else self._idle) for s in trajectory.steps]
+        if trajectory.died and judged:
             judged[-1] += self._death
         return Judgement(tuple(judged))
 
@@ -80,44 +81,52 @@ class LlmEvaluator:
     lies within the scale of the game's rewards. Steps without one are asked for once more. A model of this process
     cannot but do so: its answer is kept to the very steps and actions, and to few words.
 
-    Args:
-        hybrid: Let the environment have the last word where it has one: where the score changed, where
-            nothing changed in the world, and in death.
+    The setting `rewards` says who has the last word. "llm": the model. "hybrid": the environment where it has one,
+    that is where the score changed, where nothing changed in the world, and in death. "llm_or_score": the model unless
+    it says 0; then the change of the score, and the penalty of death for the last step of an episode that was not won.
     """
 
-    def __init__(self, settings: Settings, model: Model, *, hybrid: bool) -> None:
+    def __init__(self, settings: Settings, model: Model) -> None:
         self._score = ScoreEvaluator(settings)
-        self._death = settings.death_penalty
+        self._settings = settings
         self._model = model
-        self._hybrid = hybrid
 
-    def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
+    def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step."""
-        by_score = self._score.rewards(steps, final, won=won, died=died, done=done).rewards
-        widest = max([WIDEST, abs(self._death), *(2 * abs(s.env_reward) for s in steps)])
-        lines = [_line(t, step) for t, step in enumerate(steps)]
-        lines.append(_ending(final, won=won, died=died, done=done))
-        asking = _Asking(self._model, steps, lines, widest)
+        steps, settings = trajectory.steps, self._settings
+        widest = max([settings.reward_scale, *(2 * abs(s.env_reward) for s in steps)])
+        asking = _Asking(self._model, trajectory, widest)
         batch = asking.batch
         for first in range(0, len(steps), batch):
             asking.ask(range(first, min(first + batch, len(steps))))
         found = asking.found
-        judged = [
-            by_score[t] if t not in found or (self._hybrid and by_score[t] != 0) else found[t]
-            for t in range(len(steps))
-        ]
+        judged = self._joined(trajectory, found)
         note = _note(len(steps), len(found), asking.problem)
-        return Judgement(tuple(judged), tuple(asking.calls), note, tuple(sorted(found)))
+        return Judgement(judged, tuple(asking.calls), note, tuple(sorted(found)))
+
+    def _joined(self, trajectory: Trajectory, found: Mapping[int, float]) -> tuple[float, ...]:
+        """Return the model's scores and the environment's, whichever counts for each step."""
+        by_score = self._score.rewards(trajectory).rewards
+        how = self._settings.rewards
+        if how == "hybrid":
+            return tuple(by_score[t] or found.get(t, 0.0) for t in range(len(by_score)))
+        if how == "llm_or_score":
+            plain = [step.env_reward for step in trajectory.steps]
+            if plain and not trajectory.won:
+                plain[-1] = self._settings.death_penalty
+            return tuple(found.get(t, 0.0) or plain[t] for t in range(len(plain)))
+        return tuple(found.get(t, by_score[t]) for t in range(len(by_score)))
 
 
 class _Asking:
     """The questions about one episode: how many steps a call shows and asks for is learned as they are asked."""
 
-    def __init__(self, model: Model, steps: Sequence[Step], lines: Sequence[str], widest: float) -> None:
+    def __init__(self, model: Model, trajectory: Trajectory, widest: float) -> None:
         self.found: dict[int, float] = {}
         self.calls: list[ModelCall] = []
         self.problem = ""
-        self._model, self._steps, self._lines, self._widest = model, steps, lines, widest
+        self._model, self._steps, self._widest = model, trajectory.steps, widest
+        self._told = [_told(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
         self._here = writes_here(model)
         self._shown, self.batch = CONTEXT_STEPS, BATCH_HERE if self._here else BATCH
 
@@ -131,8 +140,10 @@ class _Asking:
             try:
                 reply = self._model.complete(
                     "rewards",
-                    _messages(self._lines, self._steps, asked, self._shown),
+                    self._messages(asked, again=tries > 0),
                     _exactly(self._steps, asked, self._widest) if self._here else SCHEMA,
+                    usable=lambda text, asked=asked: bool(self._accepted(text, asked)),  # type: ignore[misc]
+                    fresh=tries > 0,
                 )
             except TooLong as error:
                 if not self._shorten():
@@ -142,10 +153,34 @@ class _Asking:
                 self.problem = str(error)
                 return
             self.calls.append(reply.call)
-            new = _accepted(reply.text, self._steps, asked, self._widest)
+            new = self._accepted(reply.text, asked)
             self.found |= new
             tries += 1
             fruitless += not new
+
+    def _accepted(self, text: str, asked: Sequence[int]) -> dict[int, float]:
+        """Return the scores of an answer that are for a step asked for, with its action, and within the scale."""
+        found: dict[int, float] = {}
+        for t, action, score, _ in parse.scores(text):
+            fits = t in asked and t not in found and abs(score) <= self._widest
+            if fits and parse.match(action, [self._steps[t].action]):
+                found[t] = score
+        return found
+
+    def _messages(self, asked: Sequence[int], *, again: bool) -> list[dict[str, str]]:
+        """Return the question: the steps before those asked for that there is room for, and some after them."""
+        start = min(asked[0], max(0, asked[-1] + 1 - self._shown))
+        stop = min(len(self._told), asked[-1] + 1 + min(BATCH, self._shown // 4))
+        names = ", ".join(map(str, asked))
+        prompt = prompts.render(
+            "rewards",
+            trajectory=prompts.unmarked("\n\n".join(self._told[start:stop])),
+            total=str(len(self._steps)),
+            final_score=f"{self._steps[-1].score:g}",
+            steps=names,
+        )
+        more = [{"role": "user", "content": AGAIN.format(names)}] if again else []
+        return [*prompt.chat(), *more]
 
     def _shorten(self) -> bool:
         """Show fewer steps around those that are asked for, then ask for fewer; False at the end of it."""
@@ -159,19 +194,6 @@ class _Asking:
         return True
 
 
-def _accepted(text: str, steps: Sequence[Step], missing: Sequence[int], widest: float) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for t, action, score, _ in parse.scores(text):
-        if (
-            t in missing
-            and t not in found
-            and parse.match(action, [steps[t].action])
-            and abs(score) <= widest
-        ):
-            found[t] = score
-    return found
-
-
 def _note(steps: int, judged: int, problem: str) -> str:
     if judged == steps:
         return ""
@@ -180,32 +202,22 @@ def _note(steps: int, judged: int, problem: str) -> str:
     return f"judged {share} by the game's score: {why}"
 
 
-def _messages(
-    lines: Sequence[str], steps: Sequence[Step], missing: Sequence[int], shown: int
-) -> list[dict[str, str]]:
-    start = min(missing[0], max(0, missing[-1] + 1 - shown))
-    stop = min(len(lines), missing[-1] + 1 + min(BATCH, shown // 4))
-    prompt = prompts.render(
-        "rewards",
-        trajectory="\n".join(lines[start:stop]),
-        total=str(len(steps)),
-        final_score=f"{steps[-1].score:g}",
-        steps=", ".join(map(str, missing)),
-    )
-    return prompt.chat()
-
-
-def _line(t: int, step: Step) -> str:
-    changed = "" if step.changed else " (nothing changed)"
+def _told(t: int, trajectory: Trajectory) -> str:
+    """Return one step as a paragraph: what was printed before it, what was done, what it gained."""
+    step = trajectory.steps[t]
+    changed = "" if step.changed else " (nothing in the world changed)"
     return (
-        f"Step {t}: {step.state.text}\n  Action: {step.action}{changed}\n"
-        f"  Reward: {step.env_reward:+g} (score {step.score:g})"
+        f"Step {t}: {texts.compact(trajectory.texts[t])}\n-> Action: {step.action}{changed}\n"
+        f"-> Reward: {step.env_reward:+g} (score {step.score:g})"
     )
 
 
-def _ending(final: State, *, won: bool, died: bool, done: bool) -> str:
-    how = "won" if won else "died" if died else "over" if done else "out of steps"
-    return f"End ({how}): {final.text}"
+def _ending(trajectory: Trajectory) -> str:
+    how = (
+        "won" if trajectory.won else "died" if trajectory.died else "over" if trajectory.done
+        else "out of steps"
+    )  # fmt: skip
+    return f"End ({how}): {texts.compact(trajectory.texts[-1])}"
 
 
 SCHEMA: Mapping[str, Any] = {
@@ -265,4 +277,4 @@ def make_evaluator(settings: Settings, model: Model) -> Evaluator:
         return WebEvaluator(settings, model)
     if settings.rewards == "score":
         return ScoreEvaluator(settings)
-    return LlmEvaluator(settings, model, hybrid=settings.rewards == "hybrid")
+    return LlmEvaluator(settings, model)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from engine import jitrl
 from engine.records import Candidate, Decision, Neighbour, Valuation
+
+_METHODS = {
+    "graph": ("values: plans through memory", "plans"),
+    "knn": ("values: nearest neighbours, the paper's", "neighbours"),
+}
 
 
 def number(x: float) -> str:
@@ -23,12 +29,14 @@ def why(
     without_memory: str,
 ) -> str:
     """Return why `candidates[chosen]` was chosen, as one sentence for people."""
+    from engine import jitrl  # not above: screens read this module before they need numpy
+
     action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
     q, v = number(valuation.q[chosen]), number(valuation.v)
     if how == jitrl.PRIOR:
-        return f"Nothing like this state is remembered, so the model's opinion alone chose '{action}'."
+        return _unremembered(chosen, candidates)
     if valuation.terms:
-        return _planned(chosen, action, valuation, without_memory)
+        return _planned(chosen, candidates, valuation, without_memory)
     visits = f"{n} similar visit{'s' if n != 1 else ''}"
     if how == jitrl.KNOWN:
         took = valuation.n[chosen]
@@ -43,9 +51,24 @@ def why(
         sentence = (
             f"'{action}' was never tried in {visits} and the draw gave it no bonus (Q = 0 against V = {v})"
         )
-    if without_memory and without_memory != action:
+    if not without_memory:
+        return f"{sentence}; the model gave no usable answer."
+    if without_memory != action:
         return f"{sentence}; without memory it would have been '{without_memory}'."
     return f"{sentence}; without memory the choice would have been the same."
+
+
+def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
+    """Return why an action was chosen of which memory says nothing."""
+    action = candidates[chosen].action
+    if candidates[chosen].source == "random":
+        return f"Neither the model nor memory had anything to offer here: '{action}' was drawn from the valid actions."
+    if len(candidates) > 1 and len({candidate.z for candidate in candidates}) == 1:
+        return (
+            f"Nothing like this state is remembered, and nothing speaks for one candidate more than for another; "
+            f"'{action}' was taken."
+        )
+    return f"Nothing like this state is remembered, so the model's opinion alone chose '{action}'."
 
 
 def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
@@ -57,20 +80,78 @@ def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
     return f" ({len(taken)} for another task, as '{most}')"
 
 
-def _planned(chosen: int, action: str, valuation: Valuation, without_memory: str) -> str:
+def first_of_plan(valuation: Valuation) -> int:
+    """Return which candidate the plan begins with; -1 if there is no plan, or it begins with none of them.
+
+    Whatever else is done first, the plan has to wait for it: all others lose something by the delay.
+    """
+    at_once = [i for i, delay in enumerate(valuation.terms.get("delay", ())) if delay >= 0]
+    return at_once[0] if len(at_once) == 1 else -1
+
+
+def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation, without_memory: str) -> str:
     """Return why an action was chosen whose value comes from a plan: its parts, and what it beat."""
+    action, first = candidates[chosen].action, first_of_plan(valuation)
     parts = [f"{name} {number(values[chosen])}" for name, values in valuation.terms.items() if values[chosen]]
-    best = valuation.q[chosen] >= max(valuation.q) - 1e-9
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
-    sentence = (
-        f"The best plan found for the steps left begins with '{action}'"
-        if best
-        else f"'{action}' was the model's choice"
-    )
-    sentence += f" ({how}): Q = {' '.join(parts) or '0'}, against V = {number(valuation.v)}"
-    if without_memory and without_memory != action:
+    if chosen == first:
+        sentence = f"The best plan found for the steps left begins with '{action}' ({how})"
+    elif first >= 0:
+        other = candidates[first].action
+        sentence = f"'{action}' ({how}) was chosen, though the best plan found begins with '{other}'"
+    else:
+        sentence = f"No plan promises anything from here, and '{action}' ({how}) may show something yet"
+    sentence += f": Q = {' '.join(parts) or '0'}, against V = {number(valuation.v)}"
+    if not without_memory:
+        return f"{sentence}; the model gave no usable answer."
+    if without_memory != action:
         return f"{sentence}; the prior alone would have taken '{without_memory}'."
     return f"{sentence}; the prior alone would have taken it, too."
+
+
+def method(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
+    """Return where the values of an agent come from, in a few words; "" where nobody knows."""
+    return "no memory" if agent != "jitrl" else _METHODS.get(str(settings.get("estimator")), ("", ""))[0]
+
+
+def method_in_short(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
+    """Return the same in a word or two."""
+    return "no memory" if agent != "jitrl" else _METHODS.get(str(settings.get("estimator")), ("", ""))[1]
+
+
+def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
+    """Return that an action was sampled where another one was more probable; "" if that is not so."""
+    i, policy = decision.chosen, decision.posterior
+    if decision.provenance != "agent" or i < 0 or settings.get("selection") != "sample":
+        return ""
+    if settings.get("unremembered") == "best_action" and set(decision.valuation.how) <= {"prior"}:
+        return ""  # what the model called the best may be another one than it was surest of
+    top = max(range(len(policy)), key=policy.__getitem__)
+    if policy[i] >= policy[top]:
+        return ""
+    return (
+        f"'{decision.action}' was drawn with probability {policy[i]:.0%}, though "
+        f"'{decision.candidates[top].action}' had {policy[top]:.0%}."
+    )
+
+
+def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") -> str:
+    """Return how a confidence became the logit, with its numbers; "" where none did, or nobody knows how.
+
+    Args:
+        model: A mixture of two has logits of its own.
+    """
+    c, transform = candidate.confidence, settings.get("transform")
+    if c is None or "+" in model or transform not in ("linear", "log"):
+        return ""
+    c = min(max(c, 0.0), 100.0)
+    if transform == "linear":
+        return f"z = c / 100 = {c:g} / 100 = {number(candidate.z)}"
+    from engine.logits import LEAST_CONFIDENCE
+
+    c = max(c, LEAST_CONFIDENCE)
+    # Where k confidences sum to 100, their mean is 100 / k: the same as ln(c k / 100).
+    return f"z = ln(c / mean c) = ln({c:g} / {c / math.exp(candidate.z):.4g}) = {number(candidate.z)}"
 
 
 def equation(

@@ -54,6 +54,17 @@ def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
     return g
 
 
+def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> float:
+    """Return beta in an episode of a run: it gains `growth` in equal parts over the first `episodes`.
+
+    The paper's beta is constant (growth 0); the authors' code lets it grow from 1 to 1.5 over 50 episodes of a game.
+
+    Args:
+        episode: Number of the episode in its run, from 1.
+    """
+    return beta + growth * min(episode / episodes, 1.0)
+
+
 def candidate_set(proposed: Sequence[str], remembered: Sequence[str], valid: Sequence[str]) -> list[str]:
     """Return C: the model's candidates, then the neighbours' actions that are valid now (step 3).
 
@@ -73,6 +84,7 @@ def estimate_values(
     *,
     lam: float,
     alpha: float,
+    baseline: str = "neighbours",
 ) -> Values:
     """Return V and Q from the neighbourhood N(s) (steps 2 and 4; Eqs. 4 to 6).
 
@@ -83,6 +95,8 @@ def estimate_values(
         draws: rand() for each candidate, in [0, 1), shape (c,); only those of unseen actions are used.
         lam: Probability of optimism for an unseen action.
         alpha: Bonus that the neighbours share.
+        baseline: "neighbours" makes V the mean of all returns (Eq. 4). "candidates" makes it the mean of Q over the
+            neighbours' actions and the candidates as soon as a candidate is unseen, as the authors' code does.
 
     An empty neighbourhood says nothing: V and Q are 0, and the prior alone will decide.
     """
@@ -106,7 +120,38 @@ def estimate_values(
         else:
             q[i] = 0.0
             how.append(NEUTRAL)
+    if baseline == "candidates" and any(each != KNOWN for each in how):
+        means = {
+            a: float(g[[b == a for b in neighbour_actions]].mean()) for a in dict.fromkeys(neighbour_actions)
+        }
+        v = float(np.mean(list({**means, **dict(zip(candidates, map(float, q), strict=True))}.values())))
     return Values(v, q, n, tuple(how))
+
+
+def adaptive_optimism(
+    neighbour_actions: Sequence[str], neighbour_returns: ArrayLike, exponent: float
+) -> float:
+    """Return the probability of optimism that the authors' code uses for games in place of lambda.
+
+    It is 1 / (1 + c), within .05 and .8, where c is the highest confidence in an action that two neighbours or more
+    took: (mean / (1 + std / mean))^exponent * max(n / 4, 1) for a mean return above 0, else 0. Without such an
+    action it is .8.
+
+    Args:
+        neighbour_actions: a_i, shape (n,).
+        neighbour_returns: G_i, shape (n,).
+        exponent: The code's exploration rate, .65.
+    """
+    g = _finite(neighbour_returns, "returns")
+    confidences = []
+    for action in dict.fromkeys(neighbour_actions):
+        subset = g[[a == action for a in neighbour_actions]]
+        if len(subset) < 2:
+            continue
+        mean = float(subset.mean())
+        steady = mean / (1.0 + float(subset.std()) / mean) if mean > 0 else 0.0
+        confidences.append(steady**exponent * max(len(subset) / 4.0, 1.0))
+    return min(0.8, max(0.05, 1.0 / (1.0 + max(confidences)))) if confidences else 0.8
 
 
 def advantages(values: Values) -> Array:
@@ -116,10 +161,16 @@ def advantages(values: Values) -> Array:
     return values.q - values.v
 
 
-def normalise(advantage: ArrayLike, epsilon: float) -> Array:
-    """Return A / (max |A| + epsilon), which lies within (-1, 1) (App. E, advantage normalisation)."""
+def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute") -> Array:
+    """Return A / (max |A| + epsilon), which lies within (-1, 1) (App. E, advantage normalisation).
+
+    Args:
+        by: "absolute" as above. "positive" divides by the largest A instead, as the authors' code does: then negative
+            ones may fall below -1. Where no A is positive, both are the same.
+    """
     a = _finite(advantage, "advantages")
-    scale = float(np.abs(a).max(initial=0.0)) + epsilon
+    largest = float(a.max(initial=0.0)) if by == "positive" else 0.0
+    scale = (largest if largest > 0 else float(np.abs(a).max(initial=0.0))) + epsilon
     return a / scale if scale > 0 else a
 
 
@@ -135,10 +186,12 @@ def softmax(z: ArrayLike) -> Array:
     return weights / weights.sum() if len(logits) else weights
 
 
-def policy_update(z: ArrayLike, values: Values, *, beta: float, epsilon: float) -> Update:
+def policy_update(
+    z: ArrayLike, values: Values, *, beta: float, epsilon: float, normalisation: str = "absolute"
+) -> Update:
     """Do steps 5 and 6 at once."""
     a = advantages(values)
-    a_normalised = normalise(a, epsilon)
+    a_normalised = normalise(a, epsilon, normalisation)
     z_prime = update_logits(z, a_normalised, beta)
     return Update(a, a_normalised, z_prime, softmax(z), softmax(z_prime))
 

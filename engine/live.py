@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import UsageError
-from engine.records import Decision, Episode, ModelCall, Observation, State, Step
+from engine.records import (
+    NO_TALLY,
+    Decision,
+    Episode,
+    ModelCall,
+    Observation,
+    State,
+    Step,
+    Tally,
+    Trajectory,
+)
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from engine.llm.model import Model
     from engine.memory.store import Memory, Scope
     from engine.sessions import SavedSession
+    from engine.settings import Settings
 
 
 @dataclass(slots=True)
@@ -32,17 +42,30 @@ class Live:
     started: float
     steps: list[Step] = dataclasses.field(default_factory=list)
     decisions: list[Decision] = dataclasses.field(default_factory=list)
+    texts: list[str] = dataclasses.field(default_factory=list)
+    """What was printed before each step taken."""
     tokens: int = 0
     cost_usd: float = 0.0
     flips: int = 0
+    tally: Tally = NO_TALLY
 
     def account(self, decision: Decision) -> None:
-        """Count what a decision cost, and whether memory made it another one."""
+        """Count what a decision cost, what became of the model's answer, and whether memory made it another one."""
         for call in decision.calls:
-            self.add(call)
+            self._pay(call)
+        self.count(decision.tally)
         self.flips += bool(decision.without_memory) and decision.without_memory != decision.action
 
     def add(self, call: ModelCall) -> None:
+        """Count a model call that belongs to no decision."""
+        self._pay(call)
+        self.count(Tally(calls=1, cached=int(call.cached), retries=call.retries))
+
+    def count(self, more: Tally) -> None:
+        """Add to the tally."""
+        self.tally = added(self.tally, more)
+
+    def _pay(self, call: ModelCall) -> None:
         """Count what a model call cost; what came from the cache cost nothing now."""
         self.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
         self.cost_usd += call.cost_usd
@@ -50,6 +73,7 @@ class Live:
     def take(self, decision: Decision, observation: Observation) -> Step:
         """Note that a decision was carried out and what came of it; return the step."""
         before, self.observation = self.observation, observation
+        self.texts.append(before.text)
         step = Step(
             state=self.state,
             action=decision.action,
@@ -65,6 +89,14 @@ class Live:
         self.decisions.append(decision)
         self.state = self.abstractor.advance(decision.action, observation)
         return step
+
+    def trajectory(self) -> Trajectory:
+        """Return the episode so far as an evaluator reads it."""
+        last = self.observation
+        return Trajectory(
+            tuple(self.steps), self.state, (*self.texts, last.text),
+            won=last.won, died=last.died, done=last.done,
+        )  # fmt: skip
 
     def episode(self, saved: SavedSession, scope: str, rewards: tuple[float, ...], now: float) -> Episode:
         """Return the whole episode as memory keeps it.
@@ -96,9 +128,20 @@ class Live:
         )
 
 
+def added(one: Tally, other: Tally) -> Tally:
+    """Return the sum of two tallies."""
+    fields = (spec.name for spec in dataclasses.fields(Tally))
+    return Tally(**{name: getattr(one, name) + getattr(other, name) for name in fields})
+
+
 @dataclass(slots=True)
 class Parts:
-    """What a session holds open."""
+    """What a session holds open.
+
+    Attributes:
+        settings: What is really done: the session's settings but for what cannot be had.
+        replaced: What that is, a sentence each.
+    """
 
     environment: Environment
     memory: Memory
@@ -106,6 +149,8 @@ class Parts:
     model: Model
     agent: Agent
     evaluator: Evaluator
+    settings: Settings
+    replaced: tuple[str, ...] = ()
 
     def close(self) -> None:
         """Give everything back."""
@@ -122,6 +167,7 @@ def open_parts(
     check: Callable[[], None],
     warn: Callable[[str], None],
     progress: Callable[[str], None],
+    opened: Callable[[Model], None] = lambda model: None,
 ) -> Parts:
     """Open memory, model, agent and evaluator around an environment, which is closed if that fails.
 
@@ -129,11 +175,13 @@ def open_parts(
         check: Raises when the person has asked to stop.
         warn: Takes a sentence about something that was mended.
         progress: Takes a short phrase when something slow begins.
+        opened: Takes the model before it is asked anything, so that it can be cancelled.
 
     Raises:
         JitrlError: Something is missing or damaged.
     """
     from engine.agents import make_agent
+    from engine.attainable import attainable
     from engine.environment import Judged
     from engine.evaluator import make_evaluator
     from engine.llm import open_model
@@ -155,36 +203,26 @@ def open_parts(
             cache=saves / "cache",
             on_progress=progress,
         )
-        if config.settings.fuzzy == "model" and isinstance(environment, Judged):
+        opened(model)
+        check()
+        model.settle()
+        settings, replaced = attainable(
+            config.settings,
+            model,
+            environment,
+            saves / "cache",
+            learns=config.agent == "jitrl",
+            progress=progress,
+        )
+        check()
+        if settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
-        if config.settings.history == "vision":
-            require_sight(environment, model)
-        agent = make_agent(config.agent, model, scope, config.settings)
-        evaluator = make_evaluator(config.settings, model)
-        return Parts(environment, memory, scope, model, agent, evaluator)
+        agent = make_agent(config.agent, model, scope, settings)
+        evaluator = make_evaluator(settings, model)
+        return Parts(environment, memory, scope, model, agent, evaluator, settings, replaced)
     except BaseException:
         environment.close()
         for part in (model, memory):
             if part is not None:
                 part.close()
         raise
-
-
-def require_sight(environment: Environment, model: Model) -> None:
-    """Refuse to begin with `history=vision` where nothing can be shown, or to nobody.
-
-    Raises:
-        UsageError: Says which, and what there is instead.
-    """
-    from engine.environment import Visible
-    from engine.llm.model import takes_pictures
-
-    if not isinstance(environment, Visible):
-        raise UsageError(
-            "history=vision is for web pages: a game shows nothing; a model writes with history=llm"
-        )
-    if not takes_pictures(model):
-        raise UsageError(
-            f"history=vision shows screenshots to the model, and {model.name} takes none; choose a model behind an API "
-            "that does, or history=llm"
-        )

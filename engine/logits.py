@@ -36,19 +36,24 @@ def from_logprobs(logprobs: ArrayLike, temperature: float) -> Array:
     return (values - values.mean()) / temperature if len(values) else values
 
 
-def from_confidences(confidences: Sequence[float | None], transform: str) -> Array:
+def from_confidences(confidences: Sequence[float | None], transform: str, unsaid: str = "mean") -> Array:
     """Return the logits of verbalized confidences (Sec. 5, verbalized logit).
 
     With "log", z is the logarithm of a confidence's ratio to the mean: log(c k / 100) where the k of them
     sum to 100 as they should, and 0 for an option that gets its uniform share whatever they sum to. With
-    "linear", z = c / 100. A confidence that is missing or no number counts as the mean of the others.
+    "linear", z = c / 100.
 
     Args:
         confidences: One for each option; brought into [0, 100].
         transform: "log" or "linear".
+        unsaid: What a confidence that is missing or no number counts as: "mean" of the others, or "fifty".
     """
     known = [min(max(c, 0.0), 100.0) for c in confidences if c is not None and math.isfinite(c)]
-    mean = sum(known) / len(known) if known else 100.0 / max(1, len(confidences))
+    mean = (
+        50.0
+        if unsaid == "fifty"
+        else (sum(known) / len(known) if known else 100.0 / max(1, len(confidences)))
+    )
     values = np.asarray(
         [mean if c is None or not math.isfinite(c) else min(max(c, 0.0), 100.0) for c in confidences],
         dtype=np.float64,

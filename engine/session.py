@@ -19,7 +19,7 @@ from engine.agents.base import Turn
 from engine.ahead import Lookahead, open_ahead
 from engine.codec import to_plain
 from engine.control import Control, Stopped, TakeBack
-from engine.environment import Concluding, OpenActions, Visible, Writable
+from engine.environment import Concluding, OpenActions, Visible, Writing
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
 from engine.live import Live, Parts, open_parts
@@ -38,11 +38,13 @@ from engine.records import (
     SessionStarted,
     Stepped,
     TakenBack,
+    Tally,
     Thinking,
 )
 
 if TYPE_CHECKING:
     from engine.environment import Abstractor, Environment
+    from engine.llm.model import Model
     from engine.web.pages import PageStore
 
 FALLBACK_ACTIONS = (
@@ -51,7 +53,6 @@ FALLBACK_ACTIONS = (
 )  # fmt: skip
 """What any text game understands; offered when no valid action is known and the episode goes on."""
 
-RECENT_STEPS = 5
 ONCE_ONLY = (
     "A step cannot be taken back here: the site cannot be put back to its start, and taking the other steps again "
     "would send their forms a second time."
@@ -91,7 +92,9 @@ class Session:
         self._interactive = interactive
         self._clock = clock
         self._summaries: list[ModelCall] = []
-        """Calls for histories that no episode's account has yet."""
+        """Calls for states and histories that no episode's account has yet."""
+        self._unwritten = 0
+        """States and histories that rules wrote in the model's place and no episode's account has yet."""
         self._recorder: recording.Recorder | None = None
         self._pages: PageStore | None = None
         self._ahead: Lookahead | None = None
@@ -148,11 +151,19 @@ class Session:
             check=self.control.check,
             warn=lambda text: self._tell(Notice("warning", text)),
             progress=lambda text: self._emit(Thinking(text)),
+            opened=self._watch_over,
         )
-        self.control.on_stop(parts.model.cancel)
+        self._settings = parts.settings
+        for sentence in parts.replaced:
+            self._tell(Notice("warning", sentence))
         if not self._config.game.startswith("web:"):
             self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
+
+    def _watch_over(self, model: Model) -> None:
+        """Let the person cancel the model's calls, and see when it has to wait."""
+        model.on_wait(self._emit)
+        self.control.on_stop(model.cancel)
 
     def _environment(self) -> Environment:
         if self._config.game.startswith("web:"):
@@ -183,6 +194,8 @@ class Session:
             settings=to_plain(self._settings),
             memory_entries=len(parts.scope),
             resumed=bool(past),
+            reading=parts.model.reading,
+            replaced=parts.replaced,
         )
         if not past:
             self._tell(started)
@@ -284,6 +297,7 @@ class Session:
         for decision in before.decisions[:-1]:
             self._advance(parts, live, decision)
         live.started, live.tokens, live.cost_usd = before.started, before.tokens, before.cost_usd
+        live.tally = before.tally
         action = before.decisions[-1].action
         self._tell(
             TakenBack(live.number, action, len(live.steps), live.observation, live.tokens, live.cost_usd)
@@ -310,28 +324,30 @@ class Session:
     def _begin(self, parts: Parts, number: int, uid: str) -> Live:
         observation = parts.environment.reset(self._seed(number))
         abstractor = self._abstractor(parts)
+        started = self._clock()
         state = abstractor.begin(observation)
         parts.agent.begin_episode(state)
-        return Live(number, uid, observation, state, abstractor, self._clock())
+        live = Live(number, uid, observation, state, abstractor, started)
+        self._account(live)
+        return live
 
     def _abstractor(self, parts: Parts) -> Abstractor:
-        rules = parts.environment.abstractor()
-        if self._settings.history == "rules":
-            return rules
-
         def notice(text: str) -> None:
             self.control.check()  # a model that was cancelled because the person leaves is no failure
             self._tell(Notice("warning", text))
 
-        if isinstance(rules, Writable):
-            seeing = self._settings.history == "vision"
-            return rules.written_by(parts.model, notice, self._summaries.append, seeing=seeing)
-        from engine.games.summaries import SummarisingAbstractor
+        def missed() -> None:
+            self._unwritten += 1
 
-        every = self._settings.history_every
-        return SummarisingAbstractor(
-            rules, parts.model, every=every, notice=notice, spent=self._summaries.append
-        )
+        writing = Writing(parts.model, self._settings, notice, self._summaries.append, missed)
+        return parts.environment.abstractor().written(writing)
+
+    def _account(self, live: Live) -> None:
+        """Put what was written, or was to be, on the account of the episode."""
+        while self._summaries:
+            live.add(self._summaries.pop())
+        live.count(Tally(unwritten=self._unwritten))
+        self._unwritten = 0
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
         valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
@@ -342,7 +358,8 @@ class Session:
             observation=live.observation,
             state=live.state,
             valid_actions=valid,
-            recent=live.abstractor.recent(RECENT_STEPS),
+            present=live.abstractor.situation(live.observation),
+            recent=live.abstractor.recent(self._settings.recent_steps),
             resolve=_resolver(parts.environment),
             episode=live.number,
             episodes=self._config.episodes,
@@ -378,22 +395,23 @@ class Session:
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         live.account(decision)
         step = live.take(decision, parts.environment.step(decision.action))
-        while self._summaries:
-            live.add(self._summaries.pop())
+        self._account(live)
         parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, tell about it (step 7)."""
         last = live.observation
         self._emit(Thinking("judging the episode"))
-        judged = parts.evaluator.rewards(live.steps, live.state, won=last.won, died=last.died, done=last.done)
+        judged = parts.evaluator.rewards(live.trajectory())
         if judged.note:
             self._tell(Notice("warning", judged.note))
         for call in judged.calls:
             live.add(call)
+        if judged.calls:
+            live.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
         added = self._remember(parts, episode) if parts.agent.learns else 0
-        parts.agent.end_episode(episode)
+        parts.agent.end_episode(*parts.scope.kept(episode))
         ended = EpisodeEnded(
             episode=live.number,
             score=last.score,
@@ -403,16 +421,24 @@ class Session:
             won=last.won,
             died=last.died,
             rewards=judged.rewards,
-            returns=tuple(map(float, jitrl.discounted_returns(judged.rewards, self._settings.gamma))),
+            returns=tuple(map(float, self._returns(judged.rewards))),
             memory_entries=len(parts.scope),
             entries_added=added,
             tokens=live.tokens,
             cost_usd=live.cost_usd,
             wall_s=episode.wall_s,
             flips=live.flips,
+            tally=live.tally,
         )
         self.results.append(ended)
         self._tell(ended)
+
+    def _returns(self, rewards: tuple[float, ...]) -> jitrl.Array:
+        if self._settings.zero_rewards == "own":
+            from engine.memory.returns import own_returns
+
+            return own_returns(rewards, self._settings.gamma)
+        return jitrl.discounted_returns(rewards, self._settings.gamma)
 
     def _remember(self, parts: Parts, episode: Episode) -> int:
         while True:

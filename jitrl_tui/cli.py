@@ -14,7 +14,9 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-COMMANDS = ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "doctor")
+COMMANDS = (
+    "watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
+)  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
 _GARBAGE = 100_000

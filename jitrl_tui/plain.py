@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from engine import explain
 from engine.errors import JitrlError
 from engine.records import (
     Decided,
@@ -24,9 +25,11 @@ from engine.records import (
     Stepped,
     TakenBack,
     Thinking,
+    Waiting,
 )
+from jitrl_tui import hits
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import RunView, clean, meant, points, signed
+from jitrl_tui.view import Choice, RunView, clean, meant, noticed, points, signed, steps
 
 if TYPE_CHECKING:
     from engine.keeping import Keeper
@@ -83,15 +86,6 @@ def candidate_lines(decision: Decision) -> list[str]:
     return lines
 
 
-def memory_lines(decision: Decision) -> list[str]:
-    """Return each neighbour as one line."""
-    return [
-        f"similarity {n.similarity:.2f}, {clean(n.action)}, return {signed(n.g)}, episode {n.episode} "
-        f"step {n.step + 1}, by {n.provenance}{f', taken as {clean(n.taken)} for another task' if n.taken else ''}"
-        for n in decision.neighbours
-    ] or ["Nothing similar is remembered."]
-
-
 class PlainRun:
     """One run as lines.
 
@@ -125,6 +119,8 @@ class PlainRun:
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
         self._over = False
+        self._waited = 0.0
+        """Seconds to the next try, as last told; 0 where nothing is waited for."""
 
     def run(self) -> int:
         """Print and read until the run is over; return the exit code."""
@@ -148,8 +144,7 @@ class PlainRun:
                 if isinstance(item, RunView):
                     self.view = item
                 else:
-                    self.view.fold(item)
-                    self._tell(item)
+                    self._take_in(item)
             if len(self._inbox):
                 self._arrived.set()
             elif self._source.wait(0) and not len(self._inbox):
@@ -157,6 +152,20 @@ class PlainRun:
             elif self.view.activity == "paused" and (self._play or self.view.doing) and not self._ask():
                 self._leave()
                 break
+
+    def _take_in(self, event: Event) -> None:
+        """Fold an event, and say what it tells."""
+        view = self.view
+        written, waited = view.written, self._waited
+        self._waited = event.seconds if isinstance(event, Waiting) and event.seconds > 1 else 0.0
+        view.fold(event)
+        if isinstance(event, SessionStarted):
+            new = min(view.written - written, len(view.paragraphs))
+            for number in range(len(view.paragraphs) - new, len(view.paragraphs)):
+                self._say(view.paragraphs[number].text)
+        if isinstance(event, Waiting) and event.seconds > max(1.0, waited):
+            self._say(f"Waiting: {view.doing}")
+        self._tell(event)
 
     def _leave(self) -> None:
         self._source.stop()
@@ -200,7 +209,8 @@ class PlainRun:
     def _command(self, text: str) -> bool | None:
         """Do a command of ours; None asks for another line."""
         name, _, rest = text.partition(" ")
-        decision = self.view.choice.decision if self.view.choice else None
+        choice = self.view.choice
+        decision = choice.decision if choice else None
         if name in ("quit", "q", "exit"):
             return False
         if name == "forward":
@@ -221,17 +231,18 @@ class PlainRun:
             self._say(HELP)
         elif name == "page":
             self._say(self._page())
-        elif decision is None:
+        elif choice is None or decision is None:
             self._say("There is no decision yet.")
         elif name == "why":
             self._say(f"Why: {clean(decision.why)}")
             if decision.equation:
                 self._say(clean(decision.equation))
+            self._say_drawn(choice)
         elif name in ("options", "candidates"):
             for line in candidate_lines(decision):
                 self._say(line)
         elif name in ("memory", "mem"):
-            for line in memory_lines(decision):
+            for line in hits.told(choice, self.view.memory_entries):
                 self._say(line)
         elif name == "actions":
             self._say(", ".join(map(clean, decision.valid_actions)))
@@ -285,9 +296,11 @@ class PlainRun:
         match event:
             case SessionStarted():
                 top = f", {points(view.max_score)} points at most" if view.max_score else ""
+                named = explain.method(event.settings, event.agent)
                 self._say(
                     f"Game: {clean(event.environment.title or event.environment.name)}{top}. "
-                    f"Agent: {event.agent} with {event.model}. {event.memory_entries} steps remembered."
+                    f"Agent: {event.agent} with {event.model}{f'; {named}' if named else ''}. "
+                    f"{steps(event.memory_entries)} remembered."
                 )
             case EpisodeStarted():
                 total = f" of {view.started.episodes}" if view.started else ""
@@ -299,6 +312,8 @@ class PlainRun:
                 self._say(f"Agent would: {clean(event.decision.action)}")
             case Decided():
                 self._say(f"Why: {clean(event.decision.why)}")
+                if view.choice is not None:
+                    self._say_drawn(view.choice)
             case Stepped():
                 who = "You" if event.provenance == "human" else "Agent"
                 self._say(f"\n{who}: > {clean(event.action)}")
@@ -311,7 +326,7 @@ class PlainRun:
             case EpisodeEnded():
                 self._say(view.paragraphs[-1].text)
             case Notice():
-                self._say(f"{event.level.capitalize()}: {clean(event.message)}")
+                self._say(noticed(event) if event.level != "info" else f"Info: {clean(event.message)}")
             case Paused() if event.reason.startswith("end of"):
                 self._over = True
             case SessionEnded():
@@ -320,6 +335,11 @@ class PlainRun:
                 self._over = True
             case _:
                 pass
+
+    def _say_drawn(self, choice: Choice) -> None:
+        drawn = explain.drawn(choice.decision, choice.settings)
+        if drawn:
+            self._say(clean(drawn))
 
     def _say(self, text: str) -> None:
         self._out.write(text + "\n")

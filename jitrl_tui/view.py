@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from engine.live import added
 from engine.records import (
+    NO_TALLY,
     Decided,
     Decision,
     EpisodeEnded,
@@ -27,7 +29,9 @@ from engine.records import (
     SessionStarted,
     Stepped,
     TakenBack,
+    Tally,
     Thinking,
+    Waiting,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ PARAGRAPHS = 2_000
 DECISIONS = 400
 SCORES = 100_000
 
+_REPLACED = re.compile(r"\w+=\S* in place of ")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -62,6 +67,29 @@ def signed(value: float, decimals: int = 2) -> str:
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def steps(count: int) -> str:
+    """Return a number of steps in words."""
+    return f"{count:,} step{'' if count == 1 else 's'}"
+
+
+def noticed(notice: Notice) -> str:
+    """Return a notice as it is shown: what kind it is, and what it says."""
+    message = clean(notice.message)
+    if _REPLACED.match(message):
+        return f"Replaced: {message}"
+    return message if notice.level == "info" else f"{notice.level.capitalize()}: {message}"
+
+
+def awaited(waiting: Waiting) -> str:
+    """Return what a model's server makes the session wait for, and for how long."""
+    if waiting.seconds <= 1:
+        return f"{waiting.reason}: trying again"
+    left = waiting.left_s
+    patience = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+    end = f" (gives up in {patience})" if left > 0 else ""
+    return f"{waiting.reason}: next try in {waiting.seconds:.0f} s{end}"
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """One piece of the transcript.
@@ -82,10 +110,27 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A decision with the episode it belongs to."""
+    """A decision with what it belongs to.
+
+    Attributes:
+        started: The session it was made in, None if that is not known.
+        remembered: Steps that were in memory then, None if that is not known.
+    """
 
     episode: int
     decision: Decision
+    started: SessionStarted | None = None
+    remembered: int | None = None
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings it was made with, as far as they are known."""
+        return self.started.settings if self.started is not None else {}
+
+    @property
+    def agent(self) -> str:
+        """Who made it."""
+        return self.started.agent if self.started is not None else "jitrl"
 
 
 @dataclass
@@ -93,12 +138,13 @@ class RunView:
     """The state of a run as far as it is shown.
 
     Attributes:
-        activity: "starting", "running", "thinking", "paused" or "ended".
+        activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
         doing: What is being thought about, or why the session waits.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
         previous: Final scores of the session before this one, for comparison.
         written: Paragraphs written since the start, kept or not.
+        tally: What became of the model's answers in this session, the running episode included.
         flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
@@ -119,6 +165,9 @@ class RunView:
     cost_before: float = 0.0
     memory_entries: int = 0
     flips: int = 0
+    tally: Tally = NO_TALLY
+    tally_before: Tally = NO_TALLY
+    replacements: tuple[str, ...] = ()
     scores: deque[float] = field(default_factory=lambda: deque(maxlen=SCORES))
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
@@ -179,11 +228,15 @@ class RunView:
         self.memory_entries = event.memory_entries
         self.activity, self.doing, self.ended, self.error = "starting", BEGINNING, None, ""
         self.resuming = event.resumed
+        for sentence in event.replaced:
+            if clean(sentence) not in self.replacements:  # a session that begins now has said it itself
+                self._notice(Notice("warning", sentence))
 
     def _episode_started(self, event: EpisodeStarted) -> None:
         self.episode, self.step, self.flips = event.episode, 0, 0
         self.seen = event.observation
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
+        self.tally = self.tally_before
         self.pending = False
         self.activity, self.doing = "running", ""
         total = f" of {self.started.episodes}" if self.started else ""
@@ -196,15 +249,21 @@ class RunView:
             self._write("notice", "Taken up again: the session goes on from here.")
         self.activity, self.doing = "thinking", clean(event.what)
 
+    def _waiting(self, event: Waiting) -> None:
+        if self.activity != "paused":
+            self.activity, self.doing = "waiting", clean(awaited(event))
+
     def _decided(self, event: Decided) -> None:
-        self.choice = Choice(event.episode, event.decision)
+        self.choice = Choice(event.episode, event.decision, self.started, self.memory_entries)
         last = self.choices[-1] if self.choices else None
         replaced = last is not None and (last.episode, last.decision.step) == (
             event.episode,
             event.decision.step,
         )
         if replaced:
-            self.choices.pop()
+            self.choices.pop()  # a person decided otherwise, or the session was left at this decision
+        else:
+            self.tally = added(self.tally, event.decision.tally)
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
@@ -254,6 +313,7 @@ class RunView:
         self.tokens_before += event.tokens
         self.cost_before += event.cost_usd
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
+        self.tally_before = self.tally = added(self.tally_before, event.tally)
         self.pending = False
         if self.activity != "paused":
             self.activity, self.doing = "starting", BEGINNING
@@ -270,12 +330,14 @@ class RunView:
         )
 
     def _notice(self, event: Notice) -> None:
-        message = clean(event.message)
+        message, text = clean(event.message), noticed(event)
         if event.level == "error":
             self.error = message
         elif event.level == "warning":
             self.warning = message
-        self._write("notice", message if event.level == "info" else f"{event.level.capitalize()}: {message}")
+        if text.startswith("Replaced: "):
+            self.replacements = (*self.replacements, message)[-PARAGRAPHS:]
+        self._write("notice", text)
 
     def _paused(self, event: Paused) -> None:
         self.activity, self.doing = "paused", clean(event.reason)
@@ -315,6 +377,7 @@ _HANDLERS = {
     SessionStarted: RunView._session_started,
     EpisodeStarted: RunView._episode_started,
     Thinking: RunView._thinking,
+    Waiting: RunView._waiting,
     Decided: RunView._decided,
     Stepped: RunView._stepped,
     PageShown: RunView._page_shown,

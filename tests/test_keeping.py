@@ -9,13 +9,13 @@ from engine.errors import BadFile, UsageError
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, EpisodeStarted, Notice, Paused, Stepped, TakenBack
 from engine.session import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig, Settings
 
 STEPS = 8
 
 
 def config(**changes):
-    settings = profile("paper", step_limit=STEPS)
+    settings = Settings(step_limit=STEPS)
     plain = {
         "game": "pantry",
         "agent": "random",

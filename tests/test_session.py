@@ -18,11 +18,11 @@ from engine.records import (
     Stepped,
 )
 from engine.session import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig, Settings
 
 
 def config(**changes):
-    settings = profile("paper", **{"step_limit": 12, **changes.pop("settings", {})})
+    settings = Settings(**{"step_limit": 12, **changes.pop("settings", {})})
     return SessionConfig(
         **{"game": "pantry", "model": "prior/uniform", "episodes": 3, "settings": settings, **changes}
     )

@@ -11,14 +11,14 @@ from engine.errors import BadFile, UsageError
 from engine.memory import Memory
 from engine.records import EpisodeEnded, Stepped
 from engine.session import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig, Settings
 
 TASKS = ("pantry", "pantry", "pantry")
 
 
 @pytest.fixture
 def suite(tmp_path):
-    settings = profile("paper", step_limit=4)
+    settings = Settings(step_limit=4)
     config = SessionConfig("web:three", "jitrl", "prior/uniform", 2, settings=settings, memory="own")
     return suites.create(tmp_path, config, TASKS)
 

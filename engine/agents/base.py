@@ -19,6 +19,7 @@ class Turn:
         step: Step within the episode, from 0.
         steps_left: Steps until the limit, this one included.
         valid_actions: The actions possible now, never empty.
+        present: What a prompt tells of the present: the last answer, the place, what is carried.
         recent: The last steps as text for a prompt, oldest first.
         resolve: Where more can be done than `valid_actions` counts: returns an action as it is remembered, None if
             it cannot be taken now.
@@ -31,6 +32,7 @@ class Turn:
     observation: Observation
     state: State
     valid_actions: tuple[str, ...]
+    present: str = ""
     recent: str = ""
     resolve: Callable[[str], str | None] | None = None
     episode: int = 1
@@ -68,6 +70,11 @@ class Agent(Protocol):
         """A step was taken, by the agent or by a person, and led to `then`."""
         ...
 
-    def end_episode(self, episode: Episode) -> None:
-        """Learn from a finished episode beyond what memory keeps."""
+    def end_episode(self, episode: Episode, first: int) -> None:
+        """Learn from a finished episode beyond what memory keeps.
+
+        Args:
+            episode: As it was remembered, with its number; number 0 where it was not.
+            first: Entry number of its step 0, -1 where it was not remembered.
+        """
         ...

@@ -16,10 +16,10 @@ from engine.records import (
     Decision,
     Episode,
     Neighbour,
-    Observation,
     Proposal,
     State,
     Step,
+    Tally,
     Valuation,
 )
 from engine.settings import Settings
@@ -63,15 +63,17 @@ class JitrlAgent:
         if self._estimator is not None:
             self._estimator.observe(step, then, ended=ended, died=died)
 
-    def end_episode(self, episode: Episode) -> None:
-        """Nothing beyond what memory keeps."""
+    def end_episode(self, episode: Episode, first: int) -> None:
+        """Tell the estimator where the episode is in memory."""
+        if self._estimator is not None and first >= 0:
+            self._estimator.remembered(episode, first)
 
     def _propose(self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...]) -> Proposal:
         request = ActionRequest(
             summary=turn.state.history,
             memory_text="",
             recent_history=turn.recent,
-            current_state=situation(turn.observation),
+            current_state=turn.present,
             valid_actions=turn.valid_actions,
             candidates=self._settings.candidates,
         )
@@ -85,20 +87,23 @@ class JitrlAgent:
         if proposal.candidates:
             return proposal
         reason = proposal.note or "the model gave no usable option"
-        if any(_can(turn, n.action) for n in neighbours):
-            return Proposal((), proposal.calls, f"{reason}: memory decided")
+        more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
+        if more or any(_can(turn, n.action) for n in neighbours):
+            return replace(proposal, note=f"{reason}: memory decided")
         # Neither model nor memory knows anything here, so every valid action is as good as any other.
         drawn = rng.permutation(len(turn.valid_actions))[: self._settings.candidates]
-        return Proposal(
-            tuple(Candidate(turn.valid_actions[i], 0.0, "random") for i in drawn),
-            proposal.calls,
-            f"{reason} and memory is empty here: drew from the valid actions",
+        return replace(
+            proposal,
+            candidates=tuple(Candidate(turn.valid_actions[i], 0.0, "random") for i in drawn),
+            note=f"{reason} and memory is empty here: drew from the valid actions",
         )
 
     def _augment(
         self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
     ) -> tuple[Candidate, ...]:
         """Return C: what the model proposed, what neighbours did, what the estimator wants to consider."""
+        if self._settings.memory_candidates == "positive":
+            neighbours = tuple(n for n in neighbours if _mean_return(n.action, neighbours) > 0)
         remembered = {n.action for n in neighbours}
         more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
         by_action = {c.action: c for c in proposed}
@@ -108,9 +113,7 @@ class JitrlAgent:
             (*turn.valid_actions, *more, *(remembered if turn.resolve else ())),
         )
         return tuple(
-            _both(by_action[a], a in remembered)
-            if a in by_action
-            else Candidate(a, 0.0, "memory" if a in remembered else "valid")
+            by_action[a] if a in by_action else Candidate(a, 0.0, "memory" if a in remembered else "valid")
             for a in union
         )
 
@@ -147,12 +150,29 @@ class JitrlAgent:
         draw: float,
     ) -> Decision:
         settings = self._settings
+        candidates = tuple(map(_sourced, candidates, valuation.n))
         z = [c.z for c in candidates]
         values = jitrl.Values(
             valuation.v, np.asarray(valuation.q), np.asarray(valuation.n, dtype=np.int64), valuation.how
         )
-        update = jitrl.policy_update(z, values, beta=settings.beta, epsilon=settings.epsilon)
+        beta = jitrl.growing_beta(
+            settings.beta, settings.beta_growth, settings.beta_episodes, max(1, turn.episode)
+        )
+        update = jitrl.policy_update(
+            z,
+            values,
+            beta=beta,
+            epsilon=settings.epsilon * settings.epsilon_times,
+            normalisation=settings.normalisation,
+        )
         chosen = self._select(update.z_prime, update.posterior, draw)
+        named = [c.action for c in candidates]
+        if (
+            settings.unremembered == "best_action"
+            and proposal.best in named
+            and set(valuation.how) <= {jitrl.PRIOR}
+        ):
+            chosen = named.index(proposal.best)
         # What the same draw picks when only the model speaks: what it did not propose is no candidate then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
         mine = [z[i] for i in own]
@@ -164,9 +184,9 @@ class JitrlAgent:
             step=turn.step,
             state=turn.state,
             valid_actions=turn.valid_actions,
-            neighbours=neighbours,
+            neighbours=valuation.hits or neighbours,
             candidates=candidates,
-            valuation=valuation,
+            valuation=replace(valuation, hits=()),
             advantage=tuple(map(float, update.advantage)),
             advantage_normalised=tuple(map(float, update.advantage_normalised)),
             z_prime=tuple(map(float, update.z_prime)),
@@ -174,12 +194,12 @@ class JitrlAgent:
             posterior=tuple(map(float, update.posterior)),
             chosen=chosen,
             action=candidates[chosen].action,
-            beta=settings.beta,
+            beta=beta,
             without_memory=without,
             why=sentence,
             equation=explain.equation(
                 z[chosen],
-                settings.beta,
+                beta,
                 float(update.advantage_normalised[chosen]),
                 float(update.z_prime[chosen]),
                 float(update.prior[chosen]),
@@ -187,6 +207,7 @@ class JitrlAgent:
             ),
             calls=proposal.calls,
             note=proposal.note,
+            tally=_tally(proposal, candidates, knows=not set(valuation.how) <= {jitrl.PRIOR}),
         )
 
     def _select(self, logits: ArrayLike, policy: ArrayLike, draw: float) -> int:
@@ -195,12 +216,6 @@ class JitrlAgent:
             best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
             return int(best[min(int(draw * len(best)), len(best) - 1)])
         return jitrl.sample(policy, draw)
-
-
-def situation(seen: Observation) -> str:
-    """Return what the prompt calls the current state: where one is, what one carries."""
-    parts = [seen.description or seen.text, seen.inventory]
-    return "\n".join(part.strip() for part in parts if part.strip())
 
 
 def _can(turn: Turn, action: str) -> bool:
@@ -228,13 +243,40 @@ def _possible(turn: Turn, proposal: Proposal) -> Proposal:
     dropped = len(proposal.candidates) - len(kept)
     note = f"dropped {dropped} options of the model that cannot be done here" if dropped else ""
     return replace(
-        proposal, candidates=tuple(kept.values()), note="; ".join(filter(None, [proposal.note, note]))
+        proposal,
+        candidates=tuple(kept.values()),
+        note="; ".join(filter(None, [proposal.note, note])),
+        dropped=proposal.dropped + dropped,
+        best=(turn.resolve(proposal.best) or "") if proposal.best else "",
     )
 
 
-def _both(candidate: Candidate, remembered: bool) -> Candidate:
-    if not remembered:
-        return candidate
-    return Candidate(
-        candidate.action, candidate.z, "both", candidate.confidence, candidate.logprob, candidate.reason
+def _sourced(candidate: Candidate, n: int) -> Candidate:
+    """Return the candidate with "both" as its source if the model proposed what memory knows."""
+    return replace(candidate, source="both") if candidate.source == "llm" and n > 0 else candidate
+
+
+def _mean_return(action: str, neighbours: tuple[Neighbour, ...]) -> float:
+    returns = [n.g for n in neighbours if n.action == action]
+    return sum(returns) / len(returns)
+
+
+def _tally(proposal: Proposal, candidates: tuple[Candidate, ...], *, knows: bool) -> Tally:
+    """Return what became of the model's answer; nothing where no model was asked.
+
+    Args:
+        knows: Whether memory had anything to say about the candidates.
+    """
+    calls = proposal.calls
+    if not calls and not proposal.note:
+        return Tally()
+    missing = proposal.missing or not any(c.source in ("llm", "both") for c in candidates)
+    return Tally(
+        asked=1,
+        missing=int(missing),
+        random=int(missing and not knows),
+        dropped=proposal.dropped,
+        calls=len(calls),
+        cached=sum(call.cached for call in calls),
+        retries=proposal.again + sum(call.retries for call in calls),
     )

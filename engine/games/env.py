@@ -80,10 +80,11 @@ class GameEnvironment:
         """Begin an episode.
 
         Args:
-            seed: From 1 to `LARGEST_SEED`. (0 and None would mean the walkthrough's seed to Jericho.)
+            seed: From 0 to `LARGEST_SEED`.
         """
-        if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
-            raise GameError(f"the seed of a game must be a whole number from 1 to {LARGEST_SEED}, not {seed}")
+        if not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            raise GameError(f"the seed of a game must be a whole number from 0 to {LARGEST_SEED}, not {seed}")
+        seed = seed or LARGEST_SEED  # to Jericho 0 would mean the seed of its walkthrough
         self._seed, self._saved, self._since, self._last = seed, None, [], None
         request = {"do": "reset", "seed": seed}
         try:

@@ -13,6 +13,8 @@ import re
 import zlib
 from dataclasses import dataclass
 
+from engine import texts
+from engine.environment import Abstractor, Writing
 from engine.games.phrases import read, scenery_tokens, sentences
 from engine.records import Observation, State
 
@@ -29,7 +31,7 @@ _BANNER = re.compile(r"copyright|trademark|release|revision|serial|version|right
 class _Taken:
     """One step of the episode so far."""
 
-    state: State
+    seen: Observation
     action: str
     gain: float
 
@@ -66,9 +68,9 @@ class GameAbstractor:
         """Return the state after `action` led to `observation`."""
         if self._now is None or self._seen is None:
             raise RuntimeError("begin an episode before going on with it")
-        before, seen = self._now, self._seen
+        seen = self._seen
         gain = observation.score - seen.score
-        self._steps.append(_Taken(before, action, gain))
+        self._steps.append(_Taken(seen, action, gain))
         if gain > 0:
             self._milestones.append(_Milestone(action, _result(seen, observation), gain))
         self._walk(observation)
@@ -77,14 +79,30 @@ class GameAbstractor:
         return self._now
 
     def recent(self, steps: int) -> str:
-        """Return the last `steps` steps, oldest first: `Step t: [State: ...] [Action: ...]`."""
+        """Return the last `steps` steps, oldest first: what was printed before each, what was done, what it gained."""
         first = max(0, len(self._steps) - max(0, steps))
-        lines = [
-            f"Step {number}: {taken.state.text} [Action: {taken.action}]"
-            + (f" [Score: {taken.gain:+g}]" if taken.gain else "")
+        return "\n\n".join(
+            told(number, taken.seen.text, taken.action, taken.gain)
             for number, taken in enumerate(self._steps[first:], first)
-        ]
-        return "\n".join(lines)
+        )
+
+    def situation(self, observation: Observation) -> str:
+        """Return what the last action was answered with, then place and inventory where they add something."""
+        return situation(observation)
+
+    def written(self, writing: Writing) -> Abstractor:
+        """Return this abstractor, or one around it that writes states and histories as the settings ask."""
+        settings = writing.settings
+        abstractor: Abstractor = self
+        if settings.state == "raw":
+            from engine.games.summaries import RawStates
+
+            abstractor = RawStates(abstractor, settings.ngram)
+        if settings.state == "llm" or settings.history != "rules":
+            from engine.games.summaries import WrittenAbstractor
+
+            abstractor = WrittenAbstractor(abstractor, writing)
+        return abstractor
 
     # ----------------------------------------------------------------------------------------- history
 
@@ -146,6 +164,24 @@ class GameAbstractor:
                 self._known.clear()
             self._known[key] = known
         return known
+
+
+def situation(seen: Observation) -> str:
+    """Return a situation as prompts tell it: the last answer, what looking around prints, what is carried.
+
+    What the answer has in it already is not told again.
+    """
+    parts: list[str] = []
+    for part in (seen.text, seen.description or seen.place, seen.inventory):
+        known = " ".join(" ".join(parts).split())
+        if part.strip() and " ".join(part.split()) not in known:
+            parts.append(texts.compact(part))
+    return "\n\n".join(parts)
+
+
+def told(number: int, text: str, action: str, gain: float) -> str:
+    """Return one step as a paragraph: observation, action, reward."""
+    return f"Step {number}: {texts.compact(text)}\n-> Action: {action}\n-> Reward: {gain:+g}"
 
 
 def abstract(

@@ -1,94 +1,191 @@
-"""The episode's history as the language model tells it (paper, App. F), on top of what rules make of it.
+"""States and histories of games that are not made by rules: written by a model (paper, App. F), or left as they are.
 
-Every so many steps the model is shown the steps so far and writes `[SUMMARY] [PROGRESS] [LOCATION]`. Its text goes
-into prompts and into memory. Tokens, by which states are compared, stay those of the rules: what is retrieved must
-not depend on how a model happened to put it. Where the model fails, the rules' text stands in and a notice says so.
+Where the model fails, what the rules say stands in, a notice says so once an episode, and it is counted.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
 
-from engine.environment import Abstractor
-from engine.errors import JitrlError, ModelError
+from engine import texts
+from engine.environment import Abstractor, Writing
+from engine.errors import JitrlError, ModelError, TooLong
 from engine.llm import prompts
-from engine.llm.model import Model
-from engine.records import ModelCall, Observation, State
+from engine.records import Observation, State
 
 CONTEXT_STEPS = 60
 """Steps the model is shown; what came before them it knows from its own last summary."""
 
+MOST_NOUNS = 100
+"""Most nouns of a state that are taken from a model."""
+
 _HEADS = ("SUMMARY", "PROGRESS", "LOCATION")
 _SECTION = re.compile(r"\**\[(SUMMARY|PROGRESS|LOCATION)\]\**:?", re.I)
+_STATE = re.compile(r"\[State:([^\[\]]*)\]", re.I)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _LONGEST = 1500
+_LONGEST_NOUN = 80
 
 
-class SummarisingAbstractor:
-    """Lets a model write the history of another abstractor's states. Implements `engine.environment.Abstractor`.
+class RawStates:
+    """States that are the observation as it stands, compared by runs of its words.
+
+    The authors' code compares the text of a look around and of the last answer by 4-grams, each as often as it is
+    there. Implements `engine.environment.Abstractor`.
 
     Args:
-        rules: Makes states, tokens and the text that stands in where the model fails.
-        every: Steps between two summaries, at least 1.
-        notice: Told in one sentence when the model failed; the same sentence once an episode.
-        spent: Told of every call.
+        rules: Makes the history.
+        n: Words to a token.
     """
 
-    def __init__(
-        self,
-        rules: Abstractor,
-        model: Model,
-        *,
-        every: int,
-        notice: Callable[[str], None],
-        spent: Callable[[ModelCall], None],
-    ) -> None:
+    def __init__(self, rules: Abstractor, n: int) -> None:
         self._rules = rules
-        self._model = model
-        self._every = every
-        self._notice = notice
-        self._spent = spent
-        self._steps = 0
-        self._written = ""
-        self._told: set[str] = set()
+        self._n = n
 
     def begin(self, observation: Observation) -> State:
         """Forget the last episode and return the state of the first observation."""
-        self._steps, self._written = 0, ""
-        self._told.clear()
-        return self._rules.begin(observation)
+        return self._raw(self._rules.begin(observation), observation)
 
     def advance(self, action: str, observation: Observation) -> State:
-        """Return the state after `action` led to `observation`; may call the model."""
-        state = self._rules.advance(action, observation)
-        self._steps += 1
-        if self._steps % self._every == 0:
-            self._written = self._write(state)
-        return dataclasses.replace(state, history=self._written or state.history)
+        """Return the state after `action` led to `observation`."""
+        return self._raw(self._rules.advance(action, observation), observation)
 
     def recent(self, steps: int) -> str:
         """Return the last `steps` steps as text for a prompt, oldest first."""
         return self._rules.recent(steps)
 
-    def _write(self, state: State) -> str:
+    def situation(self, observation: Observation) -> str:
+        """Return what a prompt tells of the present."""
+        return self._rules.situation(observation)
+
+    def written(self, writing: Writing) -> Abstractor:
+        """Return an abstractor around this one whose history a model writes."""
+        return WrittenAbstractor(self, writing)
+
+    def _raw(self, state: State, observation: Observation) -> State:
+        parts = [observation.description or observation.text]
+        if texts.compact(observation.text) not in texts.compact(parts[0]):
+            parts.append(observation.text)
+        text = "\n".join(texts.compact(part) for part in parts)
+        return dataclasses.replace(state, text=text, tokens=texts.counted(texts.ngrams(text, self._n)))
+
+
+class WrittenAbstractor:
+    """Lets a model write the states or the history of another abstractor, or both.
+
+    A state is summarized from the place and the inventory alone, so that the same situation has the same summary. A
+    history is written from the steps so far every `history_every` steps. Implements `engine.environment.Abstractor`.
+
+    Args:
+        rules: Makes states, tokens and the texts that stand in where the model fails.
+    """
+
+    def __init__(self, rules: Abstractor, writing: Writing) -> None:
+        self._rules = rules
+        self._writing = writing
+        self._steps = 0
+        self._history = ""
+        self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._told: set[str] = set()
+
+    def begin(self, observation: Observation) -> State:
+        """Forget the last episode and return the state of the first observation; may call the model."""
+        self._steps, self._history = 0, ""
+        self._told.clear()
+        return self._state(self._rules.begin(observation), observation)
+
+    def advance(self, action: str, observation: Observation) -> State:
+        """Return the state after `action` led to `observation`; may call the model."""
+        state = self._rules.advance(action, observation)
+        self._steps += 1
+        settings = self._writing.settings
+        if settings.history != "rules" and self._steps % settings.history_every == 0:
+            self._history = self._write(state, observation)
+        return self._state(state, observation)
+
+    def recent(self, steps: int) -> str:
+        """Return the last `steps` steps as text for a prompt, oldest first."""
+        return self._rules.recent(steps)
+
+    def situation(self, observation: Observation) -> str:
+        """Return what a prompt tells of the present."""
+        return self._rules.situation(observation)
+
+    def written(self, writing: Writing) -> Abstractor:
+        """Return this abstractor: it is written already."""
+        return self
+
+    def _state(self, state: State, observation: Observation) -> State:
+        """Return the state with what the model wrote in place of what the rules made."""
+        settings = self._writing.settings
+        if settings.state == "llm":
+            text, tokens = self._summarized(state, observation)
+            state = dataclasses.replace(state, text=text, tokens=tokens)
+        if self._history:
+            state = dataclasses.replace(state, history=self._history)
+        if settings.history_tokens == "text":
+            state = dataclasses.replace(state, history_tokens=texts.counted(texts.words(state.history)))
+        return state
+
+    def _summarized(self, state: State, observation: Observation) -> tuple[str, tuple[str, ...]]:
+        """Return the summary of a situation and its tokens; those of the rules where there is none to be had."""
+        looked = observation.scene or observation.description or observation.text
+        situation = texts.compact(f"{looked}\n{observation.inventory}")
+        if situation not in self._known:
+            prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
+            try:
+                reply = self._writing.model.complete(
+                    "state", prompt.chat(), usable=lambda text: bool(read_state(text))
+                )
+                self._writing.spent(reply.call)
+                nouns = read_state(reply.text)
+                if not nouns:
+                    raise ModelError("the model's answer has no [State: ...]")
+                tokens = sorted({word for noun in nouns for word in texts.words(noun)})
+                self._known[situation] = f"[State: {', '.join(nouns)}]", tuple(tokens)
+            except JitrlError as error:
+                self._missed("a state", error)
+                return state.text, state.tokens
+        return self._known[situation]
+
+    def _write(self, state: State, observation: Observation) -> str:
         """Return the model's history, "" if there is none to be had."""
-        lines = [self._rules.recent(CONTEXT_STEPS), f"Step {self._steps}: {state.text}"]
-        if self._steps > CONTEXT_STEPS and self._written:
-            lines.insert(0, f"(Summary of the steps before: {self._written})")
-        try:
-            reply = self._model.complete(
-                "history", prompts.render("history", trajectory="\n".join(lines)).chat()
-            )
-            self._spent(reply.call)
-            return read_history(reply.text, state.history)
-        except JitrlError as error:
-            sentence = f"the history of this episode is written by rules for now: {error}"
-            if sentence not in self._told:
-                self._told.add(sentence)
-                self._notice(sentence)
-            return ""
+        shown = CONTEXT_STEPS
+        while True:
+            lines = [self._rules.recent(shown), f"Step {self._steps}: {texts.compact(observation.text)}"]
+            if self._steps > shown and self._history:
+                lines.insert(0, f"(Summary of the steps before: {self._history})")
+            prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
+            try:
+                reply = self._writing.model.complete("history", prompt.chat(), usable=_has_summary)
+                self._writing.spent(reply.call)
+                return read_history(reply.text, state.history)
+            except TooLong as error:
+                if shown > 1:
+                    shown //= 2
+                    continue
+                return self._missed("the history", error)
+            except JitrlError as error:
+                return self._missed("the history", error)
+
+    def _missed(self, what: str, error: JitrlError) -> str:
+        """Count a text that rules write in the model's place, and say so once an episode."""
+        self._writing.missed()
+        sentence = f"{what} of this episode is written by rules: {error}"
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._writing.notice(sentence)
+        return ""
+
+
+def read_state(text: str) -> list[str]:
+    """Return the nouns of the last `[State: noun, ...]` in a model's answer, in order; [] if there is none."""
+    found = _STATE.findall(_CONTROL.sub("", text))
+    if not found:
+        return []
+    nouns = (" ".join(noun.split()).casefold()[:_LONGEST_NOUN] for noun in found[-1].split(","))
+    return list(dict.fromkeys(noun for noun in nouns if any(map(str.isalnum, noun))))[:MOST_NOUNS]
 
 
 def read_history(text: str, instead: str) -> str:
@@ -104,6 +201,10 @@ def read_history(text: str, instead: str) -> str:
     if not said.get("SUMMARY"):
         raise ModelError("the model's answer has no [SUMMARY]")
     return "\n".join(f"[{head}] {said.get(head) or known.get(head, '')}" for head in _HEADS)
+
+
+def _has_summary(text: str) -> bool:
+    return bool(_sections(text).get("SUMMARY"))
 
 
 def _sections(text: str) -> dict[str, str]:

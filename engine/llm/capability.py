@@ -100,7 +100,7 @@ def measure(
         started = time.perf_counter()
         proposal = model.propose(ActionRequest("", "", "", task.state, order, len(order)), rng)
         seconds.append(time.perf_counter() - started)
-        if getattr(model, "reading", reading) != reading and reading in READINGS:
+        if (getattr(model, "reading", "") or reading) != reading and reading in READINGS:
             raise ModelError(f"{model.name} cannot be read by {reading}")
         z = {c.action: c.z for c in proposal.candidates}
         failed += not z

@@ -1,13 +1,17 @@
-"""One call to a model, whatever it is: cache, budget, pace, deadline, retries, accounts, no secrets."""
+"""One call to a model, whatever it is: cache, budget, pace, deadline, retries, accounts, no secrets.
+
+What a model answered is put into the cache by who can tell that it is usable, see `Client.keep`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +22,14 @@ from engine.llm.gateway import Gateway
 from engine.llm.local import Scores
 from engine.llm.model import Usage
 from engine.llm.pace import Pace
+from engine.llm.patience import PACED, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
 from engine.llm.prompts import Prompt
-from engine.records import ModelCall
+from engine.records import ModelCall, Waiting
 
-ATTEMPTS = 4
-FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+TEXT_LIMIT = 1_000_000
+"""Characters of an answer; the rest is cut off."""
+
+TELL_EVERY_S = 1.0
 
 
 class Failed(Exception):
@@ -34,18 +41,6 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What calls may take; 0 is no limit but for the deadline."""
-
-    deadline_s: float = 120.0
-    usd: float = 0.0
-    tokens: int = 0
-    minutes: float = 0.0
-    attempts: int = ATTEMPTS
-    first_wait_s: float = FIRST_WAIT
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back in words.
 
@@ -53,6 +48,7 @@ class Answer:
         finish: "stop", "length", "content_filter" or what else the server calls it.
         refusal: The model's refusal, "" if it did not refuse.
         top: Alternatives of the first token with their log-probabilities, None if not told.
+        key: What the cache would keep it by, "" if it comes from there.
     """
 
     text: str
@@ -60,6 +56,7 @@ class Answer:
     refusal: str
     top: tuple[tuple[str, float], ...] | None
     call: ModelCall
+    key: str = ""
 
 
 class Client:
@@ -85,7 +82,7 @@ class Client:
     ) -> None:
         self.name = name
         self._target = target
-        self._identity = identity
+        self.identity = identity
         self._gateway = gateway
         self._cache = cache
         self._pace = pace
@@ -95,38 +92,65 @@ class Client:
         self._lock = threading.Lock()
         self._usage = Usage(by_purpose={})
         self._priced = not limits.usd
-        # Jitter keeps parallel workers apart; it has no part in any result.
         self._jitter = random.Random()
+        self._deadline = Deadline()
+        self._on_wait: Callable[[Waiting], None] = lambda waiting: None
 
     @property
     def usage(self) -> Usage:
         """What all calls have cost so far."""
         return self._usage
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether calls raise ModelError until `resume`."""
+        return self._cancelled.is_set()
+
+    @property
+    def until(self) -> float:
+        """When the decision of this thread ends, on the clock of `time.monotonic`; infinite outside of decisions."""
+        return self._deadline.until
+
+    def decision(self) -> contextlib.AbstractContextManager[float]:
+        """Give all calls made inside, by this thread, one deadline; inside another decision, that one's.
+
+        Pauses are not counted: `until` moves on with them. A call with nothing left fails as one that took too long.
+        """
+        return self._deadline.within(self._limits.deadline_s)
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Let `callback` be told once a second while a call waits, by the thread that made it."""
+        self._on_wait = callback
+
     # ----------------------------------------------------------------------------------------- calls
 
-    def ask(self, purpose: str, prompt: Prompt, **options: Any) -> Answer:
-        """Return the model's answer in words.
+    def ask(self, purpose: str, prompt: Prompt, *, fresh: bool = False, **options: Any) -> Answer:
+        """Return the model's answer in words; `keep` it if it can be used.
+
+        Args:
+            fresh: Do not look into the cache.
+            options: Sent along, as litellm calls them.
 
         Raises:
             Failed: It cannot be had.
             ModelError: Cancelled, or the budget is spent.
         """
         seen = [prompt.digests] if prompt.pictures else []
-        key = digest("reply/2", self._identity, prompt.messages, prompt.answer, options, *seen)
+        key = digest("reply/2", self.identity, prompt.messages, prompt.answer, options, *seen)
         started = time.perf_counter()
-        value = self._cache.get(key)
+        value = None if fresh else self._cache.get(key)
         cached = value is not None
+        retries = 0
         if value is None:
             arguments = {"messages": prompt.chat(), **options}
             if prompt.answer:
                 arguments["answer"] = prompt.answer
-            self._prepare()
-            started = time.perf_counter()
-            value = self._with_retries(lambda: self._read(self._complete(arguments)))
-            if value["finish"] != "length" and value["text"].strip():
-                self._cache.put(key, value)
-        call = self._record(purpose, prompt, value["text"], value, started, cached)
+            with self.decision():
+                with self._deadline.stopped():
+                    self._prepare()
+                started = time.perf_counter()
+                value, retries = self._with_retries(lambda left: self._read(self._complete(left, arguments)))
+        call = self._record(purpose, prompt, value["text"], value, started, cached, retries)
         top = value["top"]
         return Answer(
             value["text"],
@@ -134,7 +158,28 @@ class Client:
             value["refusal"],
             tuple((str(t), float(p)) for t, p in top) if top is not None else None,
             call,
+            "" if cached else key,
         )
+
+    def keep(self, answer: Answer) -> None:
+        """Put an answer that proved usable into the cache; nothing is done with one that is empty, refused or cut off.
+
+        An answer of one token is always cut off; what it is kept for is `top`.
+        """
+        if not answer.key or answer.refusal or answer.finish == "content_filter":
+            return
+        if not answer.top and (answer.finish == "length" or not answer.text.strip()):
+            return
+        call = answer.call
+        value = {
+            "text": answer.text,
+            "finish": answer.finish,
+            "refusal": "",
+            "top": answer.top,
+            "tokens": [call.prompt_tokens, call.completion_tokens],
+            "usd": call.cost_usd,
+        }
+        self._cache.put(answer.key, value)
 
     def score(self, purpose: str, prompt: Prompt, candidates: Sequence[str]) -> tuple[Scores, ModelCall]:
         """Return how likely each candidate is to follow the prompt; local models only.
@@ -147,12 +192,14 @@ class Client:
         started = time.perf_counter()
         value = self._cache.get(key)
         cached = value is not None
+        retries = 0
         if value is None:
-            scores = self._with_retries(
-                lambda: self._gateway.score(
-                    self._limits.deadline_s, self._target, prompt.chat(), prompt.answer, tuple(candidates)
+            with self.decision():
+                scores, retries = self._with_retries(
+                    lambda left: self._gateway.score(
+                        left, self._target, prompt.chat(), prompt.answer, tuple(candidates)
+                    )
                 )
-            )
             value = dataclasses.asdict(scores)
             self._cache.put(key, value)
         scores = Scores(
@@ -164,14 +211,14 @@ class Client:
         best = sorted(range(len(candidates)), key=lambda i: -scores.mean[i])
         reply = "\n".join(f"{scores.mean[i]:8.3f}  {candidates[i]}" for i in best)
         account = {"tokens": [scores.prompt_tokens, scores.answer_tokens], "usd": 0.0}
-        return scores, self._record(purpose, prompt, reply, account, started, cached)
+        return scores, self._record(purpose, prompt, reply, account, started, cached, retries)
 
     def has_scores(self, prompt: Prompt, candidates: Sequence[str]) -> bool:
         """Return whether `score` would answer from the cache."""
         return self._cache.get(self._scores_key(prompt, candidates)) is not None
 
     def _scores_key(self, prompt: Prompt, candidates: Sequence[str]) -> str:
-        return digest("scores/2", self._identity, prompt.messages, prompt.answer, list(candidates))
+        return digest("scores/2", self.identity, prompt.messages, prompt.answer, list(candidates))
 
     def cancel(self) -> None:
         """Make the running call, and all further ones until `resume`, raise ModelError soon."""
@@ -214,12 +261,11 @@ class Client:
                 fatal=True,
             )
 
-    def _complete(self, arguments: Mapping[str, Any]) -> Any:
-        deadline = self._limits.deadline_s
+    def _complete(self, seconds: float, arguments: Mapping[str, Any]) -> Any:
         return self._gateway.completion(
-            deadline,
+            seconds,
             model=self._target,
-            timeout=deadline,
+            timeout=seconds,
             num_retries=0,
             max_retries=0,
             drop_params=True,
@@ -227,29 +273,39 @@ class Client:
             **arguments,
         )
 
-    def _with_retries(self, call: Any) -> Any:
+    def _with_retries(self, call: Callable[[float], Any]) -> tuple[Any, int]:
+        """Return what `call`, given the seconds it may take, returns at last, and how often it failed before."""
         self._check_budget()
-        wait = self._limits.first_wait_s
+        patience = Patience(self._limits, self._jitter)
         started = time.perf_counter()
-        for attempt in range(1, self._limits.attempts + 1):
-            self._sleep(self._pace.reserve(self._target))
+        while True:
+            self._pause(self._pace.reserve(self._target), PACED, patience)
             try:
-                return call()
+                if (left := self._deadline.left()) < TOO_LITTLE_S:
+                    raise TimeoutError
+                return call(left), patience.failed
             except Exception as error:
                 if self._cancelled.is_set():
                     raise ModelError("cancelled", fatal=True) from None
                 failure = explain(error, self.name, self._options.get("api_base"))
-                if not failure.retry or attempt == self._limits.attempts:
-                    self._add_seconds(time.perf_counter() - started)
-                    raise Failed(failure) from None
-                if failure.wait is not None:
-                    self._pace.hold(self._target, failure.wait)
-            self._sleep(wait * (0.5 + self._jitter.random()))
-            wait = min(LONGEST_WAIT, wait * 2)
-        raise AssertionError("unreachable")
+            seconds = patience.after(failure)
+            if seconds is None or self._deadline.left() < TOO_LITTLE_S:
+                self._add(seconds=time.perf_counter() - started, retries=patience.failed - 1)
+                raise Failed(patience.told(failure))
+            if failure.wait is not None:
+                self._pace.hold(self._target, seconds)
+            self._pause(seconds, REASONS.get(failure.kind, ""), patience)
 
-    def _sleep(self, seconds: float) -> None:
-        if self._cancelled.wait(seconds) if seconds > 0 else self._cancelled.is_set():
+    def _pause(self, seconds: float, reason: str, patience: Patience) -> None:
+        """Wait, tell why if there is a reason and it takes a while, and let the deadline wait, too."""
+        end = time.monotonic() + seconds
+        told = bool(reason) and (reason != PACED or seconds >= TELL_EVERY_S)
+        with self._deadline.stopped():
+            while not self._cancelled.is_set() and (rest := end - time.monotonic()) > 0:
+                if told:
+                    self._on_wait(Waiting(reason, rest, patience.left()))
+                self._cancelled.wait(min(TELL_EVERY_S, rest))
+        if self._cancelled.is_set():
             raise ModelError("cancelled", fatal=True)
 
     def _check_budget(self) -> None:
@@ -271,14 +327,16 @@ class Client:
         message = choice.message
         logprobs = getattr(choice, "logprobs", None)
         first = (getattr(logprobs, "content", None) or [None])[0]
-        top = getattr(first, "top_logprobs", None)
+        told = getattr(first, "top_logprobs", None) or ()
+        top = [(str(item.token), p) for item in told if not math.isnan(p := float(item.logprob))]
         usage = getattr(response, "usage", None)
         extra = getattr(message, "provider_specific_fields", None) or {}
+        text = message.content if isinstance(message.content, str) else ""
         return {
-            "text": message.content or "",
-            "finish": choice.finish_reason or "",
-            "refusal": getattr(message, "refusal", None) or extra.get("refusal") or "",
-            "top": [[item.token, item.logprob] for item in top] if top else None,
+            "text": text[:TEXT_LIMIT],
+            "finish": "length" if len(text) > TEXT_LIMIT else str(choice.finish_reason or ""),
+            "refusal": str(getattr(message, "refusal", None) or extra.get("refusal") or ""),
+            "top": top or None,
             "tokens": [
                 int(getattr(usage, "prompt_tokens", 0) or 0),
                 int(getattr(usage, "completion_tokens", 0) or 0),
@@ -292,7 +350,14 @@ class Client:
         return 0.0
 
     def _record(
-        self, purpose: str, prompt: Prompt, reply: str, value: Mapping[str, Any], started: float, cached: bool
+        self,
+        purpose: str,
+        prompt: Prompt,
+        reply: str,
+        value: Mapping[str, Any],
+        started: float,
+        cached: bool,
+        retries: int,
     ) -> ModelCall:
         latency = time.perf_counter() - started
         call = ModelCall(
@@ -305,6 +370,7 @@ class Client:
             cost_usd=0.0 if cached else value["usd"],
             latency_s=latency,
             cached=cached,
+            retries=retries,
         )
         tokens = 0 if cached else sum(value["tokens"])
         with self._lock:
@@ -318,10 +384,15 @@ class Client:
                 tokens=used.tokens + tokens,
                 cost_usd=used.cost_usd + call.cost_usd,
                 seconds=used.seconds + (0.0 if cached else latency),
+                retries=used.retries + retries,
                 by_purpose=by_purpose,
             )
         return call
 
-    def _add_seconds(self, seconds: float) -> None:
+    def _add(self, seconds: float, retries: int) -> None:
+        """Count what a call took that failed for good."""
         with self._lock:
-            self._usage = dataclasses.replace(self._usage, seconds=self._usage.seconds + seconds)
+            used = self._usage
+            self._usage = dataclasses.replace(
+                used, seconds=used.seconds + seconds, retries=used.retries + retries
+            )

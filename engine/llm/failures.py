@@ -6,21 +6,34 @@ alike there (an exhausted quota is a rate limit, a refused connection a server e
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
 
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
 
 CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
 """Kinds the caller can do something about: shorten, read otherwise, ask without schema, ask again."""
 
+RATE, BUSY = "rate", "busy"
+"""Kinds that pass when one waits: the server limits calls (429), or is overloaded (503)."""
+
+LONGEST_WISH = 300.0
+"""Seconds: no server is believed that wants a longer pause."""
+
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(
     r"\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{20,}|Bearer\s+[A-Za-z0-9._-]{12,})"
 )
 HIDDEN = "[hidden]"
+_SPENT = ("insufficient_quota", "exceeded your current quota", "billing", "credit balance", "payment required",
+          "insufficient balance")  # fmt: skip
+_SOON = re.compile(r"retry(?:delay\W+| in )(\d{1,6}(?:\.\d{1,9})?)s\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +41,12 @@ class Failure:
     """One failed call.
 
     Attributes:
-        kind: "key", "model", "quota", "rate", "server", "network", "timeout", "malformed", "refused" or one
-            of those named above.
+        kind: "key", "model", "quota", "server", "network", "timeout", "malformed" or one of those named above.
         message: A sentence for people that says what to do.
         retry: The same call may succeed later.
         fatal: Further calls are pointless until a person acts.
         wait: Seconds that the server asked to wait, None if it did not.
+        attempts: How often such a call is made at most; 0 for as often as others.
     """
 
     kind: str
@@ -41,6 +54,7 @@ class Failure:
     retry: bool = False
     fatal: bool = False
     wait: float | None = None
+    attempts: int = 0
 
     def error(self) -> JitrlError:
         """Return it as an exception."""
@@ -49,6 +63,10 @@ class Failure:
         if self.kind == CONTEXT:
             return TooLong(self.message)
         return ModelError(self.message, fatal=self.fatal)
+
+
+class Unreadable(Exception):
+    """A server's answer was not read to its end; the text says why, as what the server did."""
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -72,21 +90,46 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
         return Failure("model", str(error), fatal=error.fatal)
     if isinstance(error, MissingError):
         return Failure("network", str(error), fatal=True)
+    if isinstance(error, Unreadable):
+        return Failure(CONTENT, f"{model} {error}", retry=True, attempts=2)
     if isinstance(error, TimeoutError) or name in ("Timeout", "APITimeoutError"):
         return Failure("timeout", f"{model} did not answer in time; try again, or raise deadline_s",
                        retry=True, fatal=True)  # fmt: skip
     return (
-        _by_text(low, model, where)
+        _refused_for_now(error, name, status, low, model, where)
+        or _by_text(low, model, where)
         or _by_status(error, name, status, model, where, text)
         or Failure("server", f"{model} failed: {_short(text)}", retry=True, fatal=True)
     )
 
 
+def _refused_for_now(
+    error: BaseException, name: str, status: int | None, low: str, model: str, where: str
+) -> Failure | None:
+    if status in (503, 529) or name == "ServiceUnavailableError" or "overloaded_error" in low:
+        return Failure(BUSY, f"{where} is overloaded ({503 if status is None else status}); wait a minute, then go on",
+                       retry=True, fatal=True, wait=_retry_after(error))  # fmt: skip
+    if status == 429 or name == "RateLimitError":
+        # Google calls a limit of calls a minute an exceeded quota, too, and says when to come back.
+        soon = _SOON.search(low) if "perday" not in low else None
+        if soon is None and _spent(low):
+            return None
+        wait = _retry_after(error)
+        if wait is None and soon is not None:
+            wait = min(LONGEST_WISH, float(soon[1]))
+        return Failure(RATE, f"{model} takes no more calls for now (rate limit); wait a minute, then go on",
+                       retry=True, fatal=True, wait=wait)  # fmt: skip
+    return None
+
+
+def _spent(low: str) -> bool:
+    return any(text in low for text in _SPENT)
+
+
 def _by_text(low: str, model: str, where: str) -> Failure | None:
     if "contextwindowexceeded" in low or "context length" in low or "exceed_context_size" in low:
         return Failure(CONTEXT, f"the prompt is too long for {model}")
-    if "insufficient_quota" in low or "exceeded your current quota" in low or "billing" in low \
-            or "credit balance" in low or "payment required" in low or "insufficient balance" in low:  # fmt: skip
+    if _spent(low):
         return Failure("quota", f"the account for {model} has no quota left; add credit, or choose another "
                        "model with --model", fatal=True)  # fmt: skip
     if "api_key client option must be set" in low or "missing credentials" in low or "no api key" in low \
@@ -117,12 +160,6 @@ def _by_status(
     if status == 404 or name == "NotFoundError":
         return Failure("model", f"{where} has no model {model!r}; check the name given with --model",
                        fatal=True)  # fmt: skip
-    if status == 429 or name == "RateLimitError":
-        return Failure("rate", f"{model} takes no more calls for now (rate limit); wait a minute, then go on",
-                       retry=True, fatal=True, wait=_retry_after(error))  # fmt: skip
-    if status == 503 or name == "ServiceUnavailableError":
-        return Failure("server", f"{where} is overloaded (503); wait a minute, then go on", retry=True,
-                       fatal=True, wait=_retry_after(error))  # fmt: skip
     if status == 400 or name in ("BadRequestError", "UnsupportedParamsError", "UnprocessableEntityError"):
         if "logprob" in low:
             return Failure(LOGPROBS, f"{model} gives no log-probabilities")
@@ -150,11 +187,29 @@ def key_name(model: str) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    headers = getattr(error, "litellm_response_headers", None) or {}
+    """Return the seconds that a server asked to wait, None if it asked for nothing that can be read."""
+    for headers in (
+        getattr(error, "litellm_response_headers", None),
+        getattr(getattr(error, "response", None), "headers", None),
+    ):
+        text = _header(headers, "retry-after")
+        try:
+            seconds = float(text)
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - time.time()
+            except (ValueError, TypeError, OverflowError):
+                continue
+        if not math.isnan(seconds):
+            return min(LONGEST_WISH, max(0.0, seconds))
+    return None
+
+
+def _header(headers: Any, name: str) -> str:
     try:
-        return min(300.0, max(0.0, float(headers.get("retry-after") or "")))
-    except (TypeError, ValueError):
-        return None
+        return str(headers.get(name) or "")
+    except AttributeError:
+        return ""
 
 
 def _short(text: str) -> str:

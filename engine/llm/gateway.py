@@ -18,6 +18,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from engine.errors import MissingError, ModelError
+from engine.llm.failures import Unreadable
 from engine.llm.local import LocalEngine, Scores
 
 LOCAL = "local"
@@ -59,6 +60,7 @@ class Gateway:
         Raises:
             TimeoutError: Not done within `deadline` seconds (importing litellm is not counted).
             ModelError: Cancelled or closed.
+            Unreadable: The server's answer was not read to its end.
             Exception: Whatever litellm raises.
         """
         self.prepare()
@@ -67,7 +69,18 @@ class Gateway:
             # Two models of one name may be open; litellm passes unknown arguments on to the provider.
             arguments["deadline"] = deadline
             arguments["engine"] = id(self._engines.get(model.removeprefix(f"{LOCAL}/")))
-        return self._wait(asyncio.wait_for(_shared().library.acompletion(**arguments), deadline))
+        return self._wait(self._bounded(deadline, arguments))
+
+    async def _bounded(self, deadline: float, arguments: Mapping[str, Any]) -> Any:
+        from engine.llm import bounded
+
+        reading = bounded.begin()
+        try:
+            return await asyncio.wait_for(_shared().library.acompletion(**arguments), deadline)
+        except Exception:
+            if reading.trouble:  # litellm calls it a broken connection
+                raise Unreadable(reading.trouble) from None
+            raise
 
     def score(
         self, deadline: float, target: str, messages: Any, answer: str, candidates: tuple[str, ...]
@@ -133,6 +146,9 @@ class Gateway:
         shared = _shared()
         if shared.library is None:
             shared.library = import_litellm()
+            from engine.llm import bounded
+
+            bounded.install()
         if self._engines:
             from engine.llm.provider import register
 

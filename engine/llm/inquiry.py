@@ -143,6 +143,8 @@ def reach(client: Client) -> Reached:
     except Failed as failed:
         return Reached(failed.failure.message)
     except JitrlError as error:
+        if client.cancelled:
+            raise
         return Reached(str(error))
     schema = False
     with contextlib.suppress(Failed):
@@ -185,7 +187,7 @@ def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
 
 
 def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
-    return client.ask("doctor", prompt, temperature=0.0, max_tokens=16, **options)
+    return client.ask("probe", prompt, fresh=True, temperature=0.0, max_tokens=16, **options)
 
 
 def _millions(usd: Any) -> float | None:

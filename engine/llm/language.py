@@ -13,18 +13,15 @@ import numpy as np
 from engine.errors import ModelError, TooLong
 from engine.llm import failures
 from engine.llm.cache import Cache
-from engine.llm.client import Client, Failed
+from engine.llm.client import Answer, Client, Failed
 from engine.llm.gateway import Gateway
 from engine.llm.local import LocalEngine
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.prompts import Prompt
 from engine.llm.readers import REPLY_TOKENS, Reader
 from engine.llm.runtime import TOO_LONG
-from engine.records import ActionRequest, Candidate, Proposal
+from engine.records import ActionRequest, Candidate, Proposal, Waiting
 from engine.settings import Settings
-
-PROMPT_TOKENS = 12_000
-"""Tokens of a prompt to a model whose limit is not known; its own refusal shortens it further."""
 
 LEAST_ROOM = 512
 """Tokens that an answer in words needs in the context of a local model."""
@@ -39,6 +36,7 @@ class LanguageModel:
         reading: "string", "token" or "verbalized".
         engine: The engine behind it if it runs here; closed with it.
         scored_after: Name of the prompt that "string" uses.
+        probe: Finds out with a small call or two what `reading` is to be; it is only asked when that is needed.
     """
 
     def __init__(
@@ -50,6 +48,7 @@ class LanguageModel:
         reading: str,
         engine: LocalEngine | None = None,
         scored_after: str = "actions_transcript",
+        probe: Callable[[Client], str] | None = None,
     ) -> None:
         self.name = client.name
         self.reading = reading
@@ -58,10 +57,12 @@ class LanguageModel:
         self._cache = cache
         self._engine = engine
         self._lock = threading.Lock()
+        self._probe = probe
+        self._probing = threading.Lock()
         self._reader = Reader(
             client,
             settings,
-            engine.context - REPLY_TOKENS // 4 if engine else PROMPT_TOKENS,
+            engine.context - REPLY_TOKENS // 4 if engine else settings.prompt_tokens,
             self._count(engine),
             scored_after=scored_after,
         )
@@ -77,6 +78,21 @@ class LanguageModel:
     def usage(self) -> Usage:
         """What it has cost so far."""
         return self._client.usage
+
+    def settle(self) -> None:
+        """Find out how it is to be read, where nobody knows yet; two small calls, made once.
+
+        Raises:
+            ModelError: Cancelled.
+        """
+        with self._probing:
+            if self._probe is not None:
+                self.reading = self._probe(self._client)
+                self._probe = None
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Let `callback` be told once a second while a call waits for its next try, by the thread that made it."""
+        self._client.on_wait(callback)
 
     def warm(self, folder: Path | None) -> None:
         """Compute what all prompts begin with, or take it from `folder`; for local models read by string."""
@@ -116,7 +132,7 @@ class LanguageModel:
             self._engine.prepare(prompt.chat(), prompt.answer, stopped)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Return candidates with logits.
+        """Return candidates with logits; all calls for them together have `deadline_s`.
 
         What a model writes and cannot be used leads to a proposal without candidates and a note.
 
@@ -126,6 +142,11 @@ class LanguageModel:
         """
         if len(request.valid_actions) <= 1:
             return Proposal(tuple(Candidate(a, 0.0) for a in request.valid_actions))
+        self.settle()
+        with self._client.decision():
+            return self._propose(request, rng)
+
+    def _propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         notes: list[str] = []
         for _ in range(2 + SHORTENINGS):
             reader = self._reader
@@ -167,8 +188,16 @@ class LanguageModel:
         messages: Messages,
         schema: Mapping[str, Any] | None = None,
         pictures: Sequence[bytes] = (),
+        *,
+        usable: Callable[[str], bool] | None = None,
+        fresh: bool = False,
     ) -> Reply:
         """Return what the model writes to `messages`, the last of which shows `pictures` (JPEG).
+
+        Args:
+            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
+                None if every answer that is not empty can. What it refuses is returned all the same.
+            fresh: Ask even if an answer was kept.
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
@@ -178,11 +207,28 @@ class LanguageModel:
         if pictures and not self.takes_pictures:
             raise ModelError(f"{self.name} takes no pictures")
         prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), pictures=tuple(pictures))
-        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": REPLY_TOKENS}
-        if self._engine is not None:
-            options["max_tokens"] = REPLY_TOKENS // 4
-            if (tokens := self._engine.count(messages)) > self._engine.context - LEAST_ROOM:
-                raise TooLong(TOO_LONG.format(tokens, self.name, self._engine.context - LEAST_ROOM))
+        engine = self._engine
+        if engine is not None and (tokens := engine.count(messages)) > engine.context - LEAST_ROOM:
+            raise TooLong(TOO_LONG.format(tokens, self.name, engine.context - LEAST_ROOM))
+        with self._client.decision():
+            answer = self._written(purpose, prompt, schema, fresh)
+            good = usable is None or usable(answer.text)
+            if not good and answer.call.cached:  # kept before anybody asked whether it can be used
+                answer = self._written(purpose, prompt, schema, True)
+                good = usable is None or usable(answer.text)
+        if good:
+            self._client.keep(answer)
+        return Reply(answer.text, answer.call)
+
+    def _written(self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool) -> Answer:
+        """Return an answer that is neither empty nor refused.
+
+        Raises:
+            ModelError: There is none.
+            MissingError: The network or a key is missing.
+        """
+        words = REPLY_TOKENS if self._engine is None else REPLY_TOKENS // 4
+        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": words}
         for _ in range(2):
             if schema is not None and self._reader.schema:
                 options["response_format"] = {
@@ -190,7 +236,7 @@ class LanguageModel:
                     "json_schema": {"name": "answer", "schema": dict(schema)},
                 }
             try:
-                answer = self._client.ask(purpose, prompt, **options)
+                answer = self._client.ask(purpose, prompt, fresh=fresh, **options)
                 break
             except Failed as failed:
                 if failed.failure.kind == failures.SCHEMA and options.pop("response_format", None):
@@ -203,7 +249,7 @@ class LanguageModel:
             raise ModelError(f"{self.name} refused to answer")
         if not answer.text.strip():
             raise ModelError(f"{self.name} sent an empty answer")
-        return Reply(answer.text, answer.call)
+        return answer
 
     def cancel(self) -> None:
         """Make the running call, and all further ones until `resume`, raise ModelError soon."""

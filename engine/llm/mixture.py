@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.llm.model import Messages, Model, Preparing, Reply, Usage, takes_pictures, writes_here
 from engine.llm.priors import Wordless, gumbel_top
-from engine.records import ActionRequest, Candidate, ModelCall, Proposal
+from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waiting
 
 
 class Mixture:
@@ -44,8 +44,24 @@ class Mixture:
             cost_usd=a.cost_usd + b.cost_usd,
             seconds=a.seconds + b.seconds,
             dropped=a.dropped + b.dropped,
+            retries=a.retries + b.retries,
             by_purpose=purposes or None,
         )
+
+    @property
+    def reading(self) -> str:
+        """The first one's; the second one's where the first is no language model."""
+        return next((part.reading for part in self._parts if part.reading), "")
+
+    def settle(self) -> None:
+        """Settle both."""
+        for part in self._parts:
+            part.settle()
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Let `callback` be told of both."""
+        for part in self._parts:
+            part.on_wait(callback)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return at most `request.candidates` valid actions, drawn by the mixed logits.
@@ -61,11 +77,15 @@ class Mixture:
         offered: dict[str, Candidate] = {}
         calls: list[ModelCall] = []
         notes: list[str] = []
+        dropped = again = 0
+        missing = False
         everything = dataclasses.replace(request, candidates=len(valid))
         for part, weight in zip(self._parts, self._weights, strict=True):
             proposal = part.propose(everything if isinstance(part, Wordless) else request, rng)
             calls += proposal.calls
             notes += [proposal.note] if proposal.note else []
+            dropped, again = dropped + proposal.dropped, again + proposal.again
+            missing = missing or proposal.missing
             opinion = {candidate.action: candidate for candidate in proposal.candidates}
             least = min((candidate.z for candidate in opinion.values()), default=0.0)
             z += weight * np.array([opinion[a].z if a in opinion else least for a in valid])
@@ -75,7 +95,7 @@ class Mixture:
         candidates = tuple(
             dataclasses.replace(offered.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
         )
-        return Proposal(candidates, tuple(calls), "; ".join(notes))
+        return Proposal(candidates, tuple(calls), "; ".join(notes), dropped, again=again, missing=missing)
 
     @property
     def writes_here(self) -> bool:
@@ -104,16 +124,17 @@ class Mixture:
         messages: Messages,
         schema: Mapping[str, Any] | None = None,
         pictures: Sequence[bytes] = (),
+        *,
+        usable: Callable[[str], bool] | None = None,
+        fresh: bool = False,
     ) -> Reply:
         """Return what the first of the two that can write writes.
 
         Raises:
             ModelError: Neither can, or no usable answer.
         """
-        for part in self._parts:
-            if not isinstance(part, Wordless):
-                return part.complete(purpose, messages, schema, pictures)
-        return self._parts[0].complete(purpose, messages, schema, pictures)
+        writer = next((part for part in self._parts if not isinstance(part, Wordless)), self._parts[0])
+        return writer.complete(purpose, messages, schema, pictures, usable=usable, fresh=fresh)
 
     def cancel(self) -> None:
         """Cancel both."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from engine.records import ActionRequest, ModelCall, Proposal
+from engine.records import ActionRequest, ModelCall, Proposal, Waiting
 
 Messages = Sequence[Mapping[str, str]]
 """Chat messages: each with `role` ("system", "user", "assistant") and `content`."""
@@ -30,6 +30,7 @@ class Usage:
         cost_usd: US dollars, 0.0 where no price is known.
         seconds: Wall time spent waiting for it.
         dropped: Options that were no valid action and were dropped.
+        retries: Failed tries of calls that were made again.
         by_purpose: Tokens in plus out for each purpose.
     """
 
@@ -39,6 +40,7 @@ class Usage:
     cost_usd: float = 0.0
     seconds: float = 0.0
     dropped: int = 0
+    retries: int = 0
     by_purpose: Mapping[str, int] | None = None
 
 
@@ -53,6 +55,23 @@ class Model(Protocol):
     @property
     def usage(self) -> Usage:
         """What it has cost so far."""
+        ...
+
+    @property
+    def reading(self) -> str:
+        """How its opinion of actions is read: "string", "token" or "verbalized"; "" for what is no language model."""
+        ...
+
+    def settle(self) -> None:
+        """Find out how it is to be read, where nobody knows yet; two small calls, made once.
+
+        Raises:
+            ModelError: Cancelled.
+        """
+        ...
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Let `callback` be told once a second while a call waits for its next try, by the thread that made it."""
         ...
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
@@ -70,11 +89,17 @@ class Model(Protocol):
         messages: Messages,
         schema: Mapping[str, Any] | None = None,
         pictures: Sequence[bytes] = (),
+        *,
+        usable: Callable[[str], bool] | None = None,
+        fresh: bool = False,
     ) -> Reply:
         """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
 
         Args:
             pictures: JPEGs that are shown with the last message.
+            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
+                None if every answer that is not empty can. What it refuses is returned all the same.
+            fresh: Ask even if an answer was kept.
 
         Raises:
             ModelError: No usable answer, or it takes no pictures.

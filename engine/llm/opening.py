@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from engine.errors import MissingError, UsageError
 from engine.llm import gguf, weights
 from engine.llm.cache import Cache
 from engine.llm.capability import best_reading
-from engine.llm.client import Client, Limits
+from engine.llm.client import Client
 from engine.llm.gateway import Gateway
 from engine.llm.language import LanguageModel
 from engine.llm.local import LocalEngine
 from engine.llm.pace import Pace
+from engine.llm.patience import Limits
 from engine.settings import Settings
 
 SMALL = 700 * 2**20
@@ -96,7 +98,7 @@ def open_remote(
     *,
     keep: bool = True,
 ) -> LanguageModel:
-    """Return a model behind an API; nothing is called yet.
+    """Return a model behind an API; nothing is called yet, not even to see how it can be read.
 
     Raises:
         UsageError: It cannot be read as the settings ask.
@@ -108,16 +110,23 @@ def open_remote(
     gateway = Gateway()
     replies = _cache(cache if keep else None)
     client = _remote_client(name, settings, cache, environment, gateway, replies, _limits(settings))
-    reading = settings.logits if settings.logits != "auto" else best_reading(cache, name) or "verbalized"
-    return LanguageModel(client, gateway, replies, settings, reading)
+    known = settings.logits if settings.logits != "auto" else best_reading(cache, name)
+    probe = None if known else partial(_reading, cache)
+    return LanguageModel(client, gateway, replies, settings, known or "verbalized", probe=probe)
+
+
+def _reading(cache: Path | None, client: Client) -> str:
+    from engine.llm import probing
+
+    return probing.reading(client, cache)
 
 
 def open_client(
     name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
 ) -> tuple[Client, Callable[[], None]]:
-    """Return a client of a model behind an API that keeps nothing, and what closes it."""
+    """Return a client of a model behind an API that keeps nothing and has no patience, and what closes it."""
     gateway = Gateway()
-    limits = replace(_limits(settings), attempts=attempts)
+    limits = replace(_limits(settings), attempts=attempts, patience_s=0.0)
     client = _remote_client(name, settings, None, environment, gateway, _cache(None), limits)
     return client, gateway.close
 
@@ -161,4 +170,5 @@ def _limits(settings: Settings) -> Limits:
         usd=settings.budget_usd,
         tokens=settings.budget_tokens,
         minutes=settings.budget_minutes,
+        patience_s=60.0 * settings.patience_minutes,
     )

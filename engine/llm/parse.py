@@ -5,12 +5,19 @@ Nothing here raises for what a model wrote; what cannot be read is left out and 
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from engine.llm import lenient
+
+LONGEST_REPLY = lenient.LONGEST_REPLY
+
+MOST_ROWS = 1000
+"""How many options of one answer are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +27,13 @@ class Option:
     Attributes:
         action: A valid action, exactly as given.
         confidence: 0 to 100, None if it was missing or no number.
+        number: What the model called it: 2 for "option2", or its place in a list, from 1.
     """
 
     action: str
     confidence: float | None
     reason: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,58 +44,64 @@ class Options:
         options: Distinct valid actions in the order they were written.
         dropped: How many were no valid action.
         readable: Whether there was JSON at all.
+        best: The action of the option that the model called the best; "" if it named none of the options.
     """
 
     options: tuple[Option, ...]
     dropped: int = 0
     readable: bool = True
+    best: str = ""
 
 
-def json_object(text: str) -> dict[str, Any] | None:
+def json_object(text: str, until: float = math.inf) -> dict[str, Any] | None:
     """Return the first JSON object in `text`, mended where that is safe; None if there is none.
 
-    Mended are: fences and prose around it, trailing commas, single quotes or none around keys, Python's
-    literals, comments, raw line breaks in strings, and an end that was cut off.
+    An empty object is returned only if no other is there. See `engine.llm.lenient` for what is mended.
+
+    Args:
+        until: A time of `time.monotonic()`. When it is over, nothing is read.
     """
-    start = text.find("{")
-    while start >= 0:
-        body = text[start:]
-        for attempt in (body, _mend(body)):
-            try:
-                value, _ = json.JSONDecoder(strict=False).raw_decode(attempt)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                return value
-        start = text.find("{", start + 1)
-        if start > 20_000:
-            break
-    return None
+    return _object(text, until, lambda found: True)
 
 
-def options(text: str, valid: Sequence[str], accept: Callable[[str], str | None] | None = None) -> Options:
+def options(
+    text: str,
+    valid: Sequence[str],
+    accept: Callable[[str], str | None] | None = None,
+    until: float = math.inf,
+) -> Options:
     """Return the options of an answer to the action prompt (App. F: option_i, confidence_i, reasoning_i).
 
-    A list under "options" or "actions", of objects or strings, is read as well.
+    A list under "options" or "actions", of objects or strings, is read as well. Of several objects the first that has
+    options counts.
 
     Args:
         accept: Where more is possible than `valid` counts: returns an option as it is to be, None to drop it.
+        until: A time of `time.monotonic()`. When it is over, nothing is read.
     """
-    found = json_object(text)
+    found = _object(text, until, lambda found: bool(_rows(found, most=1)))
     if found is None:
         return Options((), readable=False)
     valid_by_form = _forms(valid)
     kept: dict[str, Option] = {}
+    by_number: dict[int, str] = {}
     dropped = 0
-    for raw, confidence, reason in _numbered(found) or _listed(found):
+    for i, raw, confidence, reason in _rows(found, MOST_ROWS):
         action = match(raw, valid, valid_by_form)
         if action is None and accept is not None and isinstance(raw, str):
             action = accept(raw)
         if action is None:
             dropped += 1
-        elif action not in kept:
-            kept[action] = Option(action, number(confidence), str(reason or "").strip())
-    return Options(tuple(kept.values()), dropped)
+            continue
+        by_number.setdefault(i, action)
+        if action not in kept:
+            kept[action] = Option(action, number(confidence), _said(reason).strip(), i)
+    named = found.get("best_action")
+    best = _best(named, by_number, tuple(kept))
+    if not best and accept is not None and isinstance(named, str):
+        action = accept(named)
+        best = action if action is not None and action in kept else ""
+    return Options(tuple(kept.values()), dropped, best=best)
 
 
 def match(text: Any, valid: Sequence[str], forms: Mapping[str, str] | None = None) -> str | None:
@@ -100,66 +115,117 @@ def match(text: Any, valid: Sequence[str], forms: Mapping[str, str] | None = Non
 
 def number(value: Any) -> float | None:
     """Return a confidence within 0 to 100, or None if `value` is no number."""
-    if isinstance(value, bool):
-        return None
     if isinstance(value, str):
-        found = re.search(r"-?\d+(\.\d+)?", value)
-        value = float(found.group()) if found else None
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return min(100.0, max(0.0, float(value)))
+        found = _NUMBER.search(value)
+        value = found.group() if found else None
+    confidence = _finite(value)
+    return None if confidence is None else min(100.0, max(0.0, confidence))
 
 
-def scores(text: str) -> list[tuple[int, str, float, str]]:
-    """Return (step, action, score, reason) of an answer to the reward prompt; what is no number is left out."""
-    found = json_object(text) or {}
+def scores(text: str, until: float = math.inf) -> list[tuple[int, str, float, str]]:
+    """Return (step, action, score, reason) of an answer to the reward prompt; what is no number is left out.
+
+    Args:
+        until: A time of `time.monotonic()`. When it is over, nothing is read.
+    """
+    found = _object(text, until, lambda found: isinstance(found.get("step_analysis"), list)) or {}
     rows = found.get("step_analysis")
     result = []
     for row in rows if isinstance(rows, list) else []:
         if not isinstance(row, Mapping):
             continue
-        step, score = row.get("step"), row.get("score")
-        if isinstance(step, str) and step.strip().lstrip("-").isdigit():
-            step = int(step)
-        if isinstance(score, str):
-            try:
-                score = float(score)
-            except ValueError:
-                continue
-        if isinstance(step, bool) or not isinstance(step, int) or isinstance(score, bool):
-            continue
-        if not isinstance(score, (int, float)) or not math.isfinite(score):
-            continue
-        result.append(
-            (step, str(row.get("action", "")), float(score), str(row.get("detailed_reasoning", "")))
-        )
+        step, score = _whole(row.get("step")), _finite(row.get("score"))
+        if step is not None and score is not None:
+            result.append((step, _said(row.get("action")), score, _said(row.get("detailed_reasoning"))))
     return result
 
 
-def _numbered(found: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
-    rows = []
+_NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_OPTION = re.compile(r"option_?([0-9]{1,18})", re.IGNORECASE)
+_BEST = re.compile(r"(?:option)?[\s_#]*+([0-9]{1,18})(?:[.:)](?![0-9]).*+)?", re.IGNORECASE | re.DOTALL)
+
+
+def _object(text: str, until: float, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
+    """Return the first object that is wanted; else the first that is not empty; else the first."""
+    first: dict[str, Any] | None = None
+    try:
+        for found in lenient.objects(text, until):
+            if found and wanted(found):
+                return found
+            first = first or found
+    except lenient.Over:
+        return None
+    return first
+
+
+def _finite(value: Any) -> float | None:
+    """Return what is a number, or was written as one, as a float; None if it is none, or too large."""
+    if isinstance(value, str):
+        value = value.strip()
+        if len(value) > lenient.LONGEST_NUMBER or not _NUMBER.fullmatch(value):
+            return None
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        value = float(value)
+    except OverflowError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _whole(value: Any) -> int | None:
+    """Return what is a whole number, or was written as one; None if it is none, or too large for 64 bits."""
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if _WHOLE.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if abs(value) < 10**18 else None
+
+
+def _said(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else str(value)
+
+
+def _best(named: Any, by_number: Mapping[int, str], kept: Sequence[str]) -> str:
+    """Return the option that was called the best: by its number, as "option2", or by its text."""
+    if isinstance(named, float) and named.is_integer():
+        named = int(named)
+    if not isinstance(named, str):
+        i = _whole(named)
+        return "" if i is None else by_number.get(i, "")
+    found = _BEST.fullmatch(named.strip())
+    if found and int(found[1]) in by_number:
+        return by_number[int(found[1])]
+    return match(named, kept) or ""
+
+
+def _rows(found: Mapping[str, Any], most: int) -> list[tuple[int, Any, Any, Any]]:
+    """Return (number, option, confidence, reason), at most so many."""
+    return list(itertools.islice(_numbered(found), most)) or list(itertools.islice(_listed(found), most))
+
+
+def _numbered(found: Mapping[str, Any]) -> Iterable[tuple[int, Any, Any, Any]]:
     for key, value in found.items():
-        if named := re.fullmatch(r"option_?(\d+)", key, re.IGNORECASE):
-            i = named.group(1)
+        if named := _OPTION.fullmatch(key):
+            i = named[1]
             reason = _either(found, "reasoning", i) or found.get(f"option{i}_reasoning")
-            rows.append((value, _either(found, "confidence", i), reason))
-    return rows
+            yield int(i), value, _either(found, "confidence", i), reason
 
 
 def _either(found: Mapping[str, Any], name: str, i: str) -> Any:
     return next((found[k] for k in (f"{name}{i}", f"{name}_{i}") if k in found), None)
 
 
-def _listed(found: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+def _listed(found: Mapping[str, Any]) -> Iterable[tuple[int, Any, Any, Any]]:
     rows: list[Any] = next((found[k] for k in ("options", "actions") if isinstance(found.get(k), list)), [])
-    result = []
-    for row in rows:
+    for i, row in enumerate(rows, 1):
         if isinstance(row, Mapping):
             name = next((row[k] for k in ("option", "action", "command") if k in row), None)
-            result.append((name, row.get("confidence"), row.get("reasoning", row.get("reason"))))
+            yield i, name, row.get("confidence"), row.get("reasoning", row.get("reason"))
         else:
-            result.append((row, None, None))
-    return result
+            yield i, row, None, None
 
 
 def _form(text: str) -> str:
@@ -171,72 +237,3 @@ def _forms(valid: Sequence[str]) -> dict[str, str]:
     for action in reversed(valid):  # of two that differ in case alone, the first stands
         forms[_form(action)] = action
     return forms
-
-
-_TOKEN = re.compile(r"""
-    (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<cut>"(?:[^"\\]|\\.)*\\?$)
-  | (?P<single>'(?:[^'\\\n]|\\.)*'(?=\s*[,:}\]]))
-  | (?P<comment>//[^\n]*|/\*.*?\*/)
-  | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
-  | (?P<other>.)
-""", re.VERBOSE | re.DOTALL)  # fmt: skip
-
-_LITERALS = ("true", "false", "null")
-_WORDS = {"None": "null", "True": "true", "False": "false", "NaN": "null", "Infinity": "null"}
-
-
-def _mend(text: str) -> str:
-    """Return `text` with the usual slips of models put right, and what was left open closed.
-
-    Where it was cut off, the last value goes unless its end was reached: half a number is another number, and half
-    an action may be another action.
-    """
-    out: list[str] = []
-    closing: list[str] = []
-    whole: tuple[int, tuple[str, ...]] = (0, ())
-    for found in _TOKEN.finditer(text):
-        kind, part = found.lastgroup, found.group()
-        if kind == "comment":
-            continue
-        if kind == "cut":
-            part = '"'
-        elif kind == "single":
-            part = json.dumps(part[1:-1].replace("\\'", "'"))
-        elif kind == "word":
-            part = part if part in _LITERALS else _WORDS.get(part, json.dumps(part))
-        elif part in "{[":
-            closing.append("}" if part == "{" else "]")
-        elif part in "}]":
-            if not closing:
-                break
-            _drop_comma(out)
-            closing.pop()
-        elif part == ",":
-            whole = len(out), tuple(closing)
-        out.append(part)
-        if part in ("{", "["):
-            whole = len(out), tuple(closing)
-        if not closing and part in "}]":
-            break
-    if closing:
-        if not _ended(out, in_list=closing[-1] == "]"):
-            kept, open_then = whole
-            del out[kept:]
-            closing = list(open_then)
-        _drop_comma(out)
-    return "".join(out) + "".join(reversed(closing))
-
-
-def _ended(out: list[str], *, in_list: bool) -> bool:
-    """Return whether what was written last is a value that reached its end."""
-    last = [part for part in out if not part.isspace()][-2:]
-    if len(last) < 2:
-        return False
-    value = last[1] in _LITERALS or (len(last[1]) > 1 and last[1].startswith('"'))
-    return last[1] in ("}", "]") or (value and (last[0] == ":" or (in_list and last[0] in (",", "["))))
-
-
-def _drop_comma(out: list[str]) -> None:
-    while out and (out[-1].isspace() or out[-1] == ","):
-        out.pop()

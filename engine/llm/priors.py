@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.verbs import logit
-from engine.records import ActionRequest, Candidate, Proposal
+from engine.records import ActionRequest, Candidate, Proposal, Waiting
 
 
 def open_prior(name: str, domain: str = "game") -> UniformModel | VerbsModel:
@@ -32,6 +32,13 @@ class Wordless:
     """What priors without a model have in common."""
 
     name = ""
+    reading = ""
+
+    def settle(self) -> None:
+        """There is nothing to find out."""
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Nothing ever waits."""
 
     @property
     def usage(self) -> Usage:
@@ -44,6 +51,9 @@ class Wordless:
         messages: Messages,
         schema: Mapping[str, Any] | None = None,
         pictures: Sequence[bytes] = (),
+        *,
+        usable: Callable[[str], bool] | None = None,
+        fresh: bool = False,
     ) -> Reply:
         """Raise ModelError: there is nothing here that could write."""
         raise ModelError(f"{self.name} is no language model and cannot answer in words ({purpose})")

@@ -37,6 +37,9 @@ the sum proposes nothing but short moves, the mean no moves at all; both are wor
 SOFTENING = 1.9
 """How much flatter small models' likelihoods are made than the temperature says: they are overconfident."""
 
+MOST_LISTED, LONGEST_LIST = 120, 3500
+"""Actions, and characters of them all, up to which a schema lists them: servers limit both."""
+
 REPLY_TOKENS = 4096
 UNUSABLE = "the model gave no usable option"
 
@@ -89,16 +92,16 @@ class Reader:
     # --------------------------------------------------------------------------------- index tokens
 
     def token(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Let the model choose by number and read the numbers' probabilities.
+        """Let the model choose by number and read the numbers' probabilities (Sec. 5, token-level logit).
 
-        More actions than one token can number are first narrowed down in words.
+        Candidates are proposed in words first, unless as many are asked for as there are.
 
         Raises:
             Failed: The kind is `failures.LOGPROBS` where the model tells none.
         """
         actions = request.valid_actions
         before = Proposal(())
-        if len(actions) > INDICES:
+        if len(actions) > min(INDICES, request.candidates):
             asked = dataclasses.replace(request, candidates=min(INDICES, max(2, request.candidates)))
             before = self.verbalized(asked, rng)
             actions = tuple(c.action for c in before.candidates)
@@ -109,7 +112,7 @@ class Reader:
         z, logprobs, call = self._index_logits(request, order)
         drawn = _drawn(tuple(order), z, logprobs, request.candidates, rng, (*before.calls, call))
         candidates = tuple(dataclasses.replace(c, reason=reasons.get(c.action, "")) for c in drawn.candidates)
-        return dataclasses.replace(drawn, candidates=candidates, note=before.note)
+        return dataclasses.replace(before, candidates=candidates, calls=drawn.calls)
 
     def _index_logits(
         self, request: ActionRequest, order: Sequence[str]
@@ -133,6 +136,7 @@ class Reader:
                 found[int(text) - 1] = logprob if known is None else float(np.logaddexp(known, logprob))
         if all(p is None for p in found):
             raise Failed(Failure(failures.CONTENT, f"{self.client.name} did not answer with a number"))
+        self.client.keep(answer)
         floor = min(logprob for _, logprob in answer.top)
         z = logits.from_index_logprobs(found, floor, self.settings.temperature)
         return z, [floor if p is None else p for p in found], answer.call
@@ -151,35 +155,58 @@ class Reader:
         prompt = self._fitted(
             "actions", request, valid_actions=", ".join(order), count=str(count), format=form
         )
-        answer = self._ask(prompt, count)
-        read = parse.options(answer.text, request.valid_actions, self._accept())
+        answer = self._ask(prompt, order, count)
+        read = self._read(answer, request)
         calls = [answer.call]
         if 2 * len(read.options) < count:
             allowed = f"Copy every option EXACTLY from this list: {', '.join(order)}"
             if self.settings.domain == "web":
                 allowed = "Every option must be one of the available actions, on an element the page shows"
-            again = self._ask(_reproach(prompt, answer.text, read, allowed), count)
-            calls.append(again.call)
-            second = parse.options(again.text, request.valid_actions, self._accept())
-            if len(second.options) >= len(read.options):
-                answer, read = again, second
+            try:
+                again = self._ask(_reproach(prompt, answer.text, read, allowed), order, count, fresh=True)
+            except Failed:
+                if not read.options:  # else what came first is better than nothing
+                    raise
+            else:
+                calls.append(again.call)
+                second = self._read(again, request)
+                if len(second.options) >= len(read.options):
+                    answer, read = again, second
         self.client.dropped(read.dropped)
         options = read.options[:count]
-        z = logits.from_confidences([o.confidence for o in options], self.settings.transform)
+        settings = self.settings
+        z = logits.from_confidences(
+            [o.confidence for o in options], settings.transform, settings.unsaid_confidence
+        )
         candidates = tuple(
             Candidate(o.action, float(v), confidence=o.confidence, reason=failures.redact(o.reason))
             for o, v in zip(options, z, strict=True)
         )
-        return Proposal(candidates, tuple(calls), _note(read, len(options), answer.finish))
+        return Proposal(
+            candidates,
+            tuple(calls),
+            _note(read, len(options), answer.finish),
+            dropped=read.dropped,
+            best=read.best,
+            again=len(calls) - 1,
+            missing=not candidates,
+        )
 
-    def _ask(self, prompt: Prompt, count: int) -> Answer:
+    def _read(self, answer: Answer, request: ActionRequest) -> parse.Options:
+        """Return the options of an answer; one that has any is kept, to be given again to the same question."""
+        read = parse.options(answer.text, request.valid_actions, self._accept(), until=self.client.until)
+        if read.options:
+            self.client.keep(answer)
+        return read
+
+    def _ask(self, prompt: Prompt, valid: Sequence[str], count: int, *, fresh: bool = False) -> Answer:
         options: dict[str, Any] = {"temperature": self.settings.temperature, "max_tokens": REPLY_TOKENS}
         if self.schema:
             options["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "options", "schema": _schema(count, self.settings.domain)},
+                "json_schema": {"name": "options", "schema": _schema(count, self.settings.domain, valid)},
             }
-        answer = self.client.ask("actions", prompt, **options)
+        answer = self.client.ask("actions", prompt, fresh=fresh, **options)
         if answer.refusal or answer.finish == "content_filter":
             raise Failed(Failure(failures.CONTENT, f"{self.client.name} refused to answer"))
         return answer
@@ -193,20 +220,24 @@ class Reader:
         return web.as_action
 
     def _fitted(self, name: str, request: ActionRequest, **blanks: str) -> Prompt:
+        cuttable: tuple[str, ...] = ("memory_text", "recent_history", "summary")
+        present = request.current_state
         if self.settings.domain == "web":
             from engine.llm import web
 
             blanks = web.unmarked_blanks(blanks) | web.blanks(request)
-            name, request = f"web_{name}", web.without_goal(request)
+            name, present = f"web_{name}", web.without_goal(present)
+        else:
+            cuttable, present = (*cuttable, "current_state"), prompts.unmarked(present)
         return prompts.fit(
             name,
             self.count,
             self.budget,
-            ("recent_history", "memory_text", "summary"),
-            summary=request.summary,
-            memory_text=request.memory_text,
-            recent_history=request.recent_history,
-            current_state=request.current_state,
+            cuttable,
+            summary=prompts.unmarked(request.summary),
+            memory_text=prompts.unmarked(request.memory_text),
+            recent_history=prompts.unmarked(request.recent_history),
+            current_state=present,
             **blanks,
         )
 
@@ -266,13 +297,16 @@ def _web_form(count: int) -> str:
     return json.dumps(form | {"best_action": 1}, indent=2)
 
 
-def _schema(count: int, domain: str = "game") -> dict[str, Any]:
+def _schema(count: int, domain: str, valid: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an answer. In games it holds options to the valid actions, as the paper does (App. E)."""
     web = domain == "web"
+    listed = not web and len(valid) <= MOST_LISTED and sum(map(len, valid)) <= LONGEST_LIST
+    option: dict[str, Any] = {"type": "string", "enum": sorted(valid)} if listed else {"type": "string"}
     first = ("reasoning",) if web else ("progress_analysis", "next_objective")
     properties: dict[str, Any] = {name: {"type": "string"} for name in first}
     for i in range(1, count + 1):
         reason = f"option{i}_reasoning" if web else f"reasoning{i}"
-        properties |= {reason: {"type": "string"}, f"option{i}": {"type": "string"},
+        properties |= {reason: {"type": "string"}, f"option{i}": option,
                        f"confidence{i}": {"type": "integer"}}  # fmt: skip
     properties["best_action"] = {"type": "integer"}
     return {

@@ -6,8 +6,6 @@ The current state of a page is text that begins with a line "Task: ..." and hold
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.errors import UsageError
 from engine.llm import prompts
 from engine.llm.prompts import Prompt
@@ -27,29 +25,19 @@ def blanks(request: ActionRequest) -> dict[str, str]:
 
 def unmarked_blanks(given: dict[str, str]) -> dict[str, str]:
     """Return blanks that stand between marks in the prompts, without anything that looks like these."""
-    from engine.web.text import unmarked
-
-    return {name: unmarked(text) if name == "valid_actions" else text for name, text in given.items()}
+    return {name: prompts.unmarked(text) if name == "valid_actions" else text for name, text in given.items()}
 
 
-def without_goal(request: ActionRequest) -> ActionRequest:
-    """Return the request without what the user asked: that stands apart from what the site says."""
-    from engine.web.text import unmarked
-
-    first, _, rest = request.current_state.partition("\n")
-    return replace(
-        request,
-        current_state=rest if first.startswith(GOAL) else request.current_state,
-        # These stand between marks in the prompt: what pages said is in them, too.
-        summary=unmarked(request.summary),
-        memory_text=unmarked(request.memory_text),
-        recent_history=unmarked(request.recent_history),
-    )
+def without_goal(current_state: str) -> str:
+    """Return the present without what the user asked: that stands apart from what the site says."""
+    first, _, rest = current_state.partition("\n")
+    return rest if first.startswith(GOAL) else current_state
 
 
 def transcript(request: ActionRequest) -> Prompt:
     """Return a short prompt for small models, which go on with a transcript and read no page."""
-    done = [line.strip() for line in request.recent_history.splitlines() if not line.startswith("  ->")]
+    lines = [line for line in request.recent_history.splitlines() if line.strip()]
+    done = [line.strip() for line in lines if not line.startswith("  ->")]
     lines = [f"{GOAL}{_line(request.current_state, GOAL)}"]
     lines += [f"> {action}" for action in done[-_RECENT:]]
     lines += [f"Page: {_line(request.current_state, TITLE)}"]

@@ -20,6 +20,7 @@ from engine.errors import BadFile
 from engine.memory.document import FORGOTTEN, check
 from engine.memory.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
 from engine.memory.reader import Place
+from engine.memory.returns import returns_of_episodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +91,7 @@ class Entries:
         self._first_pair = array("i")  # by state: its first pair
         self._more_pairs: dict[int, array[int]] = {}  # by state: all its pairs, where there are several
         self._action_numbers: dict[str, int] = {}
-        self._returns: dict[float, array[Any]] = {}
+        self._returns: dict[tuple[float, bool], array[Any]] = {}
 
     def __len__(self) -> int:
         return len(self.columns["state"])
@@ -273,33 +274,24 @@ class Entries:
         column = self.columns[name][since:]
         return np.frombuffer(column, column.typecode) if column else np.zeros(0, column.typecode)
 
-    def returns(self, gamma: float) -> array[Any]:
-        """Return G of every row for the discount `gamma`; kept for the last few discounts asked."""
-        known = self._returns.pop(gamma, None)
+    def returns(self, gamma: float, own: bool = False) -> array[Any]:
+        """Return the return of every row for the discount `gamma`; kept for the last few that were asked.
+
+        Args:
+            own: A later reward of 0 counts as the row's own reward; see `engine.memory.returns`.
+        """
+        known = self._returns.pop((gamma, own), None)
         if known is None:
             known = array("d")
             while len(self._returns) >= _GAMMAS:
                 self._returns.pop(next(iter(self._returns)))
-        self._returns[gamma] = known
-        if len(known) < len(self):
-            known.frombytes(self._new_returns(gamma, len(known)).tobytes())
+        self._returns[gamma, own] = known
+        since = len(known)  # where an episode begins
+        if since < len(self):
+            rewards = np.array(self.columns["reward"][since:], np.float64)
+            starts = np.array(self.start[bisect.bisect_left(self.start, since) :], np.int64) - since
+            known.frombytes(returns_of_episodes(rewards, starts, gamma, own=own).tobytes())
         return known
-
-    def _new_returns(self, gamma: float, since: int) -> Floats:
-        """Return G of the rows from `since` on, where an episode begins.
-
-        All episodes at once, from their last step backwards: G_t = r_t + gamma G_{t+1} (Eq. 3).
-        """
-        g = np.array(self.columns["reward"][since:], np.float64)
-        episode = bisect.bisect_left(self.start, since)
-        starts = np.array(self.start[episode:], np.int64) - since
-        lengths = np.diff(starts)
-        order = np.argsort(-lengths, kind="stable")
-        last, lengths = starts[1:][order] - 1, lengths[order]
-        for back in range(1, int(lengths.max(initial=0))):
-            at = last[: int(np.searchsorted(-lengths, -back, side="left"))] - back
-            g[at] += gamma * g[at + 1]
-        return g
 
     # ------------------------------------------------------------------------------------ snapshots
 

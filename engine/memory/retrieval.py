@@ -8,8 +8,11 @@ the k-th best of them bars all that cannot reach it.
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import operator
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,12 +40,16 @@ def nearest(
     r: float,
     weight: float,
     floor: float = 0.0,
+    keep_above: float = 0.0,
+    returns: array[float] | None = None,
 ) -> list[tuple[int, float]]:
     """Return at most k rows of similarity r or more, best first, newest first among equals.
 
     Args:
         weight: w, the share of the history's similarity.
         floor: What J(state, s) must exceed, 0 for nothing.
+        keep_above: Rows of this similarity or more are all returned, even beyond k; 0 for none.
+        returns: By row; the higher one comes first among equally similar rows, then the newest.
 
     Returns:
         (row, similarity) each.
@@ -64,8 +71,10 @@ def nearest(
         bound = known = entries.states.compare_all(query)
     if weight > 0:
         other = entries.histories.query(history)
-        return _Pairs(entries, query, other, states, bound, known, weight, floor).best(k, r)
-    return _States(entries, query, states, bound, known, floor).best(k, r)
+        groups: _Pairs | _States = _Pairs(entries, query, other, states, bound, known, weight, floor)
+    else:
+        groups = _States(entries, query, states, bound, known, floor)
+    return groups.best(k, r, keep_above, returns)
 
 
 class _States:
@@ -82,9 +91,12 @@ class _States:
         self._states, self._newest, self._bound = states[lived], newest[lived], bound[lived]
         self._exact = known is not None
 
-    def best(self, k: int, r: float) -> list[tuple[int, float]]:
+    def best(
+        self, k: int, r: float, keep_above: float, returns: array[float] | None
+    ) -> list[tuple[int, float]]:
         """Return the best k rows above r."""
-        return _select(self._bound, self._newest, self._score, self._entries.columns["older_state"], k, r)
+        older = self._entries.columns["older_state"]
+        return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
 
     def _score(self, chosen: NDArray[np.int64]) -> Floats:
         if self._exact:
@@ -117,9 +129,12 @@ class _Pairs:
         upper = entries.histories.bound(other, self._histories, apart)
         self._bound = (1 - weight) * bound[self._at] + weight * upper
 
-    def best(self, k: int, r: float) -> list[tuple[int, float]]:
+    def best(
+        self, k: int, r: float, keep_above: float, returns: array[float] | None
+    ) -> list[tuple[int, float]]:
         """Return the best k rows above r."""
-        return _select(self._bound, self._newest, self._score, self._entries.columns["older_pair"], k, r)
+        older = self._entries.columns["older_pair"]
+        return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
 
     def _score(self, chosen: NDArray[np.int64]) -> Floats:
         entries, weight = self._entries, self._weight
@@ -134,8 +149,8 @@ class _Pairs:
 
 
 def _above(score: Floats, states: Floats, floor: float) -> Floats:
-    """Return the scores, -1 where the states' own similarity does not exceed a floor."""
-    return np.where(states > floor, score, -1.0) if floor > 0 else score
+    """Return the scores, -inf where the states' own similarity does not exceed a floor."""
+    return np.where(states > floor, score, -np.inf) if floor > 0 else score
 
 
 def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: Ints) -> Floats:
@@ -146,41 +161,97 @@ def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: 
     return compare(query, distinct)[where]
 
 
-def _select(
+def select(
     bound: Floats,
     newest: Ints,
     score: Callable[[NDArray[np.int64]], Floats],
     older: array[int],
     k: int,
     r: float,
+    keep_above: float = 0.0,
+    returns: array[float] | None = None,
 ) -> list[tuple[int, float]]:
-    """Return the best k rows of groups of equal rows.
+    """Return the best k rows of groups of equal rows, best first.
 
     Args:
         bound: What the similarity of each group is at most.
         newest: The newest row of each group.
-        score: Returns the exact similarity of chosen groups.
-        older: By row: the next older row of its group.
+        score: Returns the exact similarity of chosen groups; -inf for one that does not count.
+        older: By row: the next older row of its group, -1 where there is none.
+        r: Least similarity.
+        keep_above: Rows of this similarity or more are all returned, even beyond k; 0 for none.
+        returns: By row; the higher one comes first among equals. Without it, the newest comes first.
+
+    Returns:
+        (row, similarity) each.
     """
     possible = np.flatnonzero(bound >= r - _SLACK)
     probe = 2 * k + 16
     if len(possible) > 2 * probe:
         promising = possible[np.argpartition(bound[possible], -probe)[-probe:]]
         kth = np.partition(score(promising), -k)[-k]
-        possible = possible[bound[possible] >= kth - _SLACK]
+        possible = possible[bound[possible] >= _least(kth, keep_above) - _SLACK]
     scores = score(possible)
-    keep = scores >= r
+    keep = (scores >= r) & (scores > -np.inf)
     last, scores = newest[possible[keep]], scores[keep]
     if not len(last):
         return []
-    # The best k groups hold the best k rows: a row of any other has k better or newer ones before it.
-    order = np.lexsort((last, scores))[: -k - 1 : -1]
+    order = np.lexsort((last, scores))[::-1]
+    if returns is None and keep_above <= 0:
+        # The best k groups hold the best k rows: a row of any other has k better or newer ones before it.
+        order = order[:k]
+    elif len(order) > k:
+        order = order[scores[order] >= _least(scores[order[k - 1]], keep_above)]
+    return _rows(
+        zip(scores[order].tolist(), last[order].tolist(), strict=True), older, k, keep_above, returns
+    )
+
+
+def order(
+    rows: NDArray[np.int64], scores: Floats, k: int, keep_above: float, returns: array[float] | None
+) -> list[tuple[int, float]]:
+    """Return the best k of single rows, ordered as `select` does."""
+    of_row = np.zeros(len(rows)) if returns is None else np.array([returns[row] for row in rows.tolist()])
+    best = np.lexsort((rows, of_row, scores))[::-1]
+    kept = int((scores >= keep_above).sum()) if keep_above > 0 else 0
+    best = best[: max(k, kept)]
+    return list(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
+
+
+def _least(kth: float, keep_above: float) -> float:
+    """Return the similarity below which no row is returned, when the k-th best has similarity `kth`."""
+    return min(kth, keep_above) if keep_above > 0 else kth
+
+
+def _rows(
+    groups: Iterator[tuple[float, int]],
+    older: array[int],
+    k: int,
+    keep_above: float,
+    returns: array[float] | None,
+) -> list[tuple[int, float]]:
+    """Return the rows of groups, given as (similarity, newest row) with the most similar first."""
     found: list[tuple[int, float]] = []
-    for row, similarity in zip(last[order].tolist(), scores[order].tolist(), strict=True):
-        for _ in range(k):
-            if row == NOTHING:
-                break
-            found.append((row, similarity))
-            row = older[row]
-    found.sort(key=lambda hit: (-hit[1], -hit[0]))
-    return found[:k]
+    for similarity, equal in itertools.groupby(groups, key=operator.itemgetter(0)):
+        kept = keep_above > 0 and similarity >= keep_above
+        left = k - len(found)
+        if left <= 0 and not kept:
+            break
+        chains = [_chain(row, older) for _, row in equal]
+        newest_first = chains[0] if len(chains) == 1 else heapq.merge(*chains, reverse=True)
+        if returns is not None:
+            rows = list(newest_first)
+            rows.sort(key=returns.__getitem__, reverse=True)  # stable: the newest stays first
+            if not kept:
+                del rows[left:]
+        else:
+            rows = list(newest_first if kept else itertools.islice(newest_first, left))
+        found += [(row, similarity) for row in rows]
+    return found
+
+
+def _chain(row: int, older: array[int]) -> Iterator[int]:
+    """Yield a group's rows, the newest first."""
+    while row != NOTHING:
+        yield row
+        row = older[row]

@@ -32,6 +32,8 @@ SNAPSHOT = "index.snapshot"
 TABLE = "episodes"
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal in less time than anybody notices."""
+Hits = list[tuple[int, float]]
+"""Rows with their similarity, the best first."""
 _TEXTS = 20_000
 """State texts kept at hand, of those that were read from the journal."""
 
@@ -167,19 +169,49 @@ class Scope:
         gamma: float,
         history_weight: float = 0.0,
         state_floor: float = 0.0,
+        keep_above: float = 0.0,
+        ties: str = "newest",
+        zero_rewards: str = "zero",
     ) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps of similarity r or more.
 
         The similarity is (1 - w) J(states) + w J(histories) with w = `history_weight`. The most similar
         comes first, the newest first among equals. With `state_floor` above 0, J(states) must be more than that
         (the first stage of a retrieval in two, App. E).
+
+        Args:
+            keep_above: Steps of this similarity or more are all returned, even beyond k; 0 for none.
+            ties: "newest", or "return": the higher return comes first among equals, then the newest.
+            zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
+        """
+
+        def find(entries: Entries, state: State) -> Hits:
+            returns = entries.returns(gamma, zero_rewards == "own") if ties == "return" else None
+            return nearest(
+                entries, state.tokens, state.history_tokens,
+                k=k, r=r, weight=history_weight, floor=state_floor, keep_above=keep_above, returns=returns,
+            )  # fmt: skip
+
+        return self.search(state, find, gamma=gamma, zero_rewards=zero_rewards)
+
+    def search(
+        self,
+        state: State,
+        find: Callable[[Entries, State], Hits],
+        *,
+        gamma: float,
+        zero_rewards: str = "zero",
+    ) -> tuple[Neighbour, ...]:
+        """Return what another search finds for a state, told as neighbours.
+
+        Args:
+            find: Returns (row, similarity) each, for what is remembered and the state without secrets. The memory
+                stays as it is until it returns.
         """
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            tokens, history = state.tokens, state.history_tokens
-            hits = nearest(self._entries, tokens, history, k=k, r=r, weight=history_weight, floor=state_floor)
-            return self._neighbours(hits, gamma)
+            return self._neighbours(find(self._entries, state), gamma, zero_rewards == "own")
 
     def similar(
         self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0
@@ -213,11 +245,32 @@ class Scope:
             except (BadFile, KeyError) as error:
                 self._tell(str(error))
 
+    def documents(self, since: int = 0) -> Iterator[Document | None]:
+        """Yield the episodes' documents, oldest first, without the first `since` ones; None for one that is damaged."""
+        for doc_id in self.doc_ids()[since:]:
+            try:
+                yield self._journal.document(TABLE, doc_id)
+            except (BadFile, KeyError) as error:
+                self._tell(str(error))
+                yield None
+
     def episode(self, uid: str) -> Episode | None:
         """Return one episode, None if it is not known."""
         with self._lock:
             number = self._entries.uids.get(uid)
             return None if number is None else self._episode(number)
+
+    def kept(self, episode: Episode) -> tuple[Episode, int]:
+        """Return an episode as it was remembered, with its number, and the entry number of its step 0.
+
+        One that is not remembered is returned as it is, with -1.
+        """
+        with self._lock:
+            place = self._entries.uids.get(episode.uid)
+            if place is None:
+                return episode, -1
+            named = dataclasses.replace(episode, number=self._entries.numbers[place], scope=self.name)
+            return named, int(self._entries.first[place])
 
     def score(self, place: int) -> tuple[float, float | None]:
         """Return score and highest reachable score of the episode at a place, 0 being the oldest."""
@@ -365,9 +418,9 @@ class Scope:
         self.notices.append(text)
         self._tell_user(text)
 
-    def _neighbours(self, hits: Iterable[tuple[int, float]], gamma: float) -> tuple[Neighbour, ...]:
+    def _neighbours(self, hits: Hits, gamma: float, own: bool) -> tuple[Neighbour, ...]:
         entries = self._entries
-        columns, returns = entries.columns, entries.returns(gamma)
+        columns, returns = entries.columns, entries.returns(gamma, own)
         found = []
         for row, similarity in hits:
             episode = columns["episode"][row]

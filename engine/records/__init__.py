@@ -8,12 +8,14 @@ G discounted return, z logit, V and Q values, A advantage.
 from __future__ import annotations
 
 from engine.records.deciding import (
+    NO_TALLY,
     ActionRequest,
     Candidate,
     Decision,
     ModelCall,
     Neighbour,
     Proposal,
+    Tally,
     Valuation,
 )
 from engine.records.events import (
@@ -31,6 +33,7 @@ from engine.records.events import (
     Stepped,
     TakenBack,
     Thinking,
+    Waiting,
 )
 from engine.records.lived import (
     EnvironmentInfo,
@@ -38,10 +41,12 @@ from engine.records.lived import (
     Observation,
     State,
     Step,
+    Trajectory,
 )
 
 __all__ = [
     "EVENTS",
+    "NO_TALLY",
     "ActionRequest",
     "Candidate",
     "Decided",
@@ -65,6 +70,9 @@ __all__ = [
     "Step",
     "Stepped",
     "TakenBack",
+    "Tally",
     "Thinking",
+    "Trajectory",
     "Valuation",
+    "Waiting",
 ]

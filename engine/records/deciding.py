@@ -19,6 +19,7 @@ class ModelCall:
         cost_usd: US dollars; 0.0 for local models.
         latency_s: Seconds of wall time.
         cached: The reply came from the cache on disk; it cost nothing now.
+        retries: How often the same call had failed before it was answered.
     """
 
     purpose: str
@@ -30,6 +31,38 @@ class ModelCall:
     cost_usd: float = 0.0
     latency_s: float = 0.0
     cached: bool = False
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of a model's answers, counted over decisions and over what else was asked.
+
+    Attributes:
+        asked: Decisions that a model was asked for.
+        missing: Decisions for which it gave no usable answer.
+        random: Of those, the ones that were drawn from the valid actions because memory knew nothing either.
+        dropped: Options that were no valid action.
+        calls: Calls to the model, for whatever purpose.
+        cached: Of those, the ones answered from the cache on disk.
+        retries: Calls made once more because the first one failed or its answer could not be used.
+        unjudged: Steps that the evaluator gave no usable score.
+        unwritten: States and histories that rules wrote in the model's place.
+    """
+
+    asked: int = 0
+    missing: int = 0
+    random: int = 0
+    dropped: int = 0
+    calls: int = 0
+    cached: int = 0
+    retries: int = 0
+    unjudged: int = 0
+    unwritten: int = 0
+
+
+NO_TALLY = Tally()
+"""Nothing was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +94,8 @@ class ActionRequest:
     Attributes:
         summary: Hierarchical summary of the episode so far.
         memory_text: Text from earlier episodes, for agents that put memory into the prompt.
+        recent_history: The last steps, oldest first, each a paragraph: what was seen, done and gained.
+        current_state: What the last action was answered with; place and inventory where they add something.
         candidates: How many actions to propose.
     """
 
@@ -80,24 +115,34 @@ class Proposal:
         candidates: Distinct actions, all of them valid now; may be empty.
         calls: The model calls made for it.
         note: A sentence for the screen when something was out of the ordinary, else "".
+        dropped: Options of the model that were no valid action.
+        best: The candidate that the model called the best, "" if it named none.
+        again: Calls made because the answer to an earlier one could not be used.
+        missing: The model gave no usable answer; candidates, if any, come from elsewhere.
     """
 
     candidates: tuple[Candidate, ...]
     calls: tuple[ModelCall, ...] = ()
     note: str = ""
+    dropped: int = 0
+    best: str = ""
+    again: int = 0
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One remembered step of N(s), the retrieved neighbourhood.
+    """One remembered step that values are made of: of N(s), the retrieved neighbourhood, or of a plan.
 
     Attributes:
-        similarity: Jaccard similarity to the query state, 0 to 1.
+        similarity: Similarity to the query state, 0 to 1; for a step of a plan, 1 if it was lived in this very state.
         g: Discounted return G of the remembered step, for the discount asked.
         episode: Number of the episode it was lived in, counted from 1 within its scope.
         step: Step within that episode, from 0.
         provenance: "agent", "human" or "imported:NAME".
         taken: The action as it was taken, where `action` tells it in the words of another task; "" if it is the same.
+        ahead: For a step of a plan: how many steps from now the plan repeats it; -1 for a neighbour.
+        gain: Points that the environment gave for it.
     """
 
     entry: int
@@ -109,6 +154,8 @@ class Neighbour:
     state: str
     provenance: str = "agent"
     taken: str = ""
+    ahead: int = -1
+    gain: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +168,7 @@ class Valuation:
         n: |N(s, a)|, how many neighbours took each candidate.
         how: "known", "optimistic", "neutral" (drawn not to explore) or "prior" (nothing remembered).
         terms: Named parts that Q is the sum of, for estimators that have any.
+        hits: The remembered steps that V and Q were made of; for plans, those that the plan repeats.
     """
 
     v: float
@@ -128,6 +176,7 @@ class Valuation:
     n: tuple[int, ...]
     how: tuple[str, ...]
     terms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    hits: tuple[Neighbour, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +187,7 @@ class Decision:
         step: Step within the episode, from 0.
         state: The abstracted state.
         valid_actions: The actions that were possible.
-        neighbours: N(s), most similar first.
+        neighbours: The remembered steps that the values rest on: N(s), most similar first, or the steps of a plan.
         candidates: C, the model's first, then memory's.
         valuation: V and Q.
         advantage: A = Q - V.
@@ -155,6 +204,7 @@ class Decision:
         equation: The update of the chosen action with its numbers.
         calls: Model calls made for it.
         note: A rule that was applied because something was missing, "" if all was ordinary.
+        tally: What became of the model's answer.
     """
 
     step: int
@@ -177,3 +227,4 @@ class Decision:
     equation: str = ""
     calls: tuple[ModelCall, ...] = ()
     note: str = ""
+    tally: Tally = NO_TALLY

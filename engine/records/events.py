@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.records.deciding import Decision
+from engine.records.deciding import NO_TALLY, Decision, Tally
 from engine.records.lived import EnvironmentInfo, Observation
 
 
@@ -19,6 +19,9 @@ class SessionStarted:
         episodes: How many the session is to play.
         steps: Step limit of an episode.
         memory_entries: Steps remembered in this scope at the start.
+        reading: How the model's opinion is read: "verbalized", "token" (log-probabilities of index tokens), "string"
+            (likelihoods of the actions), or "" where there is no model.
+        replaced: What the settings ask for and cannot be had, a sentence each; `settings` has what is done instead.
     """
 
     session: str
@@ -32,6 +35,8 @@ class SessionStarted:
     settings: Mapping[str, Any]
     memory_entries: int = 0
     resumed: bool = False
+    reading: str = ""
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,21 @@ class Thinking:
     """Work that may take a while has begun; `what` is a short phrase for the status line."""
 
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A model's server takes no calls for now; told once a second until the next try.
+
+    Attributes:
+        reason: Short, for instance "rate limit".
+        seconds: Until the next try.
+        left_s: Seconds of patience that are left.
+    """
+
+    reason: str
+    seconds: float
+    left_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +171,7 @@ class EpisodeEnded:
     cost_usd: float = 0.0
     wall_s: float = 0.0
     flips: int = 0
+    tally: Tally = NO_TALLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +208,7 @@ Event = (
     SessionStarted
     | EpisodeStarted
     | Thinking
+    | Waiting
     | Decided
     | Stepped
     | PageShown
@@ -204,6 +226,7 @@ EVENTS: dict[str, type[Any]] = {
         SessionStarted,
         EpisodeStarted,
         Thinking,
+        Waiting,
         Decided,
         Stepped,
         PageShown,

@@ -148,3 +148,23 @@ class Episode:
     started: float = 0.0
     wall_s: float = 0.0
     token_scheme: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A finished episode as an evaluator reads it.
+
+    Attributes:
+        texts: What the environment printed: before each step, and after the last one. One more than there are steps.
+        final: The state after the last action.
+        won: It ended in victory.
+        died: It ended in death or another loss.
+        done: The environment ended it (as against the step limit).
+    """
+
+    steps: tuple[Step, ...]
+    final: State
+    texts: tuple[str, ...]
+    won: bool = False
+    died: bool = False
+    done: bool = False

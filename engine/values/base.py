@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.records import Candidate, Neighbour, State, Step, Valuation
+from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Estimator(Protocol):
     """Where V and Q come from; the closed-form update is the same for all."""
 
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
-        """Return N(s), most similar first."""
+        """Return N(s), most similar first; nothing where values are not made of neighbours."""
         ...
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,4 +70,13 @@ class Estimator(Protocol):
 
     def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
         """A step of the running episode was taken and led to `then`."""
+        ...
+
+    def remembered(self, episode: Episode, first: int) -> None:
+        """The episode that has just ended is in memory now.
+
+        Args:
+            episode: As it is remembered, with the number it has there.
+            first: The entry number of its step 0.
+        """
         ...

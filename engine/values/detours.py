@@ -314,7 +314,8 @@ class Explorer:
             return None
         rate, worth, cost = best
         last = first[-1] if first else ""
-        return Detour(rate, worth * route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last))
+        actions = (*way.actions, *first)
+        return Detour(rate, worth * route.alive, cost, anchor.steps, actions, (goal, last), way, back)
 
     def _hazards(self, goal: str, have: Tokens, see: Tokens) -> tuple[float, float]:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""

@@ -8,7 +8,7 @@ shortest way to a situation in which something was never tried. It assumes nothi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.values.situations import Situation
 
@@ -57,6 +57,15 @@ class Frontier:
                     before[then] = (at, action)
                     queue.append((then, length + 1))
         return ()
+
+    def along(self, now: Situation, actions: Iterable[str]) -> Iterator[Situation]:
+        """Yield the situation that each of these actions is taken in, as far as it is known where they lead."""
+        at: Situation | None = now
+        for action in actions:
+            if at is None:
+                return
+            yield at
+            at = self._led.get(at, {}).get(action)
 
 
 def _path(before: dict[Situation, tuple[Situation, str] | None], at: Situation) -> tuple[str, ...]:

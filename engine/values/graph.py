@@ -23,10 +23,12 @@ from engine.values.conditions import union
 from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
 from engine.values.frontier import Frontier
-from engine.values.knn import KnnEstimator, Retriever
+from engine.values.hits import Basis
+from engine.values.knn import Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.shortening import shortened
 from engine.values.situations import Situation
+from engine.values.sources import Sources, digest
 from engine.values.trails import Trails, TrailStep
 
 _PLANS = 6
@@ -58,8 +60,8 @@ _LEAST_REGRET = 0.05
 class EpisodicMemory(Retriever, Protocol):
     """The read side of a memory scope that can tell whole episodes."""
 
-    def episodes(self) -> Iterable[Episode]:
-        """Return all episodes, oldest first."""
+    def entered(self) -> Iterable[tuple[int, Episode]]:
+        """Return all episodes, oldest first, each with the entry number of its step 0."""
         ...
 
 
@@ -68,13 +70,14 @@ class GraphEstimator:
 
     def __init__(self, memory: EpisodicMemory, settings: Settings) -> None:
         self._settings = settings
-        self._nearest = KnnEstimator(memory, settings)
         self._experience = Experience()
         self._limits = PlannerSettings(curiosity=settings.curiosity)
         self._planner = Planner(self._experience, self._limits)
         self._progress = Progress()
         self._trails = Trails()
         self._frontier = Frontier()
+        self._sources = Sources(settings.gamma, self._experience.read)
+        self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
         self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
         self._followed: dict[tuple[Situation, tuple[str, ...]], int] = {}
@@ -86,8 +89,8 @@ class GraphEstimator:
         self._expected: Imagined | None = None
         self._last: tuple[Step, State, bool, bool] | None = None
         """The last step, until it is known what can be done after it."""
-        for episode in memory.episodes():
-            self._relive(episode)
+        for first, episode in memory.entered():
+            self._relive(episode, first)
 
     @property
     def experience(self) -> Experience:
@@ -103,6 +106,7 @@ class GraphEstimator:
         self._progress = Progress()
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
         self._experience.begin_episode()
+        self._sources.begin()
 
     def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
         """Learn from the step just taken, as soon as it is known what can be done after it."""
@@ -110,6 +114,11 @@ class GraphEstimator:
         self._last = step, then, ended, died
         if ended:
             self._catch_up(None)
+
+    def remembered(self, episode: Episode, first: int) -> None:
+        """From now on the steps of this episode, which ended just now, are shown where plans repeat them."""
+        self._catch_up(None)
+        self._sources.remember(episode, first)
 
     def _catch_up(self, possible: tuple[str, ...] | None) -> None:
         """Learn from the last step.
@@ -122,6 +131,7 @@ class GraphEstimator:
         (step, then, ended, died), self._last = self._last, None
         now, after = self._experience.reader.read_step(step, then, possible)
         self._arrive(now)
+        self._sources.take(now)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
         self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
@@ -157,8 +167,8 @@ class GraphEstimator:
             self._progress.world[now.place] = now.see
 
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
-        """Return the most similar remembered steps, as the paper does: they join the candidates."""
-        return self._nearest.neighbours(state)
+        """Nothing: similar states have no part in plans. What plans are made of comes with the values."""
+        return ()
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         """Return every valid action: the first step of the best plan must not depend on the model's taste.
@@ -190,6 +200,8 @@ class GraphEstimator:
         q = [sum(part) for part in parts]
         weights = jitrl.softmax([candidate.z for candidate in candidates])
         tried = [self._experience.tried[(now.place, candidate.action)] for candidate in candidates]
+        first = plan.actions[:1]
+        others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in first)
         return Valuation(
             v=float(np.dot(weights, q)),
             q=tuple(q),
@@ -199,6 +211,7 @@ class GraphEstimator:
                 name: tuple(part[i] for part in parts)
                 for i, name in enumerate(("gain", "discovery", "delay", "risk"))
             },
+            hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
         )
 
     # ----------------------------------------------------------------------------------------- parts
@@ -256,6 +269,8 @@ class GraphEstimator:
                 plan = Plan(0.0, 0.0, ())
             if not plan.actions:
                 plan = self._last_resort(now, query)
+            way = self._frontier.along(now, plan.actions)
+            self._basis.rest_on(plan, way, here.world, self._experience.gains, self._progress.gained)
         self._plan = plan
         if self._first is None:
             self._first = plan
@@ -362,8 +377,13 @@ class GraphEstimator:
         if not heard.items() <= known.items():
             self._liking[now.place] = {**known, **heard}
 
-    def _relive(self, episode: Episode) -> None:
-        """Learn from a remembered episode."""
+    def _relive(self, episode: Episode, first: int) -> None:
+        """Learn from a remembered episode.
+
+        Args:
+            first: The entry number of its step 0.
+        """
+        self._sources.begin()
         self._experience.begin_episode()
         visited: set[str] = set()
         gained: set[Key] = set()
@@ -376,6 +396,7 @@ class GraphEstimator:
                 self._trails.skip()
                 continue  # forgotten, or followed by a step that is: where it led is not known
             now, after = self._experience.reader.read_step(step, then, possible)
+            self._sources.take(now)
             if now.place not in visited:
                 self._experience.arrive(now)
                 visited.add(now.place)
@@ -399,5 +420,6 @@ class GraphEstimator:
             if not ended and after.place not in visited:
                 self._experience.arrive(after)
                 visited.add(after.place)
+        self._sources.remember(episode, first)
         self._compare(most)
         self._trails.close(self._shortened)

@@ -39,6 +39,8 @@ class Plan:
         known: The part of it that repeats known gains.
         actions: What to do up to the first thing never done before, first action first.
         goal: What is to be done last of these, and where.
+        way: The route that it goes, as it was when the plan was made; None for the way to something never done.
+        detour: The first of those made from it.
     """
 
     value: float
@@ -47,6 +49,8 @@ class Plan:
     goal: Key = ("", "")
     route: tuple[str, ...] = ()
     faithful: bool = False
+    way: Route | None = None
+    detour: Detour | None = None
 
 
 class Planner:
@@ -107,7 +111,7 @@ class Planner:
             if complete:
                 route = max(complete, key=lambda route: route.value)
                 return Plan(
-                    route.value, route.value, route.actions, route.goal, route.actions, route.faithful
+                    route.value, route.value, route.actions, route.goal, route.actions, route.faithful, route
                 )
         routes += self._openings.routes(now, routes, progress)
         fills = self._s.fills
@@ -167,14 +171,15 @@ class Planner:
         """Return the plan that spends what the route leaves free on detours."""
         value = route.value + sum(detour.worth for detour in taken)
         slack = route.left - sum(detour.cost for detour in taken)
-        actions, goal = route.actions, route.goal
+        actions, goal, first = route.actions, route.goal, None
         if taken:
             # Of those that start together the best is made first, unless a way may shut meanwhile: all is thought
             # over again after it.
             first = min(taken, key=lambda detour: (detour.start, not self._passes(detour), -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
-        return Plan(value + SPARE * slack, route.value, actions, goal, route.actions, route.faithful)
+        value += SPARE * slack
+        return Plan(value, route.value, actions, goal, route.actions, route.faithful, route, first)
 
     def _passes(self, detour: Detour) -> bool:
         """Return whether a detour begins with a way that is open here, and not for long."""

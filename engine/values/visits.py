@@ -21,6 +21,8 @@ class Detour:
         start: Steps of the route that come before it.
         actions: The way there, and the first thing to try.
         goal: Where it leads, and that first thing.
+        way: The way there.
+        back: The way back to the route, None where nobody has to come back.
     """
 
     rate: float
@@ -29,6 +31,8 @@ class Detour:
     start: int
     actions: tuple[str, ...]
     goal: tuple[str, str]
+    way: Way
+    back: Way | None = None
 
 
 @dataclass(frozen=True, slots=True)

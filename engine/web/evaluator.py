@@ -1,4 +1,7 @@
-"""Who judges the steps of an episode on the web: a model from -3 to +3, and the environment's verdict on top (App. F).
+"""Who judges the steps of an episode on the web: a model from -3 to +3 (App. F), the environment's verdict, or both.
+
+With `rewards=llm` the model alone says what a step was worth, as the paper has it. With `hybrid` the last step of an
+episode that was judged has the environment's verdict. With `llm_or_score` it has it where the model said 0.
 
 Without a model that can judge in words, rules do. What changed nothing was useless; on the way to a verified success
 the other steps were useful, as far as can be told. A failure is handed on to the steps before it by discounting, but
@@ -10,17 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine import texts
 from engine.errors import JitrlError, UsageError
-from engine.evaluator import SCHEMA, Judgement
+from engine.evaluator import AGAIN, SCHEMA, Judgement
 from engine.llm import parse, prompts
 from engine.llm.model import Model
-from engine.records import State, Step
+from engine.records import Step, Trajectory
 from engine.settings import Settings
 from engine.web.actions import parse as parse_action
 from engine.web.text import fenced
 from engine.web.wording import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
+RESULT = 1000
+"""Characters that are told of what came of a step."""
 
 
 class WebEvaluator:
@@ -33,14 +39,16 @@ class WebEvaluator:
 
     def __init__(self, settings: Settings, model: Model) -> None:
         self._model = None if settings.rewards == "score" or _wordless(model) else model
+        self._how = settings.rewards
         self._gamma = settings.gamma
 
-    def rewards(self, steps: Sequence[Step], final: State, *, won: bool, died: bool, done: bool) -> Judgement:
+    def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step.
 
         `won` and `died` are the environment's verdict; both are False where it has none (out of steps, or nobody
         could judge), and then the last step is judged as any other.
         """
+        steps, won, died = trajectory.steps, trajectory.won, trajectory.died
         by_rule = _by_rules(steps, self._gamma, won=won, died=died)
         if self._model is None or not steps:
             return Judgement(_capped(by_rule, won=won, died=died))
@@ -48,7 +56,7 @@ class WebEvaluator:
         prompt = prompts.render(
             "web_rewards",
             trajectory=fenced(
-                "\n".join(_line(t, step) for t, step in enumerate(steps)) + f"\nEnd: {final.text}"
+                "\n\n".join([*(_line(t, trajectory) for t in range(len(steps))), _ending(trajectory)])
             ),
             total=str(len(steps)),
             verdict=verdict,
@@ -56,22 +64,35 @@ class WebEvaluator:
         )
         found: dict[int, float] = {}
         calls, problem = [], "the model gave no usable score for them"
-        for _ in range(2):
-            if len(found) == len(steps):
+
+        def accepted(text: str) -> dict[int, float]:
+            return {
+                t: score
+                for t, action, score, _ in reversed(parse.scores(text))
+                if 0 <= t < len(steps) and WORST <= score <= BEST and parse.match(action, [steps[t].action])
+            }
+
+        for tries in range(2):
+            missing = [t for t in range(len(steps)) if t not in found]
+            if not missing:
                 break
+            again = {"role": "user", "content": AGAIN.format(", ".join(map(str, missing)))}
             try:
-                reply = self._model.complete("rewards", prompt.chat(), SCHEMA)
+                reply = self._model.complete(
+                    "rewards", [*prompt.chat(), *([again] if tries else [])], SCHEMA,
+                    usable=lambda text: bool(accepted(text)), fresh=tries > 0,
+                )  # fmt: skip
             except JitrlError as error:
                 problem = str(error)
                 break
             calls.append(reply.call)
-            for t, action, score, _ in parse.scores(reply.text):
-                if 0 <= t < len(steps) and WORST <= score <= BEST and parse.match(action, [steps[t].action]):
-                    found.setdefault(t, score)
+            found = accepted(reply.text) | found
         judged = tuple(found.get(t, by_rule[t]) for t in range(len(steps)))
-        missing = len(steps) - len(found)
-        note = f"judged {missing} of {len(steps)} steps by rule: {problem}" if missing else ""
-        return Judgement(_capped(judged, won=won, died=died), tuple(calls), note)
+        if self._how == "hybrid" or (self._how == "llm_or_score" and judged[-1] == 0):
+            judged = _capped(judged, won=won, died=died)
+        left = len(steps) - len(found)
+        note = f"judged {left} of {len(steps)} steps by rule: {problem}" if left else ""
+        return Judgement(judged, tuple(calls), note, tuple(sorted(found)))
 
 
 def _wordless(model: Model) -> bool:
@@ -114,6 +135,15 @@ def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, 
     return (*rewards[:-1], BEST if won else WORST)
 
 
-def _line(t: int, step: Step) -> str:
+def _line(t: int, trajectory: Trajectory) -> str:
+    """Return one step as a paragraph: the kind of page, what was done, what came of it."""
+    step = trajectory.steps[t]
     changed = "" if step.changed else " (nothing changed)"
-    return f"Step {t}: {step.state.text}\n  Action: {step.action}{changed}"
+    return (
+        f"Step {t}: {step.state.text}\n-> Action: {step.action}{changed}\n"
+        f"-> Result: {texts.clipped(' '.join(trajectory.texts[t + 1].split()), RESULT)}"
+    )
+
+
+def _ending(trajectory: Trajectory) -> str:
+    return f"End: {trajectory.final.text}"

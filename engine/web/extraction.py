@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from engine.environment import Writing
 from engine.errors import JitrlError, ModelError
 from engine.llm import prompts
-from engine.llm.model import Model
-from engine.records import ModelCall, Observation
+from engine.records import Observation
 from engine.web.history import Taken, visit_of
 from engine.web.text import fenced
 
@@ -31,22 +31,12 @@ class Extraction:
     """Says which of the actions of a page visit define the page, by asking a model.
 
     Args:
-        notice: Told in one sentence when the model failed; the same sentence once.
-        spent: Told of every call.
         picture: Returns the page as JPEG, with nothing secret to be seen; b"" where it cannot be had. None shows the
             model no pictures.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        notice: Callable[[str], None],
-        spent: Callable[[ModelCall], None],
-        picture: Callable[[], bytes] | None = None,
-    ) -> None:
-        self._model = model
-        self._notice = notice
-        self._spent = spent
+    def __init__(self, writing: Writing, picture: Callable[[], bytes] | None = None) -> None:
+        self._writing = writing
         self._picture = picture
         self._come_to = b""
         """The page as it was when this visit began."""
@@ -71,10 +61,11 @@ class Extraction:
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
         )
         try:
-            reply = self._model.complete("history", prompt.chat(), pictures=pictures)
-            self._spent(reply.call)
+            reply = self._writing.model.complete("history", prompt.chat(), pictures=pictures)
+            self._writing.spent(reply.call)
             return read(reply.text, visit)
         except JitrlError as error:
+            self._writing.missed()
             self._tell(f"the history on this page is written by rules for now: {error}")
             return by_rule
 
@@ -91,7 +82,7 @@ class Extraction:
     def _tell(self, sentence: str) -> None:
         if sentence not in self._told:
             self._told.add(sentence)
-            self._notice(sentence)
+            self._writing.notice(sentence)
 
 
 def read(text: str, visit: list[str]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Memory(Protocol):
 
     def neighbours(
         self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
-        state_floor: float = 0.0,
+        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
     ) -> tuple[Neighbour, ...]:  # fmt: skip
         """Return at most k remembered steps with similarity r or more, best first."""
         ...
@@ -53,17 +53,19 @@ class LiftedMemory:
 
     def neighbours(
         self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
-        state_floor: float = 0.0,
+        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
     ) -> tuple[Neighbour, ...]:  # fmt: skip
         """Return the k most similar remembered steps among those that can be told in terms of this task."""
         asked = 4 * k
         while True:
             found = self._memory.neighbours(
-                state, k=asked, r=r, gamma=gamma, history_weight=history_weight, state_floor=state_floor
-            )
+                state, k=asked, r=r, gamma=gamma, history_weight=history_weight, state_floor=state_floor,
+                keep_above=keep_above, ties=ties, zero_rewards=zero_rewards,
+            )  # fmt: skip
             told = _told(found, task_of(state.text))
             if len(told) >= k or len(found) < asked or asked >= MOST:
-                return told[:k]
+                kept = sum(each.similarity >= keep_above for each in told) if keep_above > 0 else 0
+                return told[: max(k, kept)]
             asked = min(MOST, 4 * asked)
 
 

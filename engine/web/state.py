@@ -8,40 +8,25 @@ the effective local history, each as often as it is there. So the paper's two st
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine import texts
 from engine.errors import UsageError
-from engine.records import ModelCall, Observation, State
+from engine.records import Observation, State
 from engine.web.actions import parse
 from engine.web.history import Taken, effective
 
 if TYPE_CHECKING:
-    from engine.llm.model import Model
+    from engine.environment import Writing
     from engine.web.extraction import Extraction
 
-_WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 RECENT_TEXT = 300
 
 
 def words(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text in lower case, sorted."""
-    return tuple(sorted(set(_WORD.findall(text.casefold()))))
-
-
-def counted(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case, sorted, the second of a kind as "word*2" and so on.
-
-    Two boxes ticked are another state than one of them.
-    """
-    seen: Counter[str] = Counter()
-    found = []
-    for word in _WORD.findall(text.casefold()):
-        seen[word] += 1
-        found.append(word if seen[word] == 1 else f"{word}*{seen[word]}")
-    return tuple(sorted(found))
+    return tuple(sorted(set(texts.words(text))))
 
 
 def task_tokens(place: str, intent: str) -> tuple[str, ...]:
@@ -72,18 +57,13 @@ class WebAbstractor:
         self._place = ""
         self._extraction: Extraction | None = None
 
-    def written_by(
-        self,
-        model: Model,
-        notice: Callable[[str], None],
-        spent: Callable[[ModelCall], None],
-        *,
-        seeing: bool = False,
-    ) -> WebAbstractor:
-        """Let a model extract the effective history, with the paper's prompt; return this abstractor."""
-        from engine.web.extraction import Extraction
+    def written(self, writing: Writing) -> WebAbstractor:
+        """Let a model extract the effective history, with the paper's prompt, if the settings say so."""
+        history = writing.settings.history
+        if history != "rules":
+            from engine.web.extraction import Extraction
 
-        self._extraction = Extraction(model, notice, spent, self._picture if seeing else None)
+            self._extraction = Extraction(writing, self._picture if history == "vision" else None)
         return self
 
     def begin(self, observation: Observation) -> State:
@@ -96,12 +76,17 @@ class WebAbstractor:
         """Return the state after `action` led to `observation`."""
         self._taken.append(Taken(action, self._place, observation.changed))
         self._place = observation.place
-        self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}")
+        reward = f" (reward {observation.score:+g})" if observation.done else ""
+        self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}{reward}")
         return self._state(observation)
 
     def recent(self, steps: int) -> str:
         """Return the last `steps` actions with what came of each, oldest first."""
-        return "\n".join(self._lines[-steps:])
+        return "\n\n".join(self._lines[-steps:]) if steps > 0 else ""
+
+    def situation(self, observation: Observation) -> str:
+        """Return the page: what was said of the last action stands among the recent steps."""
+        return observation.description or observation.text
 
     def _state(self, observation: Observation) -> State:
         intent, place = self._intent(), observation.place
@@ -117,7 +102,7 @@ class WebAbstractor:
             text=f"[{place}: {done}] {intent}",
             tokens=task_tokens(place, intent),
             history=summary,
-            history_tokens=counted(" ".join(_spoken(each) for each in local)),
+            history_tokens=texts.counted([word for each in local for word in texts.words(_spoken(each))]),
             place=place,
         )
 

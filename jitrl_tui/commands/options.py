@@ -35,13 +35,13 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
         "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
     )
     parser.add_argument(
-        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default; for web tasks web)"
+        "--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s); `jitrl config` tells them"
     )
-    parser.add_argument("--estimator", default=None, help="where V and Q come from: knn, the paper's")
+    parser.add_argument("--estimator", default=None, help="where V and Q come from: knn (the paper's) or graph")
     parser.add_argument(
         "--rewards",
         default=None,
-        help="who judges the steps: score, llm or hybrid (score; on the web hybrid)",
+        help="who judges the steps: score, llm, hybrid or llm_or_score (score; on the web hybrid)",
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
@@ -61,15 +61,15 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
-    name = _profile(args.game, args.profile)
+    kind = "web" if _is_web(args.game) else "game"
     return SessionConfig(
         game=args.game,
         agent=args.agent,
         model=args.model,
         episodes=args.usual_episodes if args.episodes is None else args.episodes,
         seed=args.seed,
-        profile=name,
-        settings=profile(name, **changes),
+        profile=args.profile,
+        settings=profile(args.profile, kind, **changes),
         games=args.games,
         memory="own" if args.fresh else "shared",
     )
@@ -114,18 +114,6 @@ def one_game(config: SessionConfig, saves: Path) -> None:
 
 def _is_web(game: str) -> bool:
     return game.startswith("web:")
-
-
-def _profile(game: str, given: str | None) -> str:
-    """Return the profile: what was asked for, if it fits, else what belongs to games or web tasks."""
-    from engine.errors import UsageError
-
-    web = _is_web(game)
-    if given is not None and given in PROFILES and (given == "web") != web:
-        fits = "web" if web else "default or paper"
-        kind = "web tasks" if web else "games"
-        raise UsageError(f"the profile {given} is not for {kind}; take {fits}, and change it with --set")
-    return given or ("web" if web else "default")
 
 
 def _change(text: str) -> tuple[str, object]:

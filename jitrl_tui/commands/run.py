@@ -15,7 +15,7 @@ from jitrl_tui.commands.options import add_session_options, check_game, session_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.records import EpisodeEnded
+    from engine.records import EpisodeEnded, SessionStarted, Waiting
     from engine.session import Session
     from engine.sessions import SavedSession
     from engine.settings import SessionConfig
@@ -64,13 +64,16 @@ def run(args: argparse.Namespace) -> int:
         return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-")
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
     write(result_of(session.results, config, progress), target, show=args.json == "-")
+    again = f"go on with: jitrl run {config.game} --resume {saved.name}"
     if interrupted:
-        print(f"stopped; go on with: jitrl run {config.game} --resume {saved.name}", file=sys.stderr)
+        print(f"stopped; {again}", file=sys.stderr)
         return 130
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
+        if progress.started is not None:
+            print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
-    return 0
+    return verdict(session.results, config, progress)
 
 
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
@@ -96,6 +99,17 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
         for number, handler in before.items():
             signal.signal(number, handler)
     return session, progress, interrupted
+
+
+def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:
+    """Return the exit code of a run that came to its end: 1 where too many answers of the model were missing."""
+    from engine.manifest import tallied, too_many_missing
+
+    settings = progress.started.settings if progress.started is not None else {}
+    why = too_many_missing(tallied(played), settings, config.model)
+    if why:
+        print(f"jitrl: {why}", file=sys.stderr)
+    return 1 if why else 0
 
 
 def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
@@ -130,10 +144,13 @@ def _json_target(name: str | None) -> Path | None:
 
 def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
     """Return what `--json` writes of one session."""
+    from engine.manifest import counts, manifest, tallied
+
     episodes = [
         {
             "score": e.score, "max_score": e.max_score, "steps": e.steps, "done": e.done, "won": e.won,
             "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
+            "answers": counts(e.tally),
         }
         for e in played
     ]  # fmt: skip
@@ -148,6 +165,8 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
         "avg": sum(scores) / len(scores) if scores else None,
         "final": scores[-1] if scores else None,
         "memory_entries": progress.memory_entries,
+        "answers": counts(tallied(played)),
+        **(manifest(progress.started) if progress.started is not None else {}),
     }
 
 
@@ -156,12 +175,13 @@ class Progress:
 
     def __init__(self, episodes: int, steps: int, *, quiet: bool) -> None:
         self.game = ""
+        self.started: SessionStarted | None = None
         self.memory_entries = 0
         self._episodes, self._steps = episodes, steps
         self._quiet = quiet
         self._live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._scores: list[float] = []
-        self._doing = ""
+        self._waited = 0.0
 
     def show(self, event: Any) -> None:
         """Take one event of the session."""
@@ -170,9 +190,12 @@ class Progress:
         match event:
             case records.SessionStarted():
                 self.game, self.memory_entries = event.environment.name, event.memory_entries
+                self.started = event
             case records.Thinking():
                 if event.what != "thinking":
                     self._draw(0, event.what)
+            case records.Waiting():
+                self._wait(event)
             case records.Stepped():
                 self._draw(event.step + 1, f"score {event.observation.score:g}")
             case records.EpisodeEnded():
@@ -192,6 +215,15 @@ class Progress:
     def close(self) -> None:
         """Leave the line clean."""
         self._clear()
+
+    def _wait(self, event: Waiting) -> None:
+        """Count down on a terminal; elsewhere say once for each pause that there is one."""
+        text = f"{event.reason}: next try in {event.seconds:.0f} s"
+        self._draw(0, text)
+        if not self._live and not self._quiet and event.seconds > self._waited:
+            end = f" (gives up in {event.left_s / 60:.0f} min)" if event.left_s > 0 else ""
+            print(f"jitrl: {text}{end}", file=sys.stderr)
+        self._waited = event.seconds if event.seconds > 1 else 0.0
 
     def _draw(self, step: int, text: str) -> None:
         if not self._live:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.commands.run import Progress, play, result_of, write
+from jitrl_tui.commands.run import Progress, play, result_of, verdict, write
 
 if TYPE_CHECKING:
     from engine.sessions import SavedSession
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 EPISODES = 5
 """Attempts at each task, as in the paper."""
+_SHARED = ("settings", "versions", "prompts")
+"""What is told once for all tasks of a suite."""
 
 
 def new_suite(config: SessionConfig, names: Sequence[str], saves: Path, episodes: int | None) -> SavedSuite:
@@ -42,6 +44,8 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
         if session.error is not None:
             print(f"jitrl: {name}: {session.error}", file=sys.stderr)
             result["error"], code = str(session.error), session.error.exit_code
+        elif not interrupted:
+            code = verdict(session.results, saved.config, progress) or code
         results.append(result)
         write(summary(config, results), target, show=False)  # what was played is kept whatever comes
         if interrupted:
@@ -58,11 +62,15 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
 
 def _before(saved: SavedSession) -> dict[str, Any]:
     """Return the result of a session that was played to its end already."""
-    from engine import suites
+    from engine import recording, suites
+    from engine.records import SessionStarted
 
     episodes = suites.played(saved)
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)
-    progress.game = saved.config.game.removeprefix("web:")
+    for _, event in recording.read(saved.recording):
+        if isinstance(event, SessionStarted):
+            progress.show(event)
+            break
     progress.memory_entries = episodes[-1].memory_entries if episodes else 0
     return result_of(episodes, saved.config, progress)
 
@@ -72,7 +80,9 @@ def summary(config: SessionConfig, results: Sequence[Mapping[str, Any]]) -> dict
     played = [result for result in results if result["episodes"]]
     scores = [episode["score"] for result in played for episode in result["episodes"]]
     last = [result["final"] for result in played]
+    shared = {name: results[0][name] for name in _SHARED if results and name in results[0]}
     return {
+        **shared,
         "suite": config.game,
         "agent": config.agent,
         "model": config.model,
@@ -80,5 +90,9 @@ def summary(config: SessionConfig, results: Sequence[Mapping[str, Any]]) -> dict
         "profile": config.profile,
         "avg": sum(scores) / len(scores) if scores else None,
         "final": sum(last) / len(last) if last else None,
-        "tasks": list(results),
+        "answers": {
+            name: sum(result["answers"][name] for result in results)
+            for name in (results[0]["answers"] if results else ())
+        },
+        "tasks": [{name: value for name, value in result.items() if name not in shared} for result in results],
     }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Horizontal, Vertical
@@ -30,7 +31,22 @@ if TYPE_CHECKING:
     from jitrl_tui.app import JitrlApp
 
 DEFAULT_MODEL = "local/smollm2"
-
+_CAPABLE = "gemini/gemini-2.5-flash"
+_SMALL = (DEFAULT_MODEL, "prior/")
+"""Models that write nothing, or nothing that is of use: what their names begin with."""
+_AGENTS = (
+    ("jitrl", "the model with its memory"),
+    ("static", "the model alone, no memory"),
+    ("random", "any valid action"),
+)
+_MEMORIES = (("shared", "goes on with what it knows"), ("own", "begins with an empty one"))
+_METHODS = (
+    ("default", "plans through memory; learns best with small models"),
+    ("paper", "the paper's JitRL: neighbours, LLM evaluator and summaries"),
+    ("reference", "the authors' code, where it differs from the paper"),
+    ("unified", "one pipeline for games and the web, after the paper"),
+)
+"""Profiles (`engine.settings.PROFILES`) and what people choose them by."""
 
 _NUMBERS = (("episodes", "50", 1_000_000), ("steps", "60", 100_000), ("seed", "1", 2**31 - 1))
 
@@ -56,7 +72,7 @@ class Offer:
 
 
 class HomeScreen(Screen[int]):
-    """Game, agent, model, episodes; or a session to go on with.
+    """Game, method, agent, model, episodes; or a session to go on with.
 
     Args:
         load: Finds out what there is; called off the screen's thread.
@@ -92,11 +108,10 @@ class HomeScreen(Screen[int]):
         super().__init__()
         self._load, self._begin, self._go_on, self._games = load, begin, go_on, games
         self._offer = Offer(())
+        self._about = ""
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the form."""
-        from engine.agents import AGENTS
-
         yield Static(
             Content.assemble(
                 ("jitrl", ACCENT),
@@ -112,8 +127,9 @@ class HomeScreen(Screen[int]):
             form = Vertical(id="form")
             form.border_title = Content("how it is played")
             with form:
-                yield Static("agent", classes="label")
-                yield Picker("agent", [(name, text.split(";")[0]) for name, text in AGENTS.items()])
+                yield Static(id="methodlabel", classes="label", markup=False)
+                yield Picker("method", list(_METHODS))
+                yield Picker("agent", list(_AGENTS), label="agent")
                 yield Static("model, any litellm name", classes="label")
                 yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
                 with Horizontal(classes="row"):
@@ -122,10 +138,7 @@ class HomeScreen(Screen[int]):
                             yield Static(name, classes="label")
                             check = [Integer(1, most)]
                             yield Input(default, id=name, validators=check, select_on_focus=False)
-                yield Static("memory", classes="label")
-                yield Picker(
-                    "memory", [("shared", "goes on with what it knows"), ("own", "begins with an empty one")]
-                )
+                yield Picker("memory", list(_MEMORIES), label="memory")
                 yield Static(id="about", markup=False)
         yield KeyBar("homekeys")
 
@@ -151,6 +164,15 @@ class HomeScreen(Screen[int]):
     def on_resize(self) -> None:
         """Save lines where there are few."""
         self.set_class(self.app.size.height < 28, "-short")
+        self.call_after_refresh(self._tell_method)
+
+    def on_picker_changed(self) -> None:
+        """Say what the choice means."""
+        self._tell_method()
+
+    def on_input_changed(self) -> None:
+        """Another model may be able to do what the method asks of it."""
+        self._tell_method()
 
     def _find(self) -> None:
         try:
@@ -182,7 +204,8 @@ class HomeScreen(Screen[int]):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say more about the highlighted game."""
         row = next((g for g in self._offer.games if f"game:{g.name}" == event.option.id), None)
-        self.query_one("#about", Static).update(Content(clean(row.about) if row else ""))
+        self._about = clean(row.about) if row else ""
+        self._tell_method()
         what = f"watch it learn {clean(row.title or row.name)}" if row else "go on where this session stood"
         self._say(f"Press Enter to {what}.")
 
@@ -212,6 +235,31 @@ class HomeScreen(Screen[int]):
         """Go to the next theme."""
         self.app.next_theme()
 
+    def _tell_method(self) -> None:
+        """Say where values come from, and what the method needs that the model has not."""
+        from engine import explain
+        from engine.settings import PROFILES, profile
+
+        name, agent = self.query_one("#method", Picker).value, self.query_one("#agent", Picker).value
+        label = self.query_one("#methodlabel", Static)
+        settings = {"estimator": profile(name).estimator}
+        for named in (explain.method, explain.method_in_short):
+            text = f"method · {named(settings, agent)}"
+            if cell_len(text) <= label.size.width:
+                break
+        label.update(Content(text))
+        asks = agent == "jitrl" and "llm" in {
+            PROFILES[name]["game"].get(part) for part in ("state", "history")
+        }
+        model = self.query_one("#model", Input).value.strip() or DEFAULT_MODEL
+        small = all(part.startswith(_SMALL) for part in model.split("+"))
+        needs = (
+            f"Needs a capable model, such as {_CAPABLE}. What this one cannot do is replaced by rules and said at "
+            "the start."
+        )
+        about = "\n".join(filter(None, [needs if asks and small else "", self._about]))
+        self.query_one("#about", Static).update(Content(about))
+
     def _open(self, option: str) -> None:
         kind, _, name = option.partition(":")
         if kind == "session":
@@ -238,13 +286,15 @@ class HomeScreen(Screen[int]):
             if not text.isascii() or not text.isdigit():
                 raise UsageError(f"{name} must be a whole number, not {text!r}")
             numbers[name] = int(text)
+        method = self.query_one("#method", Picker).value
         return SessionConfig(
             game=game,
             agent=self.query_one("#agent", Picker).value,
             model=self.query_one("#model", Input).value.strip() or DEFAULT_MODEL,
             episodes=numbers["episodes"],
             seed=numbers["seed"],
-            settings=profile("default", step_limit=numbers["steps"]),
+            profile=method,
+            settings=profile(method, step_limit=numbers["steps"]),
             games=self._games,
             memory=self.query_one("#memory", Picker).value,
         )

@@ -46,7 +46,7 @@ class CandidatesPane(LinePane):
             return [Content.styled("No decision yet.", MUTED)]
         decision = self.choice.decision
         tall = 3 * len(decision.candidates) + 2 <= height - (4 if self.with_why else 0)
-        lines = [_headline(decision, width)]
+        lines = [_headline(self.choice, width)]
         if width >= _TABLE:
             lines.append(_column_heads(decision, width))
         for index in _order(decision):
@@ -72,17 +72,32 @@ def _order(decision: Decision) -> list[int]:
     return sorted(others, key=lambda index: (index != decision.chosen, not taken[index]))
 
 
-def _headline(decision: Decision, width: int) -> Content:
+def _headline(choice: Choice, width: int) -> Content:
+    decision = choice.decision
+    if set(decision.valuation.how) <= {"prior"}:
+        return Content.styled(fit(_without_values(choice), width).rstrip(), MUTED)
     count = len(decision.neighbours)
-    if not count and not decision.valuation.terms:
-        return Content.styled(
-            fit("Nothing similar remembered: the model alone decides.", width).rstrip(), MUTED
-        )
-    visits = f"{count} similar visit{'s' if count != 1 else ''}"
+    source = f"{count} similar visit{'s' if count != 1 else ''}"
     if decision.valuation.terms:
-        visits = "plans through all that is remembered"
-    text = f"V̂(s) = {signed(decision.valuation.v)} from {visits};  z′ = z + β·Ã,  β = {decision.beta:g}"
+        source = "plans through memory"
+    value, beta = f"V̂(s) = {signed(decision.valuation.v)} from {source}", f"β = {decision.beta:g}"
+    text = f"{value};  z′ = z + β·Ã,  {beta}"
+    if cell_len(text) > width:
+        text = f"{value};  {beta}"
     return Content.styled(fit(text, width).rstrip(), MUTED)
+
+
+def _without_values(choice: Choice) -> str:
+    """Return who decides where memory says nothing."""
+    if any(candidate.source == "random" for candidate in choice.decision.candidates):
+        return "No usable answer, nothing remembered: drawn at random."
+    if choice.agent == "random":
+        return "No memory, no model: drawn at random."
+    if choice.agent != "jitrl":
+        return "No memory: the model alone decides."
+    if choice.settings.get("estimator") == "graph":
+        return "Nothing to plan with yet: the model alone decides."
+    return "Nothing similar remembered: the model alone decides."
 
 
 def _column_heads(decision: Decision, width: int) -> Content:

@@ -1,4 +1,4 @@
-"""What was remembered: the neighbourhood N(s) of the choice on show."""
+"""What was remembered: the neighbours of the state on show, or the steps that the plan repeats."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from engine.records import Neighbour
-from jitrl_tui.view import Choice, clean, signed
+from engine.records import Decision, Neighbour
+from jitrl_tui import hits
+from jitrl_tui.view import Choice, clean, signed, steps
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
 
 
 class MemoryPane(LinePane):
-    """Similarity, action, G, where it was lived, by whom, and what the state was."""
+    """Similarity and G, or when the plan repeats it and its gain; action, where it was lived, by whom, the state."""
 
     title = "memory"
     key = "4"
@@ -24,37 +25,50 @@ class MemoryPane(LinePane):
         self.whole = False
 
     def look_at(self, choice: Choice | None, entries: int, whole: bool) -> None:
-        """Show the neighbours of this choice; `whole` spells out their states."""
+        """Show what this choice rests on; `whole` spells out the states."""
         if (choice, entries, whole) != (self.choice, self.entries, self.whole):
             self.choice, self.entries, self.whole, self._stale = choice, entries, whole, True
         self.rebuild()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return a headline and a row for each neighbour."""
+        """Return headlines and a row for each remembered step."""
         if self.choice is None:
-            return [Content.styled(fit(f"{self.entries:,} steps remembered.", width), MUTED)]
+            return [Content.styled(fit(f"{steps(self.entries)} remembered.", width), MUTED)]
         decision = self.choice.decision
+        now = wrap(f"Now: {clean(decision.state.text)}", width)
         if not decision.neighbours:
-            text = (
-                f"No remembered state is similar enough ({self.entries:,} steps remembered)."
-                if self.entries
-                else "Memory is empty. It fills at the end of each episode."
-            )
-            lines = wrap(text, width)
-            lines += ["", *wrap(f"Now: {clean(decision.state.text)}", width)]
+            lines = [*wrap(hits.nothing(self.choice, self.entries), width), "", *now]
             return [Content.styled(line, MUTED) for line in lines]
-        size = _action_width(decision.neighbours, width)
-        head = f" sim      G  {fit('action', size)} ep/step by"
-        lines = [
-            Content.styled(
-                fit(head + ("  state" if width - size > 44 and not self.whole else ""), width), MUTED
-            )
-        ]
-        if self.whole:
-            now = wrap(f"Now: {clean(decision.state.text)}", width)
-            lines = [*(Content(line) for line in now), Content(""), *lines]
-        for neighbour in decision.neighbours:
-            lines.append(_row(neighbour, decision.action, size, width, excerpt=not self.whole))
+        top = [*(Content(line) for line in now), Content("")] if self.whole else []
+        if decision.neighbours[0].ahead >= 0:
+            return [*top, *self._planned(decision, width)]
+        return [*top, *self._rows(decision.neighbours, decision.action, width)]
+
+    def _planned(self, decision: Decision, width: int) -> list[Content]:
+        """Return the steps that the plan repeats, then what else was done here."""
+        assert self.choice is not None
+        plan = hits.repeated(decision)
+        others = decision.neighbours[len(plan) :]
+        head = f"{hits.REPEATED}:" if plan else hits.nothing(self.choice, self.entries)
+        lines = [Content.styled(line, MUTED) for line in wrap(head, width)]
+        if plan:
+            lines += self._rows(plan, decision.action, width)
+        if others:
+            lines += [Content.styled(fit(f"{hits.ALSO}:", width), MUTED)]
+            lines += self._rows(others, decision.action, width, named=not plan)
+        return lines
+
+    def _rows(
+        self, found: Sequence[Neighbour], chosen: str, width: int, *, named: bool = True
+    ) -> list[Content]:
+        """Return a row for each remembered step, under the names of its columns if `named`."""
+        size = _action_width(self.choice.decision.neighbours if self.choice else found, width)
+        first = "  in    gain" if found[0].ahead >= 0 else " sim       G"
+        head = f"{first}  {fit('action', size)} ep/step by"
+        state = "    state" if width - size > 44 and not self.whole else ""
+        lines = [Content.styled(fit(head + state, width), MUTED)] if named else []
+        for neighbour in found:
+            lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole))
             if self.whole:
                 taken = f"{clean(neighbour.taken)} for another task: " if neighbour.taken else ""
                 text = wrap(taken + clean(neighbour.state), max(10, width - 14))
@@ -75,10 +89,13 @@ def _row(neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: b
     state = clean(neighbour.state).replace("\n", " ")
     shown = fit(state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen
-    g = f"{signed(neighbour.g):>7}"
+    planned = neighbour.ahead >= 0
+    sign = hits.ahead(neighbour).rjust(4) if planned else f"{neighbour.similarity:4.2f}"
+    worth = neighbour.gain if planned else neighbour.g
+    number = hits.gain(neighbour) if planned else signed(neighbour.g)
     return Content.assemble(
-        (f"{neighbour.similarity:4.2f} ", NAME),
-        (g[-7:] + "  ", GOOD if neighbour.g > 0 else BAD if neighbour.g < 0 else MUTED),
+        (f"{sign} ", NAME),
+        (number.rjust(7)[-7:] + "  ", GOOD if worth > 0 else BAD if worth < 0 else MUTED),
         (fit(clean(neighbour.action), size), ACCENT if same else ""),
         (where.rjust(8), MUTED),
         (f" {by[:5]:<5}", HUMAN if human else MUTED),

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from textual.binding import Binding
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
-from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG
+from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, wrap
 
 
 class Picker(Widget, can_focus=True):
@@ -16,6 +17,7 @@ class Picker(Widget, can_focus=True):
 
     Args:
         options: (value, meaning) pairs.
+        label: What is chosen, before the value; "" where that stands elsewhere.
     """
 
     BINDINGS: ClassVar = [
@@ -23,9 +25,13 @@ class Picker(Widget, can_focus=True):
         Binding("right,space", "turn(1)", show=False),
     ]
 
-    def __init__(self, id: str, options: list[tuple[str, str]], value: str = "") -> None:
+    class Changed(Message):
+        """Another value was chosen."""
+
+    def __init__(self, id: str, options: list[tuple[str, str]], value: str = "", label: str = "") -> None:
         super().__init__(id=id, classes="field")
         self._options = options
+        self._label = f"{label} " if label else ""
         values = [option[0] for option in options]
         self._at = values.index(value) if value in values else 0
 
@@ -38,9 +44,10 @@ class Picker(Widget, can_focus=True):
         """Return the value between its arrows, with its meaning."""
         value, meaning = self._options[self._at]
         arrow = ACCENT if self.has_focus else MUTED
-        picked = Content.assemble(("‹ ", arrow), (value, STRONG), (" ›", arrow))
+        picked = Content.assemble((self._label, MUTED), ("‹ ", arrow), (value, STRONG), (" ›", arrow))
         if self.size.height > 1:
-            return Content("\n").join([picked, Content.styled(f"  {meaning}", MUTED)])
+            lines = wrap(meaning, max(1, self.size.width - 2))
+            return Content("\n").join([picked, *(Content.styled(f"  {line}", MUTED) for line in lines)])
         return Content.assemble(picked, (f"  {meaning}", MUTED)).truncate(
             max(1, self.size.width), ellipsis=True
         )
@@ -48,6 +55,7 @@ class Picker(Widget, can_focus=True):
     def action_turn(self, by: int) -> None:
         """Go to the next value."""
         self._at = (self._at + by) % len(self._options)
+        self.post_message(self.Changed())
         self.refresh()
 
     def on_click(self) -> None:

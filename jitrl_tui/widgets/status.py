@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from engine import explain
+from engine.records import SessionStarted
 from jitrl_tui.view import BEGINNING, RunView, clean, points
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
 
 _GAP = " · "
+_READINGS = {"verbalized": "confidences", "token": "token logits", "string": "likelihoods"}
+"""How a model's opinion is read, as people call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Mode:
 
 
 class StatusBar(Widget):
-    """Game, place, score, step; episode, agent, model, tokens, cost, memory; what is going on."""
+    """Game, place, score, step; episode, model, method, answers, tokens, cost, memory; what is going on."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -54,7 +59,7 @@ class StatusBar(Widget):
         first = _fitted(self._first(), width - state.cell_length - 2)
         gap = " " * max(1, width - first.cell_length - state.cell_length)
         top = Content.assemble(first, gap, state).truncate(width)
-        return Content("\n").join([top, _fitted(self._second(), width)])
+        return Content("\n").join([top, _fitted(self._second(width), width)])
 
     def _first(self) -> list[tuple[int, str, str]]:
         view = self._view
@@ -84,29 +89,56 @@ class StatusBar(Widget):
             parts.append((0, f"step {view.step}/{started.steps}", ""))
         return parts
 
-    def _second(self) -> list[tuple[int, str, str]]:
-        view, started = self._view, self._view.started
-        if started is None:
+    def _second(self, width: int) -> list[tuple[int, str, str]]:
+        """Return the parts in their longest words that leave out nothing that matters."""
+        if self._view.started is None:
             return []
+        settings, agent = self._view.started.settings, self._view.started.agent
+        whole, short = explain.method(settings, agent), explain.method_in_short(settings, agent)
+        middle = whole.removeprefix("values: ").partition(",")[0]
+        for method, provider, needed in (
+            (whole, True, 9), (middle, True, 9), (whole, True, 4), (middle, True, 4), (short, True, 4),
+            (short, True, 2), (short, False, 2),
+        ):  # fmt: skip
+            parts = self._told(self._view.started, method, provider=provider)
+            if _length([part for part in parts if part[0] <= needed]) <= width:
+                return parts
+        return self._told(self._view.started, short, provider=True)
+
+    def _told(self, started: SessionStarted, method: str, *, provider: bool) -> list[tuple[int, str, str]]:
+        """Return all there is to say.
+
+        Args:
+            method: Where values come from.
+            provider: Say who provides the model.
+        """
+        view = self._view
+        model = clean(started.model)
+        if not provider and not model.startswith(("local", "prior")):
+            model = model.rpartition("/")[2]
+        task = clean(view.pages[-1].task) if view.pages else ""
+        tally, average = view.tally, view.average
+        counted = bool(started.reading or view.tokens or view.cost_usd)  # else no language model is at work
+        missing = f"{tally.missing} of {tally.asked} answers missing" if tally.missing else ""
+        room = max(16, self.size.width // 2 - len(missing) - 3) if missing else max(20, self.size.width // 2)
         parts = [
+            (int(bool(missing)), fit(task, room).rstrip(), ""),
             (0, f"episode {view.episode}/{started.episodes}", STRONG),
-            (2, clean(started.agent), MUTED),
-            (1, clean(started.model), MUTED),
-            (2, f"{_amount(view.tokens)} tokens", MUTED),
-            (1, f"${view.cost_usd:.2f}" if view.cost_usd >= 0.005 or not view.cost_usd
-             else f"${view.cost_usd:.4f}", MUTED),
-            (0, f"{view.memory_entries:,} remembered", MUTED),
+            (4, clean(started.agent), MUTED),
+            (1, model, MUTED),
+            (2, _READINGS.get(started.reading, clean(started.reading)), MUTED),
+            (0, method, MUTED),
+            (0, missing, BAD),
+            (0, f"drawn at random {tally.random}×" if tally.random else "", BAD),
+            (4, f"{_amount(view.tokens)} tokens" if counted else "", MUTED),
+            (3, _dollars(view.cost_usd) if counted else "", MUTED),
+            (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
+            (4, "" if average is None
+             else f"average {points(round(average, 1))}, best {points(view.best or 0)}", MUTED),
+            (5, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by JitRL" if view.flips else "",
+             MUTED),
         ]  # fmt: skip
-        if view.pages and view.pages[-1].task:
-            task = fit(clean(view.pages[-1].task), max(20, self.size.width // 2)).rstrip()
-            parts.insert(0, (0, task, ""))
-        if view.average is not None:
-            parts.append(
-                (2, f"average {points(round(view.average, 1))}, best {points(view.best or 0)}", MUTED)
-            )
-        if view.flips:
-            parts.append((3, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by JitRL", MUTED))
-        return parts
+        return [part for part in parts if part[1]]
 
     def _state(self) -> Content:
         view, mode = self._view, self._mode
@@ -121,7 +153,10 @@ class StatusBar(Widget):
             )
         if view.activity == "ended":
             return Content.styled("■ finished" if view.ended and view.ended.finished else "■ stopped", STRONG)
-        if mode.hurry and view.activity != "paused":
+        if view.activity == "waiting":
+            text = view.doing if self.size.width >= 100 else view.doing.replace("next try in ", "")
+            return Content.styled(f"‖ {text}", HUMAN)
+        if mode.hurry and view.episode and view.activity != "paused":
             return self._hurrying()
         if view.activity == "paused":
             return Content.styled(
@@ -146,10 +181,18 @@ class StatusBar(Widget):
         return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, FAINT))
 
 
+def _dollars(cost: float) -> str:
+    return f"${cost:.2f}" if cost >= 0.005 or not cost else f"${cost:.4f}"
+
+
 def _amount(count: int) -> str:
     if count < 100_000:
         return f"{count:,}"
     return f"{count / 1000:,.0f}k" if count < 10_000_000 else f"{count / 1e6:,.1f}M"
+
+
+def _length(parts: Sequence[tuple[int, str, str]]) -> int:
+    return sum(cell_len(text) for _, text, _ in parts) + len(_GAP) * (len(parts) - 1)
 
 
 def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from engine import explain
 from jitrl_tui.view import Choice, clean, signed
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 
@@ -20,15 +21,11 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.append(Content(line))
     if d.equation:
         lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(d.equation), width))
+    drawn = explain.drawn(d, choice.settings)
+    lines.extend(Content(line) for line in wrap(clean(drawn), width) if line)
     i = d.chosen
-    if i >= 0 and d.valuation.how[i] != "prior" and not brief:
-        v, q, a = d.valuation.v, d.valuation.q[i], d.advantage[i]
-        top = max((abs(x) for x in d.advantage), default=0.0)
-        derivation = (
-            f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}   "
-            f"Ã = Â / max|Â| = {signed(a)} / {top:.2f} = {signed(d.advantage_normalised[i])}"
-        )
-        lines.extend(Content.styled(line, MUTED) for line in wrap(derivation, width))
+    if i >= 0 and not brief:
+        lines.extend(Content.styled(line, MUTED) for line in wrap(_derivation(choice), width) if line)
     if d.without_memory and not brief:
         if d.without_memory != d.action:
             text = f"○ JitRL changed this choice: the prior alone takes '{clean(d.without_memory)}'"
@@ -41,6 +38,25 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     if d.note:
         lines.extend(Content.styled(line, MUTED) for line in wrap(f"Note: {clean(d.note)}", width))
     return lines
+
+
+def _derivation(choice: Choice) -> str:
+    """Return how the numbers of the chosen action came about."""
+    d, settings = choice.decision, choice.settings
+    i = d.chosen
+    model = choice.started.model if choice.started is not None else ""
+    parts = [explain.logit(d.candidates[i], settings, model)]
+    if d.valuation.how[i] != "prior":
+        v, q, a = d.valuation.v, d.valuation.q[i], d.advantage[i]
+        largest = max((abs(x) for x in d.advantage), default=0.0)
+        name = "max|Â|"
+        if settings.get("normalisation") == "positive" and max(d.advantage) > 0:
+            largest, name = max(d.advantage), "max Â"
+        parts += [
+            f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}",
+            f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(d.advantage_normalised[i])}",
+        ]
+    return "   ".join(filter(None, parts))
 
 
 class WhyPane(LinePane):

@@ -122,7 +122,7 @@ def measure(url: str, executable: str, memory: Memory, rounds: int) -> None:
     """Take the actions in turns and say what they cost."""
     scope = memory.scope("web/shopping")
     remember(scope)
-    ours = Ours(url, executable, KnnEstimator(scope, profile("web")))
+    ours = Ours(url, executable, KnnEstimator(scope, profile("default", "web")))
     step, plain, read, reset, valid = [], [], [], [], []
     failed = 0
     try:

@@ -287,7 +287,7 @@ class Dungeon:
 class Nothing:
     """An empty memory: what is lived is learnt as it comes."""
 
-    def episodes(self) -> tuple[()]:
+    def entered(self) -> tuple[()]:
         """Return none."""
         return ()
 

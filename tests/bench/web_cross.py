@@ -62,7 +62,7 @@ def main() -> int:
     saves = saves_folder(args.saves)
     names = ready("web:miniwob", saves, os.environ)[:: args.every]
     names = [name for name in names if args.only in name]
-    settings = profile("web", **{k: value(v) for k, _, v in (text.partition("=") for text in args.changes)})
+    settings = profile("default", "web", **{k: value(v) for k, _, v in (text.partition("=") for text in args.changes)})
     results = json.loads(args.json.read_text()) if args.json and args.json.is_file() else []
     # What an error of the machine cut off is played again.
     failed = {result["page"] for result in results if result["error"]}

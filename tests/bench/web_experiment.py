@@ -62,7 +62,7 @@ def main() -> int:
     saves = saves_folder(args.saves)
     names = [each for name in args.names for each in ready(name, saves, os.environ)]
     changes = {key: value(given) for key, _, given in (text.partition("=") for text in args.changes)}
-    settings = profile("web", **changes)
+    settings = profile("default", "web", **changes)
     results, owners = [], {}
     if args.json and args.json.is_file():
         before = json.loads(args.json.read_text())

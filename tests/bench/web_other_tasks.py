@@ -83,7 +83,7 @@ def tried(folder, arm, skill, seed):
     """Return the success in first episodes at tasks that have others before them, in all, and in last episodes."""
     tasks = [(name, asked) for name in NAMED for asked in ASKED_OF]
     np.random.default_rng(seed).shuffle(tasks)
-    settings = profile("web", other_tasks=arm if arm != "static" else "literal")
+    settings = profile("default", "web", other_tasks=arm if arm != "static" else "literal")
     with Memory(folder) as memory:
         scope = memory.scope("web/a") if arm != "static" else None
         done = np.array([

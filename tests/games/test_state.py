@@ -321,12 +321,22 @@ def test_recent_steps_as_text():
     keeper.advance("go north", seen("B"))
     keeper.advance("take egg", seen("B", 5.0, "an egg"))
     keeper.advance("wait", seen("B", 5.0, "an egg"))
-    lines = keeper.recent(2).splitlines()
-    assert len(lines) == 2
-    assert lines[0].startswith("Step 1: [State: B, ")
-    assert lines[0].endswith("[Action: take egg] [Score: +5]")
-    assert lines[1].endswith("[Action: wait]")
+    first, second = keeper.recent(2).split("\n\n")
+    assert first.startswith("Step 1: ")
+    assert first.endswith("\n-> Action: take egg\n-> Reward: +5")
+    assert second.endswith("\n-> Action: wait\n-> Reward: +0")
     assert keeper.recent(0) == ""
+
+
+def test_the_present_is_the_last_answer_and_what_it_leaves_out():
+    keeper = GameAbstractor()
+    looked = "Cave\nA damp cave."
+    seen = Observation("It is stuck.", looked, "You carry a lamp.", "Cave")
+    assert keeper.situation(seen) == f"It is stuck.\n\n{looked}\n\nYou carry a lamp."
+    arrived = Observation(f"{looked}\n\nA bat flies by.", looked, "You carry a lamp.", "Cave")
+    assert keeper.situation(arrived) == f"{looked}\nA bat flies by.\n\nYou carry a lamp."
+    taken = Observation("You carry a lamp.", "", "You carry a lamp.", "Cave")
+    assert keeper.situation(taken) == "You carry a lamp.\n\nCave"
 
 
 def test_a_new_episode_forgets_the_last():

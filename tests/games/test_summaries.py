@@ -8,14 +8,15 @@ from engine import sessions
 from engine.errors import ModelError
 from engine.games.catalogue import open_game
 from engine.games.state import GameAbstractor
-from engine.games.summaries import SummarisingAbstractor, read_history
+from engine.games.summaries import read_history, read_state
 from engine.llm.opening import open_remote
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice
 from engine.session import Session
-from engine.settings import SessionConfig, Settings, profile
+from engine.settings import SessionConfig, Settings
 from tests.llm import server as fake
 from tests.llm.server import Server
+from tests.writing import writing
 
 TOLD = """Sure, here it is.
 **[SUMMARY]**: The player looks for supper and has found a cupboard.
@@ -62,9 +63,7 @@ def both(model, told, played, every=3, spent=None):
     """Return the states by rules, and those with the model's histories."""
     rules = GameAbstractor()
     calls = [] if spent is None else spent
-    written = SummarisingAbstractor(
-        GameAbstractor(), model, every=every, notice=told.append, spent=calls.append
-    )
+    written = GameAbstractor().written(writing(model, told, calls, history="llm", history_every=every))
     first, rows = played
     plain, other = [rules.begin(first)], [written.begin(first)]
     for action, observation in rows:
@@ -87,8 +86,9 @@ def test_the_model_tells_the_history_every_so_many_steps(server, model, told, pl
     asked = server.requests[0]["messages"]
     assert "[SUMMARY]" in asked[0]["content"]
     for action, _ in played[1][:3]:
-        assert f"[Action: {action}]" in asked[1]["content"]
-    assert plain[3].text in asked[1]["content"]
+        assert f"-> Action: {action}" in asked[1]["content"]
+    told_last = " ".join(played[1][2][1].text.split())
+    assert told_last in " ".join(asked[1]["content"].split())
 
 
 def test_a_failing_model_leaves_the_rules_text_and_a_notice(server, model, told, played):
@@ -97,7 +97,7 @@ def test_a_failing_model_leaves_the_rules_text_and_a_notice(server, model, told,
     assert other[:6] == plain[:6]
     assert other[6].history == HISTORY
     assert len(told) == 1
-    assert told[0].startswith("the history of this episode is written by rules for now: ")
+    assert told[0].startswith("the history of this episode is written by rules: ")
     assert "holiday" in told[0]
 
 
@@ -106,9 +106,69 @@ def test_an_answer_without_a_summary_is_a_failure_told_once(server, model, told,
     plain, other = both(model, told, played, every=2)
     assert other == plain
     assert len(server.requests) >= 3
-    assert told == [
-        "the history of this episode is written by rules for now: the model's answer has no [SUMMARY]"
-    ]
+    assert told == ["the history of this episode is written by rules: the model's answer has no [SUMMARY]"]
+
+
+def test_states_are_what_the_model_names_in_them_and_the_same_situation_is_asked_for_once(
+    server, model, told, played
+):
+    server.default = fake.reply("Step 0: [State: Kitchen, oak table, a LAMP, oak table] [Action: look]")
+    calls = []
+    written = GameAbstractor().written(writing(model, told, calls, state="llm"))
+    first, rows = played
+    states = [written.begin(first), written.begin(first)]
+    assert len(server.requests) == 1
+    states += [written.advance(action, seen) for action, seen in rows[:2]]
+    assert {state.text for state in states} == {"[State: kitchen, oak table, a lamp]"}
+    assert states[0].tokens == ("a", "kitchen", "lamp", "oak", "table")
+    assert {call.purpose for call in calls} == {"state"}
+    asked = server.requests[0]["messages"][1]["content"]
+    assert " ".join(first.description.split())[:60] in " ".join(asked.split())
+    assert told == []
+
+
+def test_a_state_that_cannot_be_summarized_falls_back_to_rules_and_is_counted(server, model, told, played):
+    server.default = fake.reply("It is a kitchen, I think.")
+    calls = []
+    written = GameAbstractor().written(writing(model, told, calls, state="llm"))
+    rules = GameAbstractor()
+    first, rows = played
+    assert written.begin(first) == rules.begin(first)
+    assert written.advance(*rows[0]) == rules.advance(*rows[0])
+    assert calls.count(None) == 2
+    assert told == ["a state of this episode is written by rules: the model's answer has no [State: ...]"]
+
+
+def test_raw_states_are_runs_of_words_of_what_was_printed(told, played):
+    raw = GameAbstractor().written(writing(None, told, state="raw", ngram=4))
+    first, rows = played
+    begun, after = raw.begin(first), raw.advance(*rows[0])
+    assert " ".join(first.description.split())[:40] in " ".join(begun.text.split())
+    assert all(len(token.partition("*")[0].split()) == 4 for token in begun.tokens)
+    assert begun.tokens != after.tokens
+    assert after.history == GameAbstractor().written(writing(None, told)).begin(first).history or after.history
+
+
+def test_histories_can_be_compared_by_the_words_of_the_models_text(server, model, told, played):
+    server.default = fake.reply(TOLD)
+    asked = {"history": "llm", "history_every": 1, "history_tokens": "text"}
+    written = GameAbstractor().written(writing(model, told, **asked))
+    first, rows = played
+    written.begin(first)
+    state = written.advance(*rows[0])
+    assert state.history == HISTORY
+    assert "cupboard" in state.history_tokens
+    assert "cupboard*2" in state.history_tokens  # twice in the text
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns"),
+    [("Step 0: [State: a, b]\nStep 1: [State: Lamp,  brass key ,, lamp]", ["lamp", "brass key"]),
+     ("[state: \x1b[31mred, --]", []), ("nothing", []), ("[State: ]", []), ("[State: x" * 5000, []),
+     ("[State: " + ", ".join(f"n{i}" for i in range(999)) + "]", [f"n{i}" for i in range(100)])],
+)  # fmt: skip
+def test_what_is_read_of_a_state(text, nouns):
+    assert read_state(text) == nouns
 
 
 def test_sections_left_out_come_from_the_rules():
@@ -124,7 +184,7 @@ def asked_for_history(body) -> bool:
 
 
 def play(tmp_path, **changes):
-    settings = profile("paper", step_limit=6, history_every=2, logits="verbalized", **changes)
+    settings = Settings(step_limit=6, history_every=2, logits="verbalized", **changes)
     config = SessionConfig(game="pantry", model="openai/test", episodes=1, settings=settings)
     events = []
     session = Session(sessions.create(tmp_path, config, "run"), tmp_path, events.append)
@@ -143,7 +203,7 @@ def test_a_session_uses_what_the_model_told(server, tmp_path, monkeypatch):
     events = play(tmp_path, history="llm")
     assert not [e for e in events if isinstance(e, Notice)]
     actions = [body for body in server.requests if not asked_for_history(body)]
-    assert len(server.requests) - len(actions) == 3
+    assert len(server.requests) - len(actions) == 3 + 1  # the writing test comes before
     calls = [call for e in events if isinstance(e, Decided) for call in e.decision.calls]
     told_it = ["has found a cupboard" in call.prompt for call in calls]
     assert told_it == sorted(told_it)
@@ -165,10 +225,28 @@ def test_a_session_goes_on_where_the_model_tells_nothing(server, tmp_path, monke
 
     server.default = behave
     events = play(tmp_path, history="llm")
-    notices = [e for e in events if isinstance(e, Notice)]
-    assert [n.level for n in notices] == ["warning"]
-    assert "no summaries here" in notices[0].message
+    (notice,) = [e for e in events if isinstance(e, Notice)]
+    assert notice.level == "warning"
+    assert "history=rules in place of llm: openai/test did not pass the short writing test" in notice.message
     assert [e.steps for e in events if isinstance(e, EpisodeEnded)] == [6]
+
+
+def test_a_history_that_fails_on_the_way_is_counted(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    asked = []
+
+    def behave(handler, body):
+        if not asked_for_history(body):
+            return fake.good(handler, body)
+        asked.append(body)
+        return (fake.reply(TOLD) if len(asked) < 3 else fake.status(400, "no more"))(handler, body)
+
+    server.default = behave
+    events = play(tmp_path, history="llm")
+    (ended,) = [e for e in events if isinstance(e, EpisodeEnded)]
+    assert ended.tally.unwritten == 2
+    assert ended.tally.missing == 0
+    assert ended.tally.calls == ended.tally.asked + 1
 
 
 def test_by_default_no_model_tells_anything(server, tmp_path, monkeypatch):

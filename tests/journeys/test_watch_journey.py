@@ -104,7 +104,7 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
 def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
     with Terminal("--saves", str(tmp_path)) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)
-        terminal.send("\t\t")
+        terminal.send("\t\t\t")
         terminal.wait_for("┏━ how it is played")
         terminal.send("\x7f" * 20)
         terminal.wait_for(lambda text: "smollm2" not in text)

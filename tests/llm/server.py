@@ -21,7 +21,7 @@ class Server:
     Behaviours in `script` are used up one a request; after them, `default` answers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.script: list[Behaviour] = []
@@ -29,7 +29,7 @@ class Server:
         self.arrived = threading.Event()
         self.release = threading.Event()
         self.gone = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._http.daemon_threads = True
         self._http.owner = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
@@ -111,9 +111,14 @@ def reply(content: Any, **more: Any) -> Behaviour:
 
 
 def good(handler: Handler, body: dict[str, Any]) -> None:
-    """Propose the first three actions of the list, in the alphabet, with confidences 60, 30 and 10."""
+    """Propose the first three actions of the list, in the alphabet, with confidences 60, 30 and 10.
+
+    Who asks whether JSON can be had (`engine.llm.inquiry`) gets some.
+    """
     if body.get("logprobs"):
         return index_tokens({"1": -0.2, "2": -1.9, "3": -4.0})(handler, body)
+    if len(body["messages"]) == 1:
+        return reply('{"answer": "yes"}')(handler, body)
     answer: dict[str, Any] = {"progress_analysis": "none", "next_objective": "win"}
     for i, (action, confidence) in enumerate(zip(sorted(reference_actions(body)), (60, 30, 10)), 1):  # noqa: B905
         answer |= {f"reasoning{i}": "because", f"option{i}": action, f"confidence{i}": confidence}
@@ -187,3 +192,9 @@ def hang(handler: Handler, body: dict[str, Any]) -> None:
             owner.gone.set()
             break
     handler.close_connection = True
+
+
+if __name__ == "__main__":
+    from tests.llm.scripted import main
+
+    main()

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from engine import sessions
-from engine.agents.jitrl import situation
 from engine.ahead import Lookahead, open_ahead
 from engine.games.catalogue import open_game
+from engine.games.state import situation
 from engine.llm import open_model
 from engine.records import ActionRequest, Decided, Paused, Stepped
 from engine.session import Session
-from engine.settings import SessionConfig, Settings, profile
+from engine.settings import SessionConfig, Settings
 
 pytestmark = pytest.mark.model
 
@@ -155,7 +155,7 @@ def test_a_session_watched_step_by_step_is_the_session_played_at_once(prefixes: 
     saves = tmp_path
     for kept in prefixes.glob("*/"):
         shutil.copytree(kept, saves / "cache" / kept.name, copy_function=os.link)
-    settings = profile("paper", step_limit=4, threads=1)
+    settings = Settings(step_limit=4, threads=1)
     config = SessionConfig(game="pantry", episodes=1, settings=settings, memory="own")
     stories, prepared = [], []
     for slow in (True, False):

@@ -27,7 +27,8 @@ REQUEST = ActionRequest("sum", "", "> look\nnothing", "In a room", ACTIONS, 3)
 
 
 def opened(server: Server, cache: Path | None = None, **settings):
-    return open_remote("openai/test", Settings(**settings), cache, {"OPENAI_API_BASE": server.base})
+    read = Settings(**{"logits": "verbalized", **settings})
+    return open_remote("openai/test", read, cache, {"OPENAI_API_BASE": server.base})
 
 
 def test_verbalized_logits(server: Server):
@@ -144,7 +145,8 @@ def test_the_token_budget_is_checked_before_a_call(server: Server):
 
 def test_the_dollar_budget_uses_the_price_list(server: Server, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none-needed-here")
-    model = open_remote("openai/gpt-4o", Settings(budget_usd=0.0004), None, {"OPENAI_API_BASE": server.base})
+    settings = Settings(budget_usd=0.0004, logits="verbalized")
+    model = open_remote("openai/gpt-4o", settings, None, {"OPENAI_API_BASE": server.base})
     proposal = model.propose(REQUEST, np.random.default_rng(1))
     # gpt-4o: $2.50 a million tokens in, $10 out.
     assert proposal.calls[0].cost_usd == pytest.approx(100 * 2.5e-6 + 20 * 10e-6)
@@ -272,7 +274,7 @@ from engine.records import ActionRequest
 from engine.settings import Settings
 assert "litellm" not in sys.modules
 for turn in range(2):
-    model = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1]})
+    model = open_remote("openai/test", Settings(logits="verbalized"), None, {"OPENAI_API_BASE": sys.argv[1]})
     model.propose(ActionRequest("", "", "", "x", ("a", "b", "c"), 2), np.random.default_rng(turn))
     model.close()
 try:

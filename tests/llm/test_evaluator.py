@@ -9,7 +9,7 @@ import pytest
 
 from engine.evaluator import BATCH, REASONING_HERE, make_evaluator
 from engine.llm.opening import open_remote
-from engine.records import State, Step
+from engine.records import State, Step, Trajectory
 from engine.settings import Settings
 from tests.llm import server as fake
 from tests.llm.server import Server
@@ -32,7 +32,12 @@ EPISODE = steps(("go north", 0, True), ("wait", 0, False), ("take gold", 5, True
 
 
 def judge(episode, settings: Settings, model, *, died=False):
-    return make_evaluator(settings, model).rewards(episode, FINAL, won=False, died=died, done=died)
+    return make_evaluator(settings, model).rewards(trajectory(episode, died=died))
+
+
+def trajectory(episode, *, died=False, won=False) -> Trajectory:
+    texts = tuple(f"You are at place {t}.\n\nIt is dark." for t in range(len(episode) + 1))
+    return Trajectory(tuple(episode), FINAL, texts, won=won, died=died, done=died or won)
 
 
 def test_score_evaluator():
@@ -44,13 +49,13 @@ def test_score_evaluator():
 
 
 def wanted(body) -> list[int]:
-    return [int(t) for t in re.findall(r"\d+", body["messages"][-1]["content"].rpartition("once:")[2])]
+    return [int(t) for t in re.findall(r"\d+", body["messages"][1]["content"].rpartition("once:")[2])]
 
 
 def action_of(body, step: int) -> str:
-    text = body["messages"][-1]["content"]
+    text = body["messages"][1]["content"]
     return re.search(
-        rf"^Step {step}: .*\n  Action: (.*?)(?: \(nothing changed\))?$", text, re.MULTILINE
+        rf"^Step {step}: [^>]*\n-> Action: (.*?)(?: \(nothing in the world changed\))?$", text, re.MULTILINE
     ).group(1)
 
 
@@ -80,6 +85,41 @@ def test_llm_evaluator_takes_the_models_scores(server: Server, model):
     assert len(judged.calls) == 1
     assert judged.calls[0].purpose == "rewards"
     assert "You are scoring game actions" in server.requests[0]["messages"][0]["content"]
+
+
+def test_the_evaluator_is_shown_what_the_game_printed_and_how_it_ended(server: Server, model):
+    server.default = judge_well(lambda t: 1.0)
+    judge(EPISODE, Settings(rewards="llm"), model, died=True)
+    told = server.requests[0]["messages"][1]["content"]
+    assert "Step 2: You are at place 2.\nIt is dark.\n-> Action: take gold\n-> Reward: +5 (score 5)" in told
+    assert "-> Action: wait (nothing in the world changed)" in told
+    assert "End (died): You are at place 4." in told
+    assert told.index("BEGIN GAME TEXT") < told.index("Step 0") < told.index("END GAME TEXT")
+
+
+def test_where_the_model_says_nothing_the_score_does(server: Server, model):
+    server.default = judge_well(lambda t: 0.0 if t != 1 else 2.0)
+    settings = Settings(rewards="llm_or_score")
+    assert judge(EPISODE, settings, model).rewards == (0, 2, 5, settings.death_penalty)
+    won = make_evaluator(settings, model).rewards(trajectory(EPISODE, won=True))
+    assert won.rewards == (0, 2, 5, 0)
+
+
+def test_a_step_is_asked_for_again_with_another_prompt_and_never_from_the_cache(
+    server: Server, tmp_path
+):
+    model = open_remote("openai/test", Settings(), tmp_path, {"OPENAI_API_BASE": server.base})
+    server.script = [fake.reply("no")]
+    server.default = judge_well(lambda t: 2.0)
+    assert judge(EPISODE, Settings(rewards="llm"), model).rewards == (2, 2, 2, 2)
+    assert len(server.requests) == 2
+    assert "cannot be used" in server.requests[1]["messages"][-1]["content"]
+    # The unusable answer was not kept: the same question is asked anew.
+    assert judge(EPISODE, Settings(rewards="llm"), model).rewards == (2, 2, 2, 2)
+    assert len(server.requests) == 3
+    assert judge(EPISODE, Settings(rewards="llm"), model).rewards == (2, 2, 2, 2)
+    assert len(server.requests) == 3  # this one was kept
+    model.close()
 
 
 def test_hybrid_lets_the_game_have_the_last_word(server: Server, model):

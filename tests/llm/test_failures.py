@@ -20,11 +20,13 @@ from tests.llm.server import Server
 
 ACTIONS = ("open box", "go north", "wait", "take lamp", "read book")
 REQUEST = ActionRequest("sum", "", "> look\nnothing", "In a room", ACTIONS, 3)
+ALL = dataclasses.replace(REQUEST, candidates=len(ACTIONS))
 
 
 def opened(server: Server, **settings) -> LanguageModel:
-    model = open_remote("openai/test", Settings(**settings), None, {"OPENAI_API_BASE": server.base})
-    quick = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=3)
+    read = Settings(**{"logits": "verbalized", **settings})
+    model = open_remote("openai/test", read, None, {"OPENAI_API_BASE": server.base})
+    quick = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=3, patience_s=0.0)
     model._client._limits = quick
     return model
 
@@ -199,7 +201,7 @@ def test_no_logprobs_leads_to_words(server: Server):
 def test_logprobs_left_out_lead_to_words_too(server: Server, silent):
     server.script = [silent]
     model = opened(server, logits="token")
-    assert "confidences in words" in propose(model).note
+    assert "confidences in words" in propose(model, ALL).note
     model.close()
 
 
@@ -207,7 +209,7 @@ def test_logprobs_left_out_lead_to_words_too(server: Server, silent):
 def test_a_token_that_is_no_index_gives_no_candidates(server: Server, top):
     server.default = bad.index_tokens(top)
     model = opened(server, logits="token")
-    proposal = propose(model)
+    proposal = propose(model, ALL)
     assert proposal.candidates == ()
     assert "did not answer with a number" in proposal.note
     model.close()
@@ -271,7 +273,8 @@ def test_cancelling_ends_the_wait_between_tries(server: Server, model: LanguageM
 
 
 def test_nobody_listens_at_the_address(server: Server):
-    model = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": "http://127.0.0.1:9/v1"})
+    settings = Settings(logits="verbalized")
+    model = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": "http://127.0.0.1:9/v1"})
     model._client._limits = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=2)
     with pytest.raises(MissingError, match=r"cannot reach http://127.0.0.1:9/v1"):
         propose(model)
@@ -281,7 +284,7 @@ def test_nobody_listens_at_the_address(server: Server):
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch):
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    model = open_remote("openai/gpt-4o-mini", Settings(), None, {})
+    model = open_remote("openai/gpt-4o-mini", Settings(logits="verbalized"), None, {})
     model._client._limits = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=1)
     with pytest.raises(MissingError, match="set OPENAI_API_KEY"):
         propose(model)
@@ -299,7 +302,10 @@ def test_secrets_are_hidden_everywhere(server: Server, monkeypatch: pytest.Monke
     secret = "verysecretvalue123"
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     model = open_remote(
-        "openai/test", Settings(), None, {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": secret}
+        "openai/test",
+        Settings(logits="verbalized"),
+        None,
+        {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": secret},
     )
     request = dataclasses.replace(
         REQUEST, current_state=f"A note reads {secret} and sk-abcdefghijklmnopqrstuvwx."

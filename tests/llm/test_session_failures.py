@@ -14,8 +14,9 @@ from engine.llm.client import Limits
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
 from engine.session import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig, Settings
 from tests.llm import server as bad
+from tests.llm.scripted import player
 from tests.llm.server import Server
 
 GARBAGE = {
@@ -47,7 +48,7 @@ def quick(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def play(saves: Path, *, on_event=None, interactive=False, **changes):
-    settings = profile("paper", **{"step_limit": 26, "deadline_s": 30.0, **changes})
+    settings = Settings(**{"step_limit": 26, "deadline_s": 30.0, "logits": "verbalized", **changes})
     config = SessionConfig(game="pantry", model="openai/test", episodes=1, settings=settings)
     events = []
 
@@ -77,6 +78,8 @@ def test_whatever_the_model_writes_play_goes_on_and_memory_stays_clean(quick: Se
 
     def misbehave(handler, body):
         if "step_analysis" in body["messages"][0]["content"]:
+            if "rusty key" in body["messages"][1]["content"]:  # the writing test
+                return player(handler, body)
             rows = (
                 '[{"step": 0, "action": "fly", "score": 9}, {"step": 1, "score": 1e99}, 5, {"step": 2, "sco'
             )

@@ -65,7 +65,7 @@ def test_the_form_changes_what_is_played():
         app = app_with(opened)
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: "The Pantry" in screen_text(app))
-            await pilot.press("down", "tab", "right", "tab")
+            await pilot.press("down", "tab", "right", "tab", "right", "tab")
             await pilot.press(*["backspace"] * 20, *"gemini/x", "tab", *["backspace"] * 4, "7", "tab")
             await pilot.press(
                 *["backspace"] * 4, *"30", "tab", "backspace", "5", "tab", "right", "escape", "enter"
@@ -73,10 +73,44 @@ def test_the_form_changes_what_is_played():
             await until(pilot, lambda: opened.configs)
             config = opened.configs[0]
             assert (config.game, config.agent, config.model) == ("zork1", "static", "gemini/x")
+            assert (config.profile, config.settings) == ("paper", profile("paper", step_limit=30))
             assert (config.episodes, config.settings.step_limit, config.seed) == (7, 30, 5)
             assert config.memory == "own"
 
     asyncio.run(go())
+
+
+def test_the_method_is_told_and_what_it_needs_that_the_model_has_not():
+    async def go(size):
+        app = app_with(Opened())
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: "The Pantry" in screen_text(app))
+
+            async def form() -> str:
+                """Return the words of the form on the right."""
+                text = await settled(pilot)
+                rows = [line.split("│┃")[-1].split("││")[-1] for line in text.splitlines()]
+                return " ".join(" ".join(rows).replace("┃", " ").replace("│", " ").split())
+
+            text = await form()
+            assert "plans through memory; learns best with small models" in text
+            assert "capable" not in text
+            await pilot.press("tab", "right")
+            text = await form()
+            assert "method · neighbours" in text or "values: nearest neighbours" in text
+            assert "the paper's JitRL: neighbours, LLM evaluator and summaries" in text
+            assert "Needs a capable model, such as gemini/gemini-2.5-flash." in text
+            assert "replaced by rules and said at the start." in text
+            assert "memory ‹ shared › goes on with what it knows" in text
+            await pilot.press("tab", "right")
+            text = await form()
+            assert "method · no memory" in text
+            assert "capable" not in text
+            await pilot.press("left", "tab", *["backspace"] * 20, *"gemini/x")
+            assert "capable" not in await form()
+
+    for size in ((80, 24), (140, 45)):
+        asyncio.run(go(size))
 
 
 def test_what_cannot_be_is_said_and_nothing_breaks():
@@ -84,7 +118,7 @@ def test_what_cannot_be_is_said_and_nothing_breaks():
         app = app_with(Opened(StorageError("cannot write to /x: No space left; use --saves DIR")))
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: "The Pantry" in screen_text(app))
-            await pilot.press("tab", "tab", "tab", *["backspace"] * 4, *"many", "enter")
+            await pilot.press("tab", "tab", "tab", "tab", *["backspace"] * 4, *"many", "enter")
             await until(pilot, lambda: "episodes must be a whole number, not 'many'" in screen_text(app))
             await pilot.press(*["backspace"] * 4, "3", "enter")
             await until(pilot, lambda: "No space left" in screen_text(app))

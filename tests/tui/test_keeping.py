@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import sessions
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
 from tests.tui.driving import replay_app, until, watch
 from tests.tui.screen_text import screen_text
@@ -22,7 +22,7 @@ def app_on(saves, kind):
         game="pantry",
         agent="random",
         model="prior/uniform",
-        settings=profile("paper", step_limit=9),
+        settings=Settings(step_limit=9),
         episodes=1,
     )
     saved = sessions.create(saves, config, kind)

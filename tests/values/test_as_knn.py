@@ -7,7 +7,7 @@ import pytest
 
 from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
-from engine.settings import profile
+from engine.settings import Settings, profile
 from engine.values.base import Query
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
@@ -47,7 +47,7 @@ def test_known_actions_are_ranked_as_the_papers_estimator_ranks_them(tmp_path, s
         scope = memory.scope("test")
         order = rng.permutation(np.repeat(np.arange(4), 3))
         scope.append_all([lived(n, ACTIONS[a], float(rewards[a])) for n, a in enumerate(order)])
-        knn = valued(KnnEstimator(scope, profile("paper", k=K)))
+        knn = valued(KnnEstimator(scope, Settings(k=K)))
         graph = valued(GraphEstimator(scope, profile("default")))
     assert knn == pytest.approx(rewards)
     assert list(np.argsort(graph)) == list(np.argsort(knn))

@@ -17,7 +17,7 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
 from engine.records import Candidate, Episode, Observation, State, Step
-from engine.settings import profile
+from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
@@ -25,9 +25,9 @@ from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.situations import situation
 from tests.values.gridworld import World, live
 
-SETTINGS = profile("paper", estimator="graph", selection="greedy", beta=10.0)
+SETTINGS = Settings(estimator="graph", selection="greedy", beta=10.0)
 VALID = ("north", "east")
-SETTLED = profile("paper", estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
+SETTLED = Settings(estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
 
 
 class Remembered:
@@ -36,8 +36,11 @@ class Remembered:
     def __init__(self, *episodes):
         self.given = episodes
 
-    def episodes(self):
-        return self.given
+    def entered(self):
+        first = 0
+        for number, episode in enumerate(self.given, 1):
+            yield first, dataclasses.replace(episode, number=episode.number or number)
+            first += len(episode.steps)
 
     def neighbours(self, state, **_):
         return ()
@@ -104,6 +107,7 @@ def test_who_reads_memory_again_plans_as_who_lived_it(lived):
     there.begin_episode(episode.steps[0].state)
     for step, then in zip(episode.steps, [*[s.state for s in episode.steps[1:]], episode.final], strict=True):
         there.observe(step, then, ended=False, died=False)
+    there.remembered(dataclasses.replace(episode, number=1), 0)
     assert begun(there, World()) == begun(GraphEstimator(Remembered(episode), SETTINGS), World())
 
 

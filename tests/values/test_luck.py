@@ -9,7 +9,7 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
 from engine.records import Episode, Observation, State, Step
-from engine.settings import profile
+from engine.settings import Settings, profile
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories
@@ -114,7 +114,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
 
     episodes = [lived("0", ("strike", -1.0))]
     episodes += [lived(str(n), *[("shout", 0.0)] * n, ("strike", 3.0)) for n in range(1, 9)]
-    settings = profile("paper", estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
+    settings = Settings(estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
     agent, done = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(*episodes), settings), settings), []
     agent.begin_episode(hall)
     for number in range(2):

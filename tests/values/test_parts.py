@@ -10,7 +10,7 @@ import pytest
 from engine import jitrl
 from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
-from engine.settings import profile
+from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
@@ -270,7 +270,7 @@ def estimate(scope, settings):
 @pytest.mark.parametrize("drift", [False, True])
 def test_the_papers_estimates_approach_the_truth_also_when_it_moves(tmp_path, drift):
     """Bernoulli levers of .8 and .3; under drift they are exchanged halfway, and the estimate must follow."""
-    rng, settings = np.random.default_rng(5), profile("paper", k=400)
+    rng, settings = np.random.default_rng(5), Settings(k=400)
     with Memory(tmp_path) as memory:
         scope = memory.scope("test")
         count = 4 * settings.k

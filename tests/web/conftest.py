@@ -65,6 +65,7 @@ def server():
 
 @pytest.fixture
 def model(server):
-    opened = open_remote("openai/test", profile("web"), None, {"OPENAI_API_BASE": server.base})
+    settings = profile("default", "web", logits="verbalized")
+    opened = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": server.base})
     yield opened
     opened.close()

@@ -20,6 +20,7 @@ from engine.web.state import WebAbstractor
 from engine.web.tasks import WebTask
 from engine.web.text import CLOSE, OPEN, fenced
 from tests.llm import server as fake
+from tests.writing import writing
 
 YEAR, MONTH = "select_option(<combobox[Show By:]>, 'Year')", "select_option(<combobox[Show By:]>, 'Month')"
 REFRESH, TAB = "click(<button[Refresh]>)", "click(<tab[Details]>)"
@@ -31,7 +32,9 @@ def seen(place="admin/reports", text="Show By: Year"):
 
 def abstractor(model):
     told, spent = [], []
-    made = WebAbstractor(lambda: "Find it", lambda: ("p=2",)).written_by(model, told.append, spent.append)
+    made = WebAbstractor(lambda: "Find it", lambda: ("p=2",)).written(
+        writing(model, told, spent, history="llm", domain="web")
+    )
     made.begin(seen())
     return made, told, spent
 
@@ -144,7 +147,7 @@ def test_a_session_asks_for_both_where_its_settings_say_so(tmp_path, browser_pat
             return WebEnvironment(job, browser_path, scope="web/shop", judge=judge(tmp_path))
 
     events = []
-    settings = profile("web", history="llm", fuzzy="model", rewards="score", candidates=2)
+    settings = profile("default", "web", history="llm", fuzzy="model", rewards="score", candidates=2)
     config = SessionConfig("web:t-1", "static", "openai/test", 1, 1, "web", settings)
     session = OnPages(sessions.create(tmp_path, config, "run"), tmp_path, events.append)
     session.run()

@@ -57,7 +57,7 @@ def test_what_cannot_begin_is_said_before_there_is_a_session(tmp_path, browser_p
     assert opening.ready("web:local-0", tmp_path, {"WA_GITLAB": "http://127.0.0.1:9"}) == ("web:local-0",)
     for arguments, says in [
         (("run", "web:local-0", "--profile", "paper"), "the profile paper is not for web tasks"),
-        (("run", "pantry", "--profile", "web"), "the profile web is not for games"),
+        (("run", "pantry", "--profile", "web"), "there is no profile 'web'"),
         (("watch", "web:local-999"), "there is no web task"),
         (("run", "web:local-0", "--agent", "nobody"), "there is no agent 'nobody'"),
     ]:
@@ -81,7 +81,7 @@ def test_a_suite_is_played_task_by_task_with_one_memory(tmp_path, browser_path, 
     found = json.loads(result.read_text())
     assert [task["game"] for task in found["tasks"]] == ["miniwob-click-test", "miniwob-click-dialog"]
     assert [len(task["episodes"]) for task in found["tasks"]] == [2, 2]
-    assert all(task["profile"] == "web" for task in found["tasks"])
+    assert all(task["profile"] == "default" for task in found["tasks"])
     scores = [e["score"] for task in found["tasks"] for e in task["episodes"]]
     assert found["avg"] == sum(scores) / 4
     assert not (tmp_path / "memory").exists()  # --fresh: the shared memory is not touched

@@ -131,7 +131,7 @@ class OnSite(Session):
 def play(tmp_path, browser_path, site):
     def run(on_event=lambda event: None, episodes=3, limits=OnSite.limits):
         events = []
-        settings = profile("web", step_limit=4)
+        settings = profile("default", "web", step_limit=4)
         config = SessionConfig("web:t-1", "jitrl", "prior/uniform", episodes, 1, "web", settings)
         saved = sessions.create(tmp_path, config, "run")
 

@@ -63,7 +63,7 @@ def test_memory_of_a_failure_and_a_success_moves_the_logits_as_in_table_5(
         assert status.state == "up", status.note
         server.default = intuition
         monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        settings = profile("web", rewards="score", candidates=2, lam=0.0)
+        settings = profile("default", "web", rewards="score", candidates=2, lam=0.0)
         config = SessionConfig("web:local-40", "jitrl", "openai/test", 4, 1, "web", settings)
         session = Session(sessions.create(saves, config, "run"), saves, events.append)
         session.run()

@@ -110,7 +110,7 @@ def test_more_is_looked_through_until_there_are_enough_that_can_be_told(tmp_path
             remembered(scope, number, ASKED, "click(<link[Quarrow]>)", 3.0)
         for number in range(6, 60):  # Newer, as similar, and of no use here.
             remembered(scope, number, ASKED, f"send_msg_to_user('{number}')", -3.0)
-        found = KnnEstimator(LiftedMemory(scope), profile("web", r=0.5, k=4)).neighbours(state(NOW))
+        found = KnnEstimator(LiftedMemory(scope), profile("default", "web", r=0.5, k=4)).neighbours(state(NOW))
     assert [(n.action, n.taken, n.g) for n in found] == [
         ("click(<link[Glenmoor]>)", "click(<link[Quarrow]>)", 3.0)
     ] * 4
@@ -129,7 +129,7 @@ def test_with_memories_of_this_task_alone_nothing_is_another(tmp_path):
         scope = memory.scope("web/wiki")
         for number in range(30):
             remembered(scope, number, ASKED, str(rng.choice(actions)), float(rng.integers(-3, 4)))
-        settings = profile("web", other_tasks="literal")
+        settings = profile("default", "web", other_tasks="literal")
         plain, told = KnnEstimator(scope, settings), KnnEstimator(LiftedMemory(scope), settings)
         assert told.neighbours(state(ASKED)) == plain.neighbours(state(ASKED)) != ()
 
@@ -144,7 +144,7 @@ class Undecided:
 @pytest.mark.parametrize(("how", "z"), [("literal", (1.0, 0.0)), ("lifted", (0.0, 1.0))])
 def test_a_success_of_another_task_speaks_for_the_like_of_it_or_for_itself(tmp_path, how, z):
     valid = ("click(<link[Quarrow]>)", "click(<link[Glenmoor]>)")
-    settings = profile("web", other_tasks=how, lam=0.0)
+    settings = profile("default", "web", other_tasks=how, lam=0.0)
     now = state("What is the mayor and population of Glenmoor?")
     theirs = "What is the mayor and population of Quarrow?"
     with Memory(tmp_path) as memory:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.evaluator import make_evaluator
 from engine.llm.opening import open_remote
-from engine.records import ActionRequest, State, Step
+from engine.records import ActionRequest, State, Step, Trajectory
 from engine.settings import profile
 from engine.web.text import CLOSE, OPEN, fenced
 from tests.llm import server as fake
@@ -56,7 +56,7 @@ def test_the_prompt_is_the_papers_and_what_pages_say_stands_between_marks(server
 
 def test_actions_to_choose_from_by_number_and_what_memory_says_stand_between_marks_too(server):
     opened = open_remote(
-        "openai/test", profile("web", logits="token"), None, {"OPENAI_API_BASE": server.base}
+        "openai/test", profile("default", "web", logits="token"), None, {"OPENAI_API_BASE": server.base}
     )
     server.default = options("go_back()")
     request = replace(REQUEST, memory_text=TRAP, valid_actions=(f"click(<button[{TRAP}]>)", "go_back()"))
@@ -78,13 +78,14 @@ def test_a_model_may_write_any_action_of_the_grammar_and_confidences_are_logits_
     assert "dropped 1" in proposal.note
 
 
-def judged(server, model, rows, *, won=False, died=False, changed=(True, True)):
+def judged(server, model, rows, *, won=False, died=False, changed=(True, True), rewards="hybrid"):
     actions = ("click(<link[A]>)", "send_msg_to_user('b')")
     steps = [Step(State(f"[shop: {t}] Find Ana", ("x",)), a, 0.0, changed=c)
              for t, (a, c) in enumerate(zip(actions, changed, strict=True))]  # fmt: skip
     server.default = fake.reply(json.dumps({"step_analysis": rows, "overall_assessment": "x"}))
     final = State("[shop: end]", ("x",))
-    return make_evaluator(profile("web"), model).rewards(steps, final, won=won, died=died, done=True)
+    seen = Trajectory(tuple(steps), final, ("a", "b", "c"), won=won, died=died, done=True)
+    return make_evaluator(profile("default", "web", rewards=rewards), model).rewards(seen)
 
 
 def row(step, action, score):
@@ -102,6 +103,16 @@ def test_steps_are_scored_from_minus_3_to_3_and_the_verdict_has_the_last_word(se
     user = server.requests[0]["messages"][1]["content"]
     assert "NOT done" in user
     assert user.index(OPEN) < user.index("click(<link[A]>)") < user.index(CLOSE)
+
+
+def test_the_papers_evaluator_has_the_last_word_where_it_is_asked_for(server, model):
+    rows = [row(0, "click(<link[A]>)", 2), row(1, "send_msg_to_user('b')", 1)]
+    assert judged(server, model, rows, died=True, rewards="llm").rewards == (2, 1)
+    assert judged(server, model, rows, died=True, rewards="hybrid").rewards == (2, -3)
+    assert judged(server, model, rows, died=True, rewards="llm_or_score").rewards == (2, 1)
+    nothing = [rows[0], row(1, "send_msg_to_user('b')", 0)]
+    assert judged(server, model, nothing, died=True, rewards="llm_or_score").rewards == (2, -3)
+    assert judged(server, model, nothing, died=True, rewards="llm").rewards == (2, 0)
 
 
 def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(server, model):
@@ -131,8 +142,9 @@ def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
         state = State("[shop: x] Find the lamps", task_tokens("shop", "Find the lamps"))
         names = ("Garden", "Lamp", "Send")
         steps = [Step(state, f"click(<link[{name}]>)", 0.0) for name in names]
-        judge = make_evaluator(profile("web"), open_prior("prior/verbs", "web"))
-        return judge.rewards(steps, state, won=won, died=not won, done=True).rewards
+        judge = make_evaluator(profile("default", "web"), open_prior("prior/verbs", "web"))
+        seen = Trajectory(tuple(steps), state, ("",) * 4, won=won, died=not won, done=True)
+        return judge.rewards(seen).rewards
 
     assert discounted_returns(by_rule(won=False), 0.1) == pytest.approx([0, 0, -3])
     assert by_rule(won=False)[:2] == pytest.approx((0, 0.3))

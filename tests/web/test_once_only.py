@@ -55,7 +55,7 @@ def play(tmp_path, browser_path, site, monkeypatch):
             )
         if saved is None:
             config = SessionConfig("web:local-0", "static", "prior/uniform", episodes, 1, "web",
-                                   profile("web", step_limit=3))  # fmt: skip
+                                   profile("default", "web", step_limit=3))  # fmt: skip
             saved = sessions.create(tmp_path, config, "watch")
         commands, events = list(script), []
 

@@ -47,7 +47,7 @@ def jaccard(a, b):
 @pytest.mark.parametrize("r", [0.8, 0.7, 0.45])
 def test_same_page_then_task_then_history_and_task_as_by_brute_force(tmp_path, r):
     rng = np.random.default_rng(5)
-    settings = profile("web", r=r)
+    settings = profile("default", "web", r=r)
     entries = []
     with Memory(tmp_path) as memory:
         scope = memory.scope("web/shop")
@@ -94,14 +94,14 @@ def test_returns_are_discounted_by_a_tenth(tmp_path):
             Step(state, action, reward) for action, reward in zip(ACTIONS, (1, -2, 3, 0), strict=True)
         )
         scope.append(Episode("e", "web/shop", steps, state))
-        found = {n.action: n.g for n in KnnEstimator(scope, profile("web")).neighbours(state)}
+        found = {n.action: n.g for n in KnnEstimator(scope, profile("default", "web")).neighbours(state)}
     assert found == pytest.approx(
         {ACTIONS[0]: 1 - 0.2 + 0.03, ACTIONS[1]: -2 + 0.3, ACTIONS[2]: 3, ACTIONS[3]: 0}
     )
 
 
 def test_the_profile_has_the_papers_values():
-    s = profile("web")
+    s = profile("default", "web")
     assert (s.gamma, s.k, s.r, s.task_threshold, s.history_weight) == (0.1, 10, 0.8, 0.27, 0.7)
     assert s.other_tasks == "lifted"  # The one value that is not the paper's.
     assert (s.lam, s.alpha, s.step_limit, s.candidates, s.temperature) == (0.05, 5, 10, 3, 0.8)
@@ -127,7 +127,7 @@ def test_half_of_what_is_to_be_done_is_another_state_than_all_of_it(tmp_path):
             Step(after(first, second), submit, 3.0),
         )
         scope.append(Episode("e1", "web/miniwob", steps, State("end", ("end",))))
-        estimator = KnnEstimator(scope, profile("web"))
+        estimator = KnnEstimator(scope, profile("default", "web"))
         assert [n.action for n in estimator.neighbours(after(first))] == [second]
         assert [n.action for n in estimator.neighbours(after(first, second))] == [submit]
         assert [n.action for n in estimator.neighbours(after(second))] == []  # the other box is not this one

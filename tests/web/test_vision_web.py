@@ -12,10 +12,9 @@ import pytest
 from PIL import Image
 
 from engine import sessions
-from engine.environment import Writable
 from engine.errors import ModelError, UsageError
 from engine.llm.opening import open_remote
-from engine.records import Decided, Observation
+from engine.records import Decided, Observation, SessionStarted
 from engine.session import Session
 from engine.settings import SessionConfig, profile
 from engine.web import extraction
@@ -24,6 +23,7 @@ from engine.web.pages import FOLDER
 from engine.web.records import Assignment
 from engine.web.state import WebAbstractor
 from tests.llm import server as fake
+from tests.writing import writing
 
 FILL, SORT = "fill(<textbox[Name]>, 'Ana')", "select_option(<combobox[Sort by:]>, 'Price')"
 JPEG = b"\xff\xd8 one"
@@ -83,7 +83,7 @@ def play(tmp_path, browser_path, site, server, monkeypatch, history, steps=(FILL
             return WebEnvironment(job, browser_path, scope="web/shop")
 
     events = []
-    settings = profile("web", history=history, rewards="score", candidates=2, step_limit=len(steps))
+    settings = profile("default", "web", history=history, rewards="score", candidates=2, step_limit=len(steps))
     config = SessionConfig("web:t-1", "static", "openai/test", 1, 1, "web", settings)
     saved = sessions.create(tmp_path, config, "run")
     session = OnPages(saved, tmp_path, events.append)
@@ -135,8 +135,7 @@ def test_what_was_typed_in_secret_is_painted_over_in_what_is_sent(browser_path, 
     told = []
     try:
         rules = environment.abstractor()
-        assert isinstance(rules, Writable)
-        made = rules.written_by(model, told.append, lambda call: None, seeing=True)
+        made = rules.written(writing(model, told, history="vision"))
         made.begin(environment.reset(1))
         server.default = fake.reply("Final Answer: No action")
         action = environment.resolve("fill(<textbox[Password]>, 'swordfish9')")
@@ -163,7 +162,7 @@ def test_what_was_typed_in_secret_is_painted_over_in_what_is_sent(browser_path, 
 def looking(model, *pictures):
     told, waiting = [], list(pictures)
     made = WebAbstractor(lambda: "Find it", tuple, lambda: waiting.pop(0) if waiting else JPEG)
-    made.written_by(model, told.append, lambda call: None, seeing=True)
+    made.written(writing(model, told, history="vision"))
     seen = Observation("ok", description="Task: Find it\nShow By: Year", place="admin")
     made.begin(seen)
     return made, seen, told
@@ -206,7 +205,7 @@ def test_a_server_that_takes_no_pictures_leaves_the_history_to_rules_and_says_so
 @pytest.mark.parametrize(
     "name", ["prior/verbs", "prior/uniform", "prior/verbs+prior/uniform", "local/smollm2"]
 )
-def test_models_that_take_no_pictures_are_refused_before_anything_is_played(
+def test_models_that_take_no_pictures_are_shown_none_and_that_is_said_at_the_start(
     tmp_path, browser_path, site, name
 ):
     class OnPages(Session):
@@ -214,12 +213,14 @@ def test_models_that_take_no_pictures_are_refused_before_anything_is_played(
             job = Assignment("t-1", "test", "Sort them", (f"{site.url}/find",), {"shop": site.url})
             return WebEnvironment(job, browser_path, scope="web/shop")
 
-    config = SessionConfig("web:t-1", "static", name, 1, 1, "web", profile("web", history="vision"))
-    session = OnPages(sessions.create(tmp_path, config, "run"), tmp_path, lambda event: None)
+    config = SessionConfig("web:t-1", "static", name, 1, 1, "default", profile("default", "web", history="vision"))
+    events = []
+    session = OnPages(sessions.create(tmp_path, config, "run"), tmp_path, events.append)
+    session.control.stop()
     session.run()
-    assert isinstance(session.error, UsageError)
-    assert f"and {name} takes none" in str(session.error)
-    assert session.results == []
+    (started,) = [event for event in events if isinstance(event, SessionStarted)]
+    assert f"history=llm in place of vision: {name} takes no pictures" in started.replaced
+    assert started.settings["history"] == "rules"
 
 
 def test_a_game_has_nothing_to_show(tmp_path):
@@ -236,7 +237,7 @@ def test_a_game_has_nothing_to_show(tmp_path):
 
 
 def test_a_call_is_recorded_by_the_digest_of_its_pictures_and_known_again_by_them(server, tmp_path):
-    model = open_remote("openai/test", profile("web"), tmp_path, {"OPENAI_API_BASE": server.base})
+    model = open_remote("openai/test", profile("default", "web"), tmp_path, {"OPENAI_API_BASE": server.base})
     server.default = fake.reply("so")
     question = [{"role": "system", "content": "Look."}, {"role": "user", "content": "What is it?"}]
     calls = [

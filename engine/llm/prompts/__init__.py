@@ -27,6 +27,8 @@ TRANSCRIPT = "transcript"
 
 CUT = "(earlier steps left out)"
 
+_MARK = re.compile(r"-{3,}\s*(BEGIN|END) (PAGE|GAME TEXT)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -84,6 +86,11 @@ def render(name: str, /, **blanks: str) -> Prompt:
     )
 
 
+def unmarked(text: str) -> str:
+    """Return text without anything that looks like the marks between which prompts hold pages and game texts."""
+    return _MARK.sub("(mark)", text)
+
+
 def fit(
     name: str,
     measure: Callable[[Prompt], int],
@@ -92,24 +99,42 @@ def fit(
     /,
     **blanks: str,
 ) -> Prompt:
-    """Return the prompt cut to `budget` tokens: lines go from the top of the `cuttable` blanks, in order.
+    """Return the prompt cut to `budget` tokens: of the `cuttable` blanks the oldest paragraphs go first.
 
-    What cannot be cut stays, even above the budget; the model's own limit decides then.
+    Paragraphs are set apart by empty lines; a blank of one paragraph loses lines from its top. As few are left out as
+    is needed. What cannot be cut stays, even above the budget; the model's own limit decides then.
 
     Args:
         measure: Returns the tokens of a prompt.
-        cuttable: Names of blanks that may lose their oldest lines; the first loses all before the next.
+        cuttable: Names of blanks, in the order in which they are cut; the first loses all before the next.
     """
     blanks = dict(blanks)
     prompt = render(name, **blanks)
     for blank in cuttable:
-        lines = blanks[blank].splitlines()
-        while lines and (over := measure(prompt) - budget) > 0:
-            # A line is seldom above 40 tokens: cut in proportion, then look again.
-            del lines[: max(1, over // 40)]
-            blanks[blank] = "\n".join([CUT, *lines]) if lines else ""
-            prompt = render(name, **blanks)
+        if measure(prompt) <= budget:
+            break
+        gap = "\n\n" if "\n\n" in blanks[blank].strip() else "\n"
+        parts = [part for part in blanks[blank].strip().split(gap) if part.strip()]
+
+        def without(first: int, blank: str = blank, gap: str = gap, parts: list[str] = parts) -> Prompt:
+            kept = parts[first:]
+            blanks[blank] = gap.join([CUT, *kept]) if kept else ""
+            return render(name, **blanks)
+
+        fewest, most = 1, max(1, len(parts))  # the fewest that must go lie between these
+        while fewest < most:
+            middle = (fewest + most) // 2
+            if measure(without(middle)) <= budget:
+                most = middle
+            else:
+                fewest = middle + 1
+        prompt = without(most)
     return prompt
+
+
+def digest(name: str) -> str:
+    """Return the first 12 digits of the SHA-256 of a prompt's file: two runs with the same one asked the same."""
+    return hashlib.sha256((files(__package__) / f"{name}.txt").read_bytes()).hexdigest()[:12]
 
 
 def _fill(text: str, blanks: dict[str, str]) -> str:

@@ -1,0 +1,85 @@
+"""What a session does in place of what its settings ask for and cannot be had: said and recorded, never silently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.environment import Visible
+from engine.errors import MissingError, UsageError
+from engine.llm import writing
+from engine.llm.model import takes_pictures
+from engine.settings import Settings
+
+if TYPE_CHECKING:
+    from engine.environment import Environment
+    from engine.llm.model import Model
+
+_JUDGED = ("llm", "llm_or_score")
+
+
+def attainable(
+    settings: Settings,
+    model: Model,
+    environment: Environment,
+    cache: Path | None,
+    *,
+    learns: bool,
+    progress: Callable[[str], None] = lambda text: None,
+) -> tuple[Settings, tuple[str, ...]]:
+    """Return the settings as they can be had with this model, and a sentence for each that was replaced.
+
+    An agent that does not learn needs neither step rewards nor states to compare, so no model is asked for them.
+
+    Args:
+        cache: Folder in which results of the writing test are kept.
+        learns: Whether the agent remembers episodes.
+        progress: Takes a short phrase when something slow begins.
+
+    Raises:
+        UsageError: `history=vision` in a game, which shows nothing.
+        MissingError: The network or a key is missing.
+    """
+    replaced: list[str] = []
+
+    def instead(reason: str, **changes: str) -> None:
+        nonlocal settings
+        for name, value in changes.items():
+            replaced.append(f"{name}={value} in place of {getattr(settings, name)}: {reason}")
+        settings = replace(settings, **changes)  # type: ignore[arg-type]
+
+    if settings.history == "vision" and not isinstance(environment, Visible):
+        raise UsageError(
+            "history=vision is for web pages: a game shows nothing; a model writes with history=llm"
+        )
+    if not learns:
+        settings = replace(settings, rewards="score", state="rules", retrieval="jaccard")
+    if settings.retrieval != "jaccard" and settings.estimator == "knn":
+        from engine.memory.embedding import open_embedder
+
+        try:
+            open_embedder(settings.embedder)
+        except MissingError as error:
+            instead(str(error), retrieval="jaccard")
+    if settings.history == "vision" and not takes_pictures(model):
+        instead(f"{model.name} takes no pictures", history="llm")
+    web = settings.domain == "web"
+    # Web pages have no states to summarize; what rules make of a page's history is in no need of a test.
+    for name, values, by_rules, test in (
+        ("state", ("llm",), "rules", None if web else writing.STATE),
+        ("history", ("llm",), "rules", None if web else writing.HISTORY),
+        ("rewards", _JUDGED, "score", writing.WEB_REWARDS if web else writing.REWARDS),
+    ):
+        if getattr(settings, name) not in values:
+            continue
+        if not model.reading or (web and model.reading == "string"):
+            instead(f"{model.name} writes nothing", **{name: by_rules})
+        elif test is not None:
+            progress(f"testing whether {model.name} can write ({test})")
+            if not writing.can_write(model, test, cache):
+                instead(f"{model.name} did not pass the short writing test", **{name: by_rules})
+    if settings.history_tokens == "text" and settings.history == "rules":
+        instead("rules write the histories", history_tokens="rules")
+    return settings, tuple(replaced)

@@ -1,0 +1,168 @@
+"""Answers that are read only so far: no server can fill the memory with one.
+
+litellm has no limit of its own. All its chat providers speak HTTP through httpx, over one of three transports: its
+own (aiohttp) and the two of httpx. These are made to count what is read on behalf of a call made here. What others
+in this process do with httpx is left alone. Import only when litellm is there already.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import httpx
+
+from engine.llm.failures import Unreadable
+
+LIMIT = 4 * 2**20
+"""Bytes of an answer; the longest useful one has some thousand."""
+
+LIMIT_OF_ERRORS = 64 * 2**10
+"""Bytes of an error's text; the rest is left out. litellm takes minutes for a long one."""
+
+
+class Reading:
+    """What became of the answers to one call.
+
+    Attributes:
+        trouble: Why one was not read to its end, "" if all were.
+    """
+
+    def __init__(self) -> None:
+        self.trouble = ""
+
+    def stop(self, trouble: str) -> Unreadable:
+        """Note the trouble and return it as an exception."""
+        self.trouble = trouble
+        return Unreadable(trouble)
+
+
+_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+def begin() -> Reading:
+    """Bound what is read in this context, and in those made from it, from now on."""
+    reading = Reading()
+    _reading.set(reading)
+    return reading
+
+
+@functools.cache
+def install() -> None:
+    """Make the transports count."""
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
+
+    for transport in (httpx.AsyncHTTPTransport, LiteLLMAiohttpTransport):
+        _count_async(transport)
+    _count(httpx.HTTPTransport)
+
+
+def _count_async(transport: Any) -> None:
+    original = transport.handle_async_request
+
+    @functools.wraps(original)
+    async def handle(self: Any, request: httpx.Request) -> httpx.Response:
+        if (reading := _reading.get()) is None:
+            return await original(self, request)  # type: ignore[no-any-return]
+        request.headers["accept-encoding"] = "identity"
+        response = await original(self, request)
+        try:
+            _bound(response, reading)
+        except Unreadable:
+            await response.stream.aclose()
+            raise
+        return response  # type: ignore[no-any-return]
+
+    transport.handle_async_request = handle
+
+
+def _count(transport: Any) -> None:
+    original = transport.handle_request
+
+    @functools.wraps(original)
+    def handle(self: Any, request: httpx.Request) -> httpx.Response:
+        if (reading := _reading.get()) is None:
+            return original(self, request)  # type: ignore[no-any-return]
+        request.headers["accept-encoding"] = "identity"
+        response = original(self, request)
+        try:
+            _bound(response, reading)
+        except Unreadable:
+            response.stream.close()
+            raise
+        return response  # type: ignore[no-any-return]
+
+    transport.handle_request = handle
+
+
+def _bound(response: httpx.Response, reading: Reading) -> None:
+    """Let no more than the limit be read of `response`.
+
+    Raises:
+        Unreadable: It is clear already that it is longer, or nobody can tell.
+    """
+    good = response.status_code < 300
+    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise reading.stop(f"compressed its answer in a way that was not asked for ({encoding[:20]})")
+    length = response.headers.get("content-length", "")
+    if good and length.isdecimal() and len(length) < 20 and int(length) > LIMIT:
+        raise reading.stop(_too_long())
+    limit = LIMIT if good else LIMIT_OF_ERRORS
+    response.stream = _Bounded(response.stream, reading, limit, good, encoding not in ("identity", ""))
+
+
+def _too_long() -> str:
+    return f"sent an answer of more than {LIMIT // 2**20} MB; it was not read further"
+
+
+class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
+    """A stream that ends at a limit: with an exception if it `must` be read whole, else as if it ended there."""
+
+    def __init__(self, inner: Any, reading: Reading, limit: int, must: bool, packed: bool) -> None:
+        self._inner = inner
+        self._reading = reading
+        self._left = limit
+        self._must = must
+        # It is unpacked here, where the limit holds: a few bytes can stand for millions.
+        self._unpack = zlib.decompressobj(47) if packed else None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._inner:
+                yield self._take(chunk)
+                if self._left <= 0 and not self._must:
+                    break
+        finally:
+            await self.aclose()
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._inner:
+                yield self._take(chunk)
+                if self._left <= 0 and not self._must:
+                    break
+        finally:
+            self.close()
+
+    def _take(self, chunk: bytes) -> bytes:
+        if self._unpack is not None:
+            try:
+                chunk = self._unpack.decompress(chunk, self._left + 1)
+            except zlib.error:
+                raise self._reading.stop("sent an answer that cannot be unpacked") from None
+        if len(chunk) > self._left:
+            if self._must:
+                raise self._reading.stop(_too_long())
+            chunk = chunk[: self._left]
+        self._left -= len(chunk)
+        return chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def close(self) -> None:
+        self._inner.close()

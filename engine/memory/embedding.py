@@ -1,0 +1,178 @@
+"""Sentence embeddings: texts as vectors, the more alike in meaning the smaller the angle between them.
+
+Nothing is downloaded, ever: `wordllama` reads the weights that its package brings along, `letters` has none.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from engine.errors import MissingError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+EMBEDDERS = ("wordllama", "letters")
+
+_WORD = re.compile(r"\w+")
+_MISSING = "semantic retrieval needs the package wordllama; install it with: pip install 'jitrl[semantic]'"
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TENSOR = "embedding.weight"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_LETTERS = 512
+"""Numbers that a vector of letters has."""
+_LONGEST = 5
+_SHORTEST = 3
+"""Letters that are taken together, word ends included."""
+
+
+class Embedder(Protocol):
+    """What makes vectors of texts. May be used from any thread.
+
+    Attributes:
+        name: One of `EMBEDDERS`.
+        dimensions: Numbers that a vector has.
+    """
+
+    name: str
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a row for each text, of length 1, all zeros for a text without words; shape (n, dimensions).
+
+        The same text always gives the same row, whatever else is embedded with it.
+        """
+        ...
+
+
+@functools.cache
+def open_embedder(name: str) -> Embedder:
+    """Return the embedder called `name`; it is loaded once.
+
+    Raises:
+        UsageError: There is no such embedder.
+        MissingError: Its package is not installed.
+    """
+    if name == "wordllama":
+        return _WordLlama()
+    if name == "letters":
+        return _Letters()
+    raise UsageError(f"there is no embedder {name!r}; choose one of: {', '.join(EMBEDDERS)}")
+
+
+class _WordLlama:
+    """The mean of the vectors of a text's tokens, which WordLlama distilled from language models (256 numbers).
+
+    The package's files are read as they are. Its own code is not run: importing it would set up logging for the whole
+    program, and where it finds no file it downloads one.
+    """
+
+    name = "wordllama"
+
+    def __init__(self) -> None:
+        found = importlib.util.find_spec("wordllama")
+        if found is None or not found.submodule_search_locations:
+            raise MissingError(_MISSING)
+        folder = Path(found.submodule_search_locations[0])
+        try:
+            from tokenizers import Tokenizer
+
+            self._weights = _tensor(folder / _WEIGHTS, _TENSOR)
+            self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
+        except ImportError:
+            raise MissingError(_MISSING) from None
+        except Exception as error:  # the tokenizer raises nothing more special
+            raise MissingError(
+                f"the package wordllama is not the one that jitrl reads ({error}); "
+                "install it with: pip install 'jitrl[semantic]'"
+            ) from None
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self.dimensions = int(self._weights.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a row for each text; see `Embedder`."""
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for place, text in enumerate(texts):
+            if not _WORD.search(text):
+                continue
+            # One by one: the tokenizer's own batches start threads, which programs that fork do not survive.
+            readable = text.encode("utf-8", "replace").decode()
+            ids, times = np.unique(
+                self._tokenizer.encode(readable, add_special_tokens=False).ids, return_counts=True
+            )
+            # Sums of 16-bit numbers are exact in 64 bits, so the order of the words makes no difference at all.
+            rows[place] = _unit(times.astype(np.float64) @ self._weights[ids].astype(np.float64))
+        return rows
+
+
+class _Letters:
+    """Counts of three to five letters in a row, hashed to 512 numbers. Needs nothing, knows nothing of meaning."""
+
+    name = "letters"
+    dimensions = _LETTERS
+
+    def __init__(self) -> None:
+        self._of_word = functools.lru_cache(maxsize=1 << 16)(_hashed)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a row for each text; see `Embedder`."""
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for place, text in enumerate(texts):
+            words = _WORD.findall(text.casefold())
+            if words:
+                at = np.concatenate([self._of_word(word) for word in words])
+                signed = np.bincount(at, minlength=2 * _LETTERS).astype(np.float64)
+                rows[place] = _unit(signed[:_LETTERS] - signed[_LETTERS:])
+        return rows
+
+
+def _hashed(word: str) -> NDArray[np.int64]:
+    """Return a place for each run of letters in a word: below 512 where it counts, above where it counts negatively."""
+    marked = f"<{word}>"
+    runs = [
+        marked[start : start + size]
+        for size in range(_SHORTEST, _LONGEST + 1)
+        for start in range(len(marked) - size + 1)
+    ]
+    digests = [blake2b(run.encode("utf-8", "replace"), digest_size=4).digest() for run in runs or [marked]]
+    return np.array([int.from_bytes(one, "little") % (2 * _LETTERS) for one in digests], np.int64)
+
+
+def _unit(vector: NDArray[np.float64]) -> Vectors:
+    """Return the vector with length 1; one of zeros stays as it is."""
+    length = float(np.sqrt((vector * vector).sum()))
+    return (vector / length if length > 0 else vector).astype(np.float32)
+
+
+def _tensor(path: Path, name: str) -> NDArray[np.float16]:
+    """Return a matrix of 16-bit numbers in a safetensors file, read where it is used.
+
+    Such a file is the length of its head (8 bytes), the head (JSON: kind, shape and place of each tensor), the numbers.
+
+    Raises:
+        OSError, KeyError, ValueError: There is no such file or matrix.
+    """
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 0 < length < 1 << 20:
+            raise ValueError(f"{path.name} is no file of weights")
+        about = json.loads(file.read(length))[name]
+    if about["dtype"] != "F16" or len(about["shape"]) != 2:
+        raise ValueError(f"{path.name} holds weights of another kind")
+    rows, columns = about["shape"]
+    start, end = about["data_offsets"]
+    if end - start != 2 * rows * columns or path.stat().st_size < 8 + length + end:
+        raise ValueError(f"{path.name} is cut short")
+    return np.memmap(path, np.dtype("<f2"), "r", 8 + length + start, (rows, columns))

@@ -1,0 +1,52 @@
+"""Discounted returns of many episodes at once, and those in which a later reward of 0 counts as the step's own.
+
+    G_t  = sum over u >= t of gamma^(u-t) r_u                            (Eq. 3)
+    G'_t = sum over u >= t of gamma^(u-t) (r_u if r_u != 0 else r_t)     (the authors' code)
+
+The second is G'_t = G_t + r_t D_t, where D are the returns of rewards that are 1 at steps with reward 0, else 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.jitrl import discounted_returns
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def own_returns(rewards: ArrayLike, gamma: float) -> Floats:
+    """Return G'_t of every step of one episode; shape (steps,)."""
+    r = np.asarray(rewards, dtype=np.float64)
+    return discounted_returns(r, gamma) + r * discounted_returns(r == 0, gamma)
+
+
+def returns_of_episodes(
+    rewards: Floats, starts: NDArray[np.int64], gamma: float, *, own: bool = False
+) -> Floats:
+    """Return G_t, or G'_t with `own`, of every step of episodes that follow one another.
+
+    Args:
+        rewards: Of all steps; shape (steps,).
+        starts: Where each episode begins, and the number of all steps at the end; shape (episodes + 1,).
+    """
+    g = _discounted(rewards.copy(), starts, gamma)
+    if own:
+        g += rewards * _discounted((rewards == 0).astype(np.float64), starts, gamma)
+    return g
+
+
+def _discounted(g: Floats, starts: NDArray[np.int64], gamma: float) -> Floats:
+    """Turn rewards into returns, all episodes at once, from their last step backwards: G_t = r_t + gamma G_{t+1}."""
+    lengths = np.diff(starts)
+    order = np.argsort(-lengths, kind="stable")
+    last, lengths = starts[1:][order] - 1, lengths[order]
+    for back in range(1, int(lengths.max(initial=0))):
+        at = last[: int(np.searchsorted(-lengths, -back, side="left"))] - back
+        g[at] += gamma * g[at + 1]
+    return g

@@ -1,0 +1,327 @@
+"""Neighbours by sentence embeddings, in the three ways that the paper and the authors' code know.
+
+    hybrid     (1 - w) cos(states) + w cos(histories), of the steps with J(states) >= r (App. E)
+    recall     (1 - w) J(states) + w J(histories) >= r, of the steps whose state or history is among the nearest by
+               cosine (the authors' code)
+    embedding  (1 - w) cos(states) + w cos(histories) >= r (the ablation: no Jaccard similarity)
+
+Texts are embedded once each. The search is exact: every distinct text is compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.errors import UsageError
+from engine.memory.embedding import Embedder
+from engine.memory.entries import NOTHING, Entries
+from engine.memory.reader import Document
+from engine.memory.retrieval import order, select
+from engine.memory.scope import Hits, Scope
+from engine.memory.vectors import Asked, TextVectors
+from engine.records import Episode, Neighbour, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+MODES = ("hybrid", "recall", "embedding")
+
+RECALL, RECALL_TIMES = 100, 10
+"""Steps recalled by cosine from either index: 100, or 10 k if that is more (the authors' code)."""
+_EPISODES = 64
+"""Episodes whose texts are embedded together."""
+
+
+class SemanticMemory:
+    """A memory scope that finds neighbours by embeddings. Every method may be called from any thread.
+
+    Args:
+        scope: What is searched; it may grow, here and elsewhere.
+        mode: One of `MODES`.
+
+    Raises:
+        UsageError: There is no such mode.
+    """
+
+    def __init__(self, scope: Scope, mode: str, embedder: Embedder) -> None:
+        if mode not in MODES:
+            raise UsageError(
+                f"there is no retrieval {mode!r} by embeddings; choose one of: {', '.join(MODES)}"
+            )
+        self._scope = scope
+        self._mode = mode
+        self._index = _Index(embedder, None, "", None)
+
+    def neighbours(
+        self,
+        state: State,
+        *,
+        k: int,
+        r: float,
+        gamma: float,
+        history_weight: float = 0.0,
+        state_floor: float = 0.0,
+        keep_above: float = 0.0,
+        ties: str = "newest",
+        zero_rewards: str = "zero",
+    ) -> tuple[Neighbour, ...]:
+        """Return N(s): at most k remembered steps, best first, newest first among equals.
+
+        `Neighbour.similarity` is the score of this mode. With `state_floor` above 0, J(states) must be more than
+        that: in the mode recall, of those that were recalled.
+
+        Args:
+            r: Least J(states) in the mode hybrid, least score in the others.
+            history_weight: w.
+            keep_above: Steps with this score or more are all returned, even beyond k; 0 for none. In the mode recall,
+                those that were recalled.
+            ties: "newest", or "return": the higher return comes first among equals, then the newest.
+            zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
+        """
+
+        def find(entries: Entries, state: State) -> Hits:
+            index = self._current(entries)
+            if k < 1 or not entries.live:
+                return []
+            returns = entries.returns(gamma, zero_rewards == "own") if ties == "return" else None
+            search = _Search(index, state, history_weight, state_floor, keep_above, returns)
+            if self._mode == "recall":
+                return search.recall(k, r)
+            if self._mode == "hybrid":
+                return search.best(k, least=-np.inf, overlap=r)
+            return search.best(k, least=r, overlap=0.0)
+
+        return self._scope.search(state, find, gamma=gamma, zero_rewards=zero_rewards)
+
+    def episodes(self) -> Iterator[Episode]:
+        """Yield the episodes, oldest first."""
+        return self._scope.episodes()
+
+    def entered(self) -> Iterator[tuple[int, Episode]]:
+        """Yield the episodes, oldest first, each with the entry number of its step 0."""
+        return self._scope.entered()
+
+    def counts(self) -> dict[str, int]:
+        """Return how many distinct texts are embedded."""
+        return {"states": len(self._index.states), "histories": len(self._index.histories)}
+
+    def index_bytes(self) -> int:
+        """Return the bytes that vectors and groups take in memory."""
+        return self._index.nbytes()
+
+    def _current(self, entries: Entries) -> _Index:
+        """Return the index with everything that is remembered; made anew when the memory was."""
+        index = self._index
+        generation = self._scope.generation
+        if not index.fits(entries, generation):
+            index = self._index = _Index(index.embedder, entries, generation, index)
+        documents = self._scope.documents(index.place)
+        while some := list(itertools.islice(documents, _EPISODES)):
+            index.add(some)
+        index.settle()
+        return index
+
+
+class _Index:
+    """Vectors of all state and history texts, and which rows have both texts and both token sets in common.
+
+    Args:
+        before: Another one, whose vectors are taken over where texts are the same.
+
+    Attributes:
+        entries: What the rows are in; None before anything was asked.
+        place: Episodes that were taken in.
+        group: By row: its group, -1 for a forgotten step.
+        older: By row: the next older row of its group.
+        state_text, history_text: By group: numbers of its texts.
+        state, history: By group: numbers of its token sets.
+        newest: By group: its newest row.
+    """
+
+    def __init__(
+        self, embedder: Embedder, entries: Entries | None, generation: str, before: _Index | None
+    ) -> None:
+        self.embedder = embedder
+        self.entries = entries
+        self.generation = generation
+        self.place = 0
+        self.states: TextVectors = TextVectors(embedder, before.states if before else None)
+        self.histories: TextVectors = TextVectors(embedder, before.histories if before else None)
+        self.group, self.older = array("i"), array("i")
+        self.state_text, self.history_text = array("i"), array("i")
+        self.state, self.history, self.newest = array("i"), array("i"), array("i")
+        self._groups: dict[tuple[int, int, int, int], int] = {}
+
+    def fits(self, entries: Entries, generation: str) -> bool:
+        """Return whether this is an index of these entries, whole as far as it goes."""
+        same = self.entries is entries and self.generation == generation
+        return same and len(self.group) == entries.start[self.place]
+
+    def settle(self) -> None:
+        """Everything was taken in: let go of the index before."""
+        self.states.settle()
+        self.histories.settle()
+
+    def add(self, documents: list[Document | None]) -> None:
+        """Take in the next episodes. The steps of a damaged one (None) are never found."""
+        assert self.entries is not None
+        columns, starts = self.entries.columns, self.entries.start
+        states = _Texts(self.states)
+        histories = _Texts(self.histories)
+        rows: list[tuple[int, int, int]] = []
+        for place, document in enumerate(documents, self.place):
+            start, end = starts[place], starts[place + 1]
+            for row in range(start, end):
+                if document is None or columns["state"][row] == NOTHING:
+                    rows.append((row, NOTHING, NOTHING))
+                    continue
+                step = document["steps"][row - start]
+                state = states.place(document["states"][step["state"]]["text"])
+                history = histories.place(document["histories"][step["history"]]["text"])
+                rows.append((row, state, history))
+        state_of, history_of = states.numbers(), histories.numbers()
+        for row, state, history in rows:
+            if state == NOTHING:
+                self.group.append(NOTHING)
+                self.older.append(NOTHING)
+                continue
+            key = state_of[state], history_of[history], columns["state"][row], columns["history"][row]
+            group = self._groups.setdefault(key, len(self.newest))
+            if group == len(self.newest):
+                self.newest.append(NOTHING)
+                kept = self.state_text, self.history_text, self.state, self.history
+                for column, value in zip(kept, key, strict=True):
+                    column.append(value)
+            self.group.append(group)
+            self.older.append(self.newest[group])
+            self.newest[group] = row
+        self.place += len(documents)
+
+    def nbytes(self) -> int:
+        """Return the bytes taken in memory."""
+        columns = (
+            self.group, self.older, self.state_text, self.history_text, self.state, self.history, self.newest,
+        )  # fmt: skip
+        held = sum(4 * len(column) for column in columns) + 220 * len(self._groups)
+        return held + self.states.nbytes() + self.histories.nbytes()
+
+
+class _Texts:
+    """Texts that are to be embedded together."""
+
+    def __init__(self, vectors: TextVectors) -> None:
+        self._vectors = vectors
+        self._places: dict[str, int] = {}
+
+    def place(self, text: str) -> int:
+        """Return the text's place in `numbers`."""
+        return self._places.setdefault(text, len(self._places))
+
+    def numbers(self) -> list[int]:
+        """Return the number of each text."""
+        return self._vectors.add(list(self._places))
+
+
+class _Search:
+    """One query.
+
+    Args:
+        weight: w, the share of the histories.
+        floor: What J(states) must exceed, 0 for nothing.
+    """
+
+    def __init__(
+        self, index: _Index, state: State, weight: float, floor: float, keep_above: float,
+        returns: array[float] | None,
+    ) -> None:  # fmt: skip
+        self._index = index
+        self._state = state
+        self._weight = weight
+        self._floor = floor
+        self._keep_above = keep_above
+        self._returns = returns
+        self._asked_state = index.states.ask(state.text)
+        self._asked_history = index.histories.ask(state.history)
+
+    def best(self, k: int, *, least: float, overlap: float) -> Hits:
+        """Return the best k rows by cosine, of score `least` or more, with J(states) of `overlap` or more."""
+        index, weight = self._index, self._weight
+        groups = self._overlapping(overlap)
+        states, histories = _numbers(index.state_text)[groups], _numbers(index.history_text)[groups]
+
+        def together(state: Floats | float, history: Floats | float) -> Floats:
+            return np.asarray((1 - weight) * state + weight * history, np.float64)
+
+        def score(chosen: NDArray[np.int64]) -> Floats:
+            of_state = index.states.cosine(self._asked_state, states[chosen]) if weight < 1 else 0.0
+            of_history = index.histories.cosine(self._asked_history, histories[chosen]) if weight > 0 else 0.0
+            return together(of_state, of_history)
+
+        bound = together(
+            index.states.bound(self._asked_state, states) if weight < 1 else 0.0,
+            index.histories.bound(self._asked_history, histories) if weight > 0 else 0.0,
+        )
+        newest = _numbers(index.newest)[groups]
+        return select(bound, newest, score, index.older, k, least, self._keep_above, self._returns)
+
+    def recall(self, k: int, r: float) -> Hits:
+        """Return the best k rows by Jaccard similarity, of those recalled by cosine."""
+        index, weight = self._index, self._weight
+        assert index.entries is not None
+        most = max(RECALL_TIMES * k, RECALL)
+        recalled = self._nearest(index.states, self._asked_state, index.state_text, most)
+        recalled |= self._nearest(index.histories, self._asked_history, index.history_text, most)
+        rows = np.array(sorted(recalled), np.int64)
+        groups = _numbers(index.group)[rows]
+        sets, histories = index.entries.states, index.entries.histories
+        distinct, where = np.unique(_numbers(index.state)[groups], return_inverse=True)
+        of_state = sets.compare(sets.query(self._state.tokens), distinct)[where]
+        score = of_state
+        if weight > 0:
+            distinct, where = np.unique(_numbers(index.history)[groups], return_inverse=True)
+            query = histories.query(self._state.history_tokens)
+            score = (1 - weight) * of_state + weight * histories.compare(query, distinct)[where]
+        keep = score >= r
+        if self._floor > 0:
+            keep &= of_state > self._floor
+        return order(rows[keep], score[keep], k, self._keep_above, self._returns)
+
+    def _nearest(self, vectors: TextVectors, asked: Asked, texts: array[int], most: int) -> set[int]:
+        """Return the rows with the nearest texts of one kind."""
+        index, numbers = self._index, _numbers(texts)
+        hits = select(
+            vectors.bound(asked, numbers),
+            _numbers(index.newest),
+            lambda chosen: vectors.cosine(asked, numbers[chosen]),
+            index.older,
+            most,
+            -np.inf,
+        )
+        return {row for row, _ in hits}
+
+    def _overlapping(self, overlap: float) -> NDArray[np.int64]:
+        """Return the groups with J(states) of `overlap` or more, and of more than the floor."""
+        index = self._index
+        assert index.entries is not None
+        if overlap <= 0 and self._floor <= 0:
+            return np.arange(len(index.newest))
+        sets = index.entries.states
+        numbers, similarity = sets.similar(sets.query(self._state.tokens), max(overlap, self._floor))
+        if self._floor > 0:
+            numbers = numbers[similarity > self._floor]
+        alike = np.zeros(len(sets), bool)
+        alike[numbers] = True
+        return np.flatnonzero(alike[_numbers(index.state)])
+
+
+def _numbers(column: array[int]) -> Ints:
+    """Return a column without copying it; it must not grow meanwhile."""
+    return np.frombuffer(column, np.int32) if column else np.zeros(0, np.int32)

@@ -1,0 +1,87 @@
+"""What memory had to say about a choice, in words: the same on the screen and in plain lines."""
+
+from __future__ import annotations
+
+from engine import explain
+from engine.records import Decision, Neighbour
+from jitrl_tui.view import Choice, clean, points, signed, steps
+
+REPEATED = "The plan repeats these remembered steps"
+ALSO = "Also done in this place before"
+
+
+def repeated(decision: Decision) -> tuple[Neighbour, ...]:
+    """Return the remembered steps that the plan repeats, in its order; () where values come from neighbours."""
+    first = explain.first_of_plan(decision.valuation)
+    action = decision.candidates[first].action if first >= 0 else ""
+    found: list[Neighbour] = []
+    for hit in decision.neighbours:
+        before = found[-1].ahead if found else -1
+        if hit.ahead <= before or (hit.ahead == 0 and hit.action != action):
+            break
+        found.append(hit)
+    return tuple(found)
+
+
+def nothing(choice: Choice, entries: int) -> str:
+    """Return why no remembered step is shown, or none that a plan repeats.
+
+    Args:
+        entries: Steps that are remembered now, for choices that do not say how many there were.
+    """
+    decision = choice.decision
+    entries = entries if choice.remembered is None else choice.remembered
+    count = f"{steps(entries)} remembered"
+    if choice.agent != "jitrl":
+        return "This agent has no memory."
+    if decision.valuation.terms and explain.first_of_plan(decision.valuation) < 0:
+        return f"No plan promises anything from here: what was done least may show something yet. {count}."
+    if decision.valuation.terms:
+        return (
+            "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
+            f"something new. {count}."
+        )
+    if not entries:
+        return "Memory is empty. It fills at the end of each episode."
+    if choice.settings.get("estimator") == "graph":
+        return f"Nothing that is remembered bears on this choice ({count})."
+    return f"No remembered state is similar enough ({count})."
+
+
+def ahead(neighbour: Neighbour) -> str:
+    """Return in how many steps from now a plan repeats a step."""
+    return str(neighbour.ahead) if neighbour.ahead > 0 else "now"
+
+
+def gain(neighbour: Neighbour) -> str:
+    """Return the points that the environment gave for a step, "" for none."""
+    value = neighbour.gain
+    return f"{'+' if value > 0 else ''}{points(value)}" if value else ""
+
+
+def told(choice: Choice, entries: int) -> list[str]:
+    """Return what memory had to say, a line for each remembered step."""
+    hits = choice.decision.neighbours
+    if not hits:
+        return [nothing(choice, entries)]
+    if hits[0].ahead < 0:
+        return [_neighbour(hit) for hit in hits]
+    plan = repeated(choice.decision)
+    lines = [f"{REPEATED}:" if plan else nothing(choice, entries), *map(_planned, plan)]
+    others = hits[len(plan) :]
+    return [*lines, *([f"{ALSO}:"] if others else []), *(_planned(hit) for hit in others)]
+
+
+def _neighbour(n: Neighbour) -> str:
+    taken = f", taken as {clean(n.taken)} for another task" if n.taken else ""
+    return f"similarity {n.similarity:.2f}, {clean(n.action)}, return {signed(n.g)}, {_where(n)}{taken}"
+
+
+def _planned(n: Neighbour) -> str:
+    when = f"in {steps(n.ahead)}" if n.ahead else "now"
+    gained = f", gained {gain(n)}" if n.gain else ""
+    return f"{when}, {clean(n.action)}{gained}, {_where(n)}"
+
+
+def _where(n: Neighbour) -> str:
+    return f"episode {n.episode} step {n.step + 1}, by {n.provenance}"

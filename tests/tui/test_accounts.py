@@ -1,0 +1,369 @@
+"""What the screen says of where values come from and of what a model's answers were good for: nothing contradicts."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from engine import explain
+from engine.records import (
+    Candidate,
+    Decided,
+    Decision,
+    EpisodeEnded,
+    Neighbour,
+    Notice,
+    SessionStarted,
+    State,
+    TakenBack,
+    Tally,
+    Thinking,
+    Valuation,
+    Waiting,
+)
+from engine.settings import profile
+from jitrl_tui import hits
+from jitrl_tui.view import Choice, RunView, awaited
+from jitrl_tui.widgets.candidates import CandidatesPane
+from jitrl_tui.widgets.memory import MemoryPane
+from jitrl_tui.widgets.status import Mode, StatusBar
+from jitrl_tui.widgets.why import why_lines
+from tests.tui import stream
+from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.screen_text import screen_text
+from tests.tui.test_plain import play
+
+PAPER, DEFAULT = dataclasses.asdict(profile("paper")), dataclasses.asdict(profile("default"))
+MISSED = Tally(asked=1, missing=1, random=1)
+
+
+def started(settings=DEFAULT, **changes) -> SessionStarted:
+    event = next(e for e in stream.run() if isinstance(e, SessionStarted))
+    return dataclasses.replace(event, settings=settings, **changes)
+
+
+def hit(action: str, ahead: int, gain: float = 0.0, episode: int = 1, step: int = 3) -> Neighbour:
+    return Neighbour(7, 0.9, action, 1.5, episode, step, "[Cellar: icebox]", "agent", "", ahead, gain)
+
+
+def planned(*neighbours: Neighbour, delay=(0.0, -0.5, -0.7), chosen: int = 0) -> Decision:
+    """Return a decision whose values come from a plan that begins with the first candidate."""
+    names = ("go south", "go north", "wait")
+    q = tuple(3.0 + d for d in delay)
+    terms = {"gain": (1.0,) * 3, "discovery": (2.0,) * 3, "delay": delay, "risk": (0.0,) * 3}
+    return Decision(
+        step=4, state=State("[Street: lamp]", ("lamp",)), valid_actions=names, neighbours=neighbours,
+        candidates=tuple(Candidate(n, 0.0, "both") for n in names),
+        valuation=Valuation(2.6, q, (2, 0, 1), ("known", "optimistic", "known"), terms),
+        advantage=tuple(x - 2.6 for x in q), advantage_normalised=(1.0, -0.3, -0.7), z_prime=(20.0, -5.0, -9.0),
+        prior=(0.3, 0.4, 0.3), posterior=(1.0, 0.0, 0.0), chosen=chosen, action=names[chosen], beta=20.0,
+        without_memory="go north",
+    )  # fmt: skip
+
+
+def memory_text(choice: Choice, width: int = 80, entries: int = 60) -> str:
+    pane = MemoryPane("memory")
+    pane.choice, pane.entries = choice, entries
+    lines = [line.plain for line in pane.build(width, 20)]
+    assert all(cell_len(line) <= width for line in lines)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def headline(choice: Choice, width: int = 80) -> str:
+    pane = CandidatesPane("candidates")
+    pane.choice = choice
+    line = pane.build(width, 20)[0].plain
+    assert cell_len(line) <= width
+    return line
+
+
+# ---------------------------------------------------------------------------------------- the method
+
+
+@pytest.mark.parametrize(
+    ("settings", "agent", "long", "short"),
+    [
+        (DEFAULT, "jitrl", "values: plans through memory", "plans"),
+        (PAPER, "jitrl", "values: nearest neighbours, the paper's", "neighbours"),
+        (DEFAULT, "static", "no memory", "no memory"),
+        ({}, "jitrl", "", ""),
+    ],
+)
+def test_the_method_is_named(settings, agent, long, short):
+    assert explain.method(settings, agent) == long
+    assert explain.method_in_short(settings, agent) == short
+
+
+async def status_at(size, start: SessionStarted, *more) -> list[str]:
+    app, _ = replay_app([start, *stream.run(2, 8)[1:-1], *more])
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: watch(pilot).view.activity == "paused")
+        text = await settled(pilot)
+        return [line.strip() for line in text.splitlines()[:2]]
+
+
+def test_the_status_line_names_the_method_and_the_reading_at_every_size():
+    async def go():
+        start = started(PAPER, model="gemini/gemini-2.5-flash", reading="verbalized")
+        second = (await status_at((160, 45), start))[1]
+        assert "gemini/gemini-2.5-flash · confidences · nearest neighbours" in second
+        second = (await status_at((80, 24), start))[1]
+        assert "gemini-2.5-flash · confidences · neighbours" in second
+        assert "16 remembered" in second
+        second = (await status_at((140, 45), started(DEFAULT, model="prior/verbs")))[1]
+        assert "values: plans through memory" in second
+        assert " · plans · " in (await status_at((80, 24), started(DEFAULT)))[1]
+        static = started(DEFAULT, agent="static", reading="string")
+        assert "likelihoods · no memory" in (await status_at((80, 24), static))[1]
+
+    asyncio.run(go())
+
+
+# ---------------------------------------------------------------------------------------- memory hits
+
+
+def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_done_here():
+    decision = planned(hit("go south", 0), hit("open icebox", 2), hit("take parsnip", 3, 1.0), hit("wait", 0))
+    assert [n.action for n in hits.repeated(decision)] == ["go south", "open icebox", "take parsnip"]
+    choice = Choice(2, decision, started(), 60)
+    lines = memory_text(choice).splitlines()
+    assert lines[0] == "The plan repeats these remembered steps:"
+    assert lines[1].split() == ["in", "gain", "action", "ep/step", "by", "state"]
+    assert lines[2].split()[:3] == ["now", "go", "south"]
+    assert lines[4].split()[:4] == ["3", "+1", "take", "parsnip"]
+    assert lines[5] == "Also done in this place before:"
+    assert lines[6].split()[:2] == ["now", "wait"]
+    for column in ("action", "state"):
+        value = {"action": "go south", "state": "[Cellar"}[column]
+        assert lines[1].index(column) == lines[2].index(value)
+    assert hits.told(choice, 60) == [
+        "The plan repeats these remembered steps:",
+        "now, go south, episode 1 step 4, by agent",
+        "in 2 steps, open icebox, episode 1 step 4, by agent",
+        "in 3 steps, take parsnip, gained +1, episode 1 step 4, by agent",
+        "Also done in this place before:",
+        "now, wait, episode 1 step 4, by agent",
+    ]
+    assert headline(choice) == "V̂(s) = +2.60 from plans through memory;  z′ = z + β·Ã,  β = 20"
+    assert headline(choice, 54) == "V̂(s) = +2.60 from plans through memory;  β = 20"
+
+
+def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
+    choice = Choice(2, planned(), started(), 60)
+    text = " ".join(memory_text(choice).split())
+    assert text.startswith(
+        "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
+        "something new. 60 steps remembered."
+    )
+    assert hits.told(choice, 0)[0] in text
+    # What was done here before is no step of a plan that begins otherwise.
+    decision = planned(hit("wait", 0, episode=2))
+    assert hits.repeated(decision) == ()
+    text = memory_text(Choice(2, decision, started(), 60))
+    assert "repeats nothing" in text
+    assert "Also done in this place before:" in text
+    # Where there is no plan, nobody speaks of one.
+    text = memory_text(Choice(2, planned(delay=(0.0, 0.0, 0.0)), started(), 60))
+    assert text.startswith("No plan promises anything from here")
+
+
+def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
+    decision = stream.decision(np.random.default_rng(3), 2, 5)
+    choice = Choice(2, decision, started(PAPER), 60)
+    lines = memory_text(choice, 90).splitlines()
+    assert lines[0].split() == ["sim", "G", "action", "ep/step", "by", "state"]
+    assert lines[1].startswith("1.00 ")
+    assert lines[0].index("action") == lines[1].index(decision.neighbours[0].action)
+    assert lines[0].index("state") == lines[1].index("[")
+    assert hits.told(choice, 60)[0].startswith("similarity 1.00, ")
+    assert f"from {len(decision.neighbours)} similar visits;" in headline(choice)
+
+
+@pytest.mark.parametrize(
+    ("settings", "agent", "remembered", "memory", "candidates"),
+    [
+        (PAPER, "jitrl", 0, "Memory is empty. It fills at the end of each episode.", "Nothing similar remembered"),
+        (PAPER, "jitrl", 1, "No remembered state is similar enough (1 step remembered).", "Nothing similar"),
+        (DEFAULT, "jitrl", 0, "Memory is empty.", "Nothing to plan with yet: the model alone decides."),
+        (DEFAULT, "static", 60, "This agent has no memory.", "No memory: the model alone decides."),
+        (DEFAULT, "random", 60, "This agent has no memory.", "No memory, no model: drawn at random."),
+    ],
+)  # fmt: skip
+def test_what_is_said_where_nothing_bears_on_a_choice(settings, agent, remembered, memory, candidates):
+    decision = stream.decision(np.random.default_rng(3), 2, 0)
+    choice = Choice(1, decision, started(settings, agent=agent), remembered)
+    # What has been remembered since does not count: one may be looking back.
+    assert memory_text(choice, entries=999).startswith(memory)
+    assert hits.told(choice, 999) == [memory_text(choice, 200).splitlines()[0]]
+    assert headline(choice).startswith(candidates)
+
+
+# ------------------------------------------------------------------------------------------ accounts
+
+
+def with_tally(events, tally: Tally, steps: int = 8):
+    """Return events in which each decision has this tally."""
+    made = [
+        dataclasses.replace(e, decision=dataclasses.replace(e.decision, tally=tally))
+        if isinstance(e, Decided)
+        else dataclasses.replace(
+            e, tally=Tally(steps * tally.asked, steps * tally.missing, steps * tally.random)
+        )
+        if isinstance(e, EpisodeEnded)
+        else e
+        for e in events
+    ]
+    return made
+
+
+def test_answers_are_counted_once_whatever_becomes_of_a_decision():
+    events = with_tally(stream.run(2, 3), MISSED, 3)
+    view = RunView()
+    view.fold_all(events)
+    assert (view.tally.asked, view.tally.missing) == (6, 6)
+    view = RunView()
+    decided = next(e for e in events if isinstance(e, Decided))
+    view.fold_all(events[: events.index(decided) + 1])
+    assert view.tally == MISSED
+    view.fold(Decided(1, dataclasses.replace(decided.decision, action="wait", provenance="human")))
+    assert view.tally == MISSED
+    seen = view.seen
+    assert seen is not None
+    view.fold(TakenBack(1, "wait", 0, seen))
+    view.fold(decided)
+    assert view.tally.asked == 2
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+def test_missing_answers_are_told_and_nothing_where_there_are_none(size):
+    async def go():
+        start = started(PAPER, model="gemini/gemini-2.5-flash", reading="verbalized")
+        rest = stream.run(2, 8)[1:]
+        for tally, shown in ((MISSED, True), (Tally(asked=1), False)):
+            app, _ = replay_app([start, *with_tally(rest, tally)])
+            async with app.run_test(size=size) as pilot:
+                await until(pilot, lambda: watch(pilot).view.ended)
+                text = screen_text(app)
+                assert ("16 of 16 answers missing" in text) == shown
+                assert ("drawn at random 16×" in text) == shown
+                assert "neighbours" in text.splitlines()[1]
+                assert ("16 remembered" in text) or (shown and size[0] == 80)
+
+    asyncio.run(go())
+
+
+def test_waiting_for_a_server_is_told_until_it_is_over():
+    bar, view = StatusBar("status"), RunView()
+    view.fold_all([started(PAPER), *stream.run(1, 2)[1:3]])
+    view.fold(Waiting("rate limit", 12.0, 540.0))
+    bar._view, bar._mode = view, Mode(hurry=3)
+    assert awaited(Waiting("rate limit", 12.0, 540.0)) == "rate limit: next try in 12 s (gives up in 9 min)"
+    assert awaited(Waiting("rate limit", 5.0, 45.0)) == "rate limit: next try in 5 s (gives up in 45 s)"
+    assert bar._state().plain == "‖ rate limit: 12 s (gives up in 9 min)"  # a narrow bar
+    view.fold(Waiting("rate limit", 0.9, 528.0))
+    assert bar._state().plain == "‖ rate limit: trying again"
+    view.fold(Thinking("thinking"))
+    assert view.activity == "thinking"
+
+
+def test_plain_lines_say_once_for_each_pause_that_one_waits():
+    events = stream.run(1, 2)
+    waits = [Waiting("rate limit", s, 600.0 - i) for i, s in enumerate((3.0, 2.0, 1.0, 6.0, 5.0))]
+    text, _, _ = play(["", ""], [started(PAPER), events[1], Thinking("thinking"), *waits, *events[2:]])
+    told = [line for line in text.splitlines() if line.startswith("Waiting: ")]
+    assert told == [
+        "Waiting: rate limit: next try in 3 s (gives up in 10 min)",
+        "Waiting: rate limit: next try in 6 s (gives up in 10 min)",
+    ]
+
+
+SENTENCE = "rewards=score in place of llm: local/smollm2 did not pass the short writing test"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_was_replaced_is_told_once_at_the_start(live):
+    begin = [Notice("warning", SENTENCE)] if live else []
+    events = [*begin, started(PAPER, replaced=(SENTENCE,)), *stream.run(1, 2)[1:]]
+    view = RunView()
+    view.fold_all(events)
+    notices = [p.text for p in view.paragraphs if p.kind == "notice"]
+    assert notices == [f"Replaced: {SENTENCE}"]
+    text, _, _ = play(["", ""], events)
+    assert text.count(SENTENCE) == 1
+    assert f"Replaced: {SENTENCE}" in text
+    assert "jitrl with local/smollm2; values: nearest neighbours, the paper's. 0 steps remembered." in text
+
+
+# -------------------------------------------------------------------------------------------- reasons
+
+
+def why(decision: Decision) -> str:
+    return explain.why(
+        decision.chosen, decision.candidates, decision.valuation, decision.neighbours, decision.advantage,
+        decision.without_memory,
+    )  # fmt: skip
+
+
+def test_reasons_from_plans_are_true_whatever_was_chosen():
+    assert why(planned()).startswith(
+        "The best plan found for the steps left begins with 'go south' (tried here 2×)"
+    )
+    other = why(planned(chosen=1))
+    assert other.startswith(
+        "'go north' (never tried here) was chosen, though the best plan found begins with 'go south'"
+    )
+    assert other.endswith("the prior alone would have taken it, too.")
+    assert why(planned(delay=(0.0, 0.0, 0.0))).startswith("No plan promises anything from here")
+    silent = dataclasses.replace(planned(), without_memory="")
+    assert why(silent).endswith("the model gave no usable answer.")
+
+
+def test_reasons_without_memory_do_not_credit_a_model_that_said_nothing():
+    nobody = Valuation(0.0, (0.0, 0.0), (0, 0), ("prior", "prior"))
+    for source, z, said in (
+        ("random", 0.0, "'wait' was drawn from the valid actions"),
+        ("llm", 0.0, "nothing speaks for one candidate more than for another"),
+        ("llm", 1.0, "the model's opinion alone chose 'wait'"),
+    ):
+        candidates = (Candidate("wait", z, source), Candidate("look", 0.0, source))
+        assert said in explain.why(0, candidates, nobody, (), (0.0, 0.0), "wait")
+
+
+def test_a_sample_that_is_not_the_most_probable_is_said_to_be_one():
+    decision = dataclasses.replace(planned(chosen=1), posterior=(0.35, 0.3, 0.35))
+    said = "'go north' was drawn with probability 30%, though 'go south' had 35%."
+    assert explain.drawn(decision, PAPER) == said
+    assert explain.drawn(decision, DEFAULT) == ""  # its maximum is taken
+    assert explain.drawn(dataclasses.replace(decision, chosen=0, action="go south"), PAPER) == ""
+    lines = " ".join(line.plain for line in why_lines(Choice(1, decision, started(PAPER)), 80, brief=True))
+    assert said in lines
+
+
+@pytest.mark.parametrize(
+    ("transform", "confidence", "z", "text"),
+    [
+        ("linear", 60.0, 0.6, "z = c / 100 = 60 / 100 = +0.60"),
+        ("log", 60.0, float(np.log(60 * 3 / 100)), "z = ln(c / mean c) = ln(60 / 33.33) = +0.59"),
+        ("log", 0.0, float(np.log(0.5 / 33.5)), "z = ln(c / mean c) = ln(0.5 / 33.5) = −4.20"),
+    ],
+)
+def test_the_logit_of_a_confidence_is_derived(transform, confidence, z, text):
+    candidate = Candidate("wait", z, "llm", confidence)
+    assert explain.logit(candidate, {"transform": transform}) == text
+    assert explain.logit(candidate, {"transform": transform}, "a+b") == ""
+    assert explain.logit(candidate, {}) == ""
+    decision = dataclasses.replace(planned(), candidates=(candidate, *planned().candidates[1:]))
+    choice = Choice(1, decision, started({"transform": transform}))
+    assert text in " ".join(line.plain for line in why_lines(choice, 200, brief=False))
+
+
+def test_the_derivation_divides_by_what_the_advantages_were_divided_by():
+    decision = planned()
+    both = {"absolute": "Ã = Â / max|Â| = +0.40 / 0.40", "positive": "Ã = Â / max Â = +0.40 / 0.40"}
+    for normalisation, text in both.items():
+        choice = Choice(1, decision, started({"normalisation": normalisation}))
+        assert text in " ".join(line.plain for line in why_lines(choice, 200, brief=False))
