@@ -118,16 +118,23 @@ def _expected(
 def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     """Return where each step of a route with a detour is taken, that and the way back included, and what is carried.
 
-    What was never done yet is among them: nothing is remembered of that.
+    What was never done yet is among them: nothing is remembered of that. What a detour tries may be just what the
+    route does, too, tried for another reason or earlier; the plan does it once.
     """
     steps = _stops(route)
     if detour is None:
         return steps
     have = steps[detour.start][1] if detour.start < len(steps) else route.at.have
-    tries = detour.actions[len(detour.way.moves) :]
+    tries = [(detour.goal[0], action) for action in detour.actions[len(detour.way.moves) :]]
     back = detour.back.moves if detour.back is not None else ()
-    aside = (*detour.way.moves, *((detour.goal[0], action) for action in tries), *back)
-    return [*steps[: detour.start], *((key, have) for key in aside), *steps[detour.start :]]
+    rest = [*((key, have) for key in back), *steps[detour.start :]]
+    for key in tries:
+        again = next((n for n, (other, _) in enumerate(rest) if other == key), None)
+        if again is not None:
+            then = rest[again + 1][0][0] if again + 1 < len(rest) else route.at.place
+            if not again or then == key[0]:  # a way may well be walked once more later
+                del rest[again]
+    return [*steps[: detour.start], *((key, have) for key in (*detour.way.moves, *tries)), *rest]
 
 
 def _stops(route: Route) -> list[tuple[Key, Tokens]]:

@@ -52,7 +52,10 @@ class WebEvaluator:
         by_rule = _by_rules(steps, self._gamma, won=won, died=died)
         if self._model is None or not steps:
             return Judgement(_capped(by_rule, won=won, died=died))
-        verdict = "the task was DONE" if won else "the task was NOT done"
+        verdict = (
+            "the task was DONE" if won else "the task was NOT done" if died
+            else "nobody said whether the task was done"
+        )  # fmt: skip
         prompt = prompts.render(
             "web_rewards",
             trajectory=fenced(

@@ -15,7 +15,7 @@ from engine.errors import JitrlError, ModelError
 from engine.llm import prompts
 from engine.records import Observation
 from engine.web.history import Taken, visit_of
-from engine.web.text import fenced
+from engine.web.text import CLOSE, OPEN, fenced
 
 _ANSWER = re.compile(r"(?:final answer|output)\**\s*(?::|--?)\**\s*(.*)", re.IGNORECASE | re.DOTALL)
 _ARROW = re.compile(r"\s*(?:->|→|\n)\s*")
@@ -53,7 +53,7 @@ class Extraction:
             return ()
         pictures = tuple(filter(None, dict.fromkeys((self._come_to, now)))) if now else ()
         # The task stands in the first line: which page this is does not hang on it.
-        page = observation.description.partition("\n")[2][:PAGE]
+        page = observation.description.partition("\n")[2].removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")[:PAGE]
         prompt = prompts.render(
             "web_history",
             actions=fenced(" -> ".join(visit)),

@@ -104,10 +104,10 @@ def _actions(text: str) -> str:
 
 
 def _web_actions(text: str) -> str:
-    """Propose to click the first links and buttons that the page shows, then to answer."""
+    """Propose to click three of the links and buttons that the page shows, the last ones first."""
     shown = text.rpartition("**CURRENT STATE:**")[2]
-    named = list(dict.fromkeys(re.findall(r"<((?:link|button)\[[^\]]+\](?:#\d+)?)>", shown)))[:2]
-    options = [*(f"click(<{name}>)" for name in named), "send_msg_to_user('done')"]
+    named = list(dict.fromkeys(re.findall(r"<((?:link|button)\[[^\]]+\](?:#\d+)?)>", shown)))[-3:][::-1]
+    options = [f"click(<{name}>)" for name in named] or ["noop()"]
     made: dict[str, Any] = {"reasoning": "none yet"}
     for i, (action, confidence) in enumerate(zip(options, (60, 30, 10), strict=False), 1):
         made |= {f"option{i}_reasoning": "because", f"option{i}": action, f"confidence{i}": confidence}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -14,8 +15,12 @@ from engine.records import Candidate, Episode, Neighbour, State, Step
 from engine.settings import Settings, profile
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
+from engine.values.hits import _along
+from engine.values.legs import Imagined, Route
 from engine.values.situations import Situation
 from engine.values.sources import Expected, Sources, alike, digest
+from engine.values.visits import Detour
+from engine.values.ways import Way
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered
 
@@ -103,6 +108,45 @@ def test_a_plan_that_tries_something_new_rests_on_the_way_there_and_on_the_route
     assert new not in told or (new == 0 and told[0] != plan.actions[0])
     assert [told[n] for n in range(new)] == list(plan.actions[:-1])
     assert any(hit.ahead > new and hit.gain == 5.0 for hit in found.hits)
+
+
+def along(at, actions, marks, detour):
+    """Return where the steps of a route with a detour are taken."""
+    nothing = frozenset()
+    places = tuple((number, place, nothing) for number, place in marks)
+    route = Route(Imagined(at, nothing, {}), 0.0, actions=tuple(actions), marks=places)
+    return [key for key, _ in _along(route, detour)]
+
+
+def aside(start, actions, goal, way=(), back=()):
+    return Detour(1.0, 1.0, 1.0, start, tuple(actions), goal, Way(len(way), way), Way(len(back), back))
+
+
+def test_what_a_detour_tries_that_the_route_does_next_is_one_step():
+    """Seen in the pantry: the parsnip of the route was worth a try of its own, and was told twice."""
+    marks = [(0, "cellar"), (1, "cellar"), (2, "shop")]
+    walk = [("cellar", "take parsnip"), ("cellar", "north"), ("shop", "buy")]
+    detour = aside(0, ["take parsnip"], ("cellar", "take parsnip"))
+    assert along("shop", ["take parsnip", "north", "buy"], marks, detour) == walk
+    # With something else before it.
+    marks = [(0, "kitchen"), (1, "kitchen"), (2, "kitchen")]
+    detour = aside(0, ["cook leek"], ("kitchen", "cook leek"))
+    cooked = along("garden", ["cook yam", "cook leek", "north"], marks, detour)
+    assert cooked == [("kitchen", "cook leek"), ("kitchen", "cook yam"), ("kitchen", "north")]
+
+
+def test_a_way_tried_again_that_is_the_way_back_is_one_step():
+    back = (("cellar", "north"),)
+    detour = aside(0, ["south", "north"], ("cellar", "north"), (("shop", "south"),), back)
+    walk = [("shop", "south"), ("cellar", "north"), ("shop", "east")]
+    assert along("yard", ["east"], [(0, "shop")], detour) == walk
+
+
+def test_a_way_tried_again_is_walked_once_more_where_the_route_comes_there_later():
+    marks = [(0, "shop"), (1, "cellar")]
+    detour = aside(0, ["south", "north"], ("cellar", "north"), (("shop", "south"),), (("cellar", "up"),))
+    walk = [("shop", "south"), ("cellar", "north"), ("cellar", "up"), ("shop", "south"), ("cellar", "north")]
+    assert along("shop", ["south", "north"], marks, detour) == walk
 
 
 def test_with_nothing_in_memory_there_are_no_hits_though_actions_were_tried():
@@ -230,6 +274,8 @@ def check(hits, lived, now):
     plan = len(of_plan(hits)) if hits else 0
     assert ahead[:plan] == sorted(set(ahead[:plan]))
     assert not any(ahead[plan:])
+    # Nothing is done twice in a row.
+    assert all(one.entry != two.entry for one, two in itertools.pairwise(hits[:plan]))
 
 
 def play(environment, estimator, uid, lived):

@@ -56,7 +56,6 @@ def test_what_cannot_begin_is_said_before_there_is_a_session(tmp_path, browser_p
         opening.ready("web:local-0", tmp_path, {})
     assert opening.ready("web:local-0", tmp_path, {"WA_GITLAB": "http://127.0.0.1:9"}) == ("web:local-0",)
     for arguments, says in [
-        (("run", "web:local-0", "--profile", "paper"), "the profile paper is not for web tasks"),
         (("run", "pantry", "--profile", "web"), "there is no profile 'web'"),
         (("watch", "web:local-999"), "there is no web task"),
         (("run", "web:local-0", "--agent", "nobody"), "there is no agent 'nobody'"),

@@ -12,9 +12,11 @@ import pytest
 from PIL import Image
 
 from engine import sessions
+from engine.attainable import attainable
 from engine.errors import ModelError, UsageError
+from engine.llm import open_model
 from engine.llm.opening import open_remote
-from engine.records import Decided, Observation, SessionStarted
+from engine.records import Decided, Observation
 from engine.session import Session
 from engine.settings import SessionConfig, profile
 from engine.web import extraction
@@ -202,25 +204,25 @@ def test_a_server_that_takes_no_pictures_leaves_the_history_to_rules_and_says_so
     assert "does not support image input" in sentence
 
 
-@pytest.mark.parametrize(
-    "name", ["prior/verbs", "prior/uniform", "prior/verbs+prior/uniform", "local/smollm2"]
-)
-def test_models_that_take_no_pictures_are_shown_none_and_that_is_said_at_the_start(
-    tmp_path, browser_path, site, name
-):
-    class OnPages(Session):
-        def _environment(self):
-            job = Assignment("t-1", "test", "Sort them", (f"{site.url}/find",), {"shop": site.url})
-            return WebEnvironment(job, browser_path, scope="web/shop")
+class Pages:
+    """What can be seen, as far as the settings ask for it."""
 
-    config = SessionConfig("web:t-1", "static", name, 1, 1, "default", profile("default", "web", history="vision"))
-    events = []
-    session = OnPages(sessions.create(tmp_path, config, "run"), tmp_path, events.append)
-    session.control.stop()
-    session.run()
-    (started,) = [event for event in events if isinstance(event, SessionStarted)]
-    assert f"history=llm in place of vision: {name} takes no pictures" in started.replaced
-    assert started.settings["history"] == "rules"
+    def sight(self):
+        return None
+
+
+@pytest.mark.parametrize("name", ["prior/verbs", "prior/uniform", "prior/verbs+prior/uniform"])
+def test_models_that_take_no_pictures_are_shown_none_and_that_is_said(name):
+    settings = profile("paper", "web")
+    model = open_model(name, settings=settings, cache=None)
+    found, replaced = attainable(settings, model, Pages(), None, learns=True)
+    assert replaced == (
+        f"history=llm in place of vision: {name} takes no pictures",
+        f"history=rules in place of llm: {name} writes nothing",
+        f"rewards=score in place of llm: {name} writes nothing",
+    )
+    assert (found.history, found.rewards) == ("rules", "score")
+    assert found.transform == settings.transform
 
 
 def test_a_game_has_nothing_to_show(tmp_path):
