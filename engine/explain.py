@@ -68,7 +68,7 @@ def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
             f"Nothing like this state is remembered, and nothing speaks for one candidate more than for another; "
             f"'{action}' was taken."
         )
-    return f"Nothing like this state is remembered, so the model's opinion alone chose '{action}'."
+    return f"Nothing like this state is remembered, so the model's opinion alone decided: '{action}'."
 
 
 def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:

@@ -8,6 +8,7 @@ from jitrl_tui.view import Choice, clean, points, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
 ALSO = "Also done in this place before"
+EMPTY = "Memory is empty. It fills at the end of each episode."
 
 
 def repeated(decision: Decision) -> tuple[Neighbour, ...]:
@@ -36,20 +37,22 @@ def nothing(choice: Choice, entries: int) -> str:
         return "This agent has no memory."
     if decision.valuation.terms and explain.first_of_plan(decision.valuation) < 0:
         return f"No plan promises anything from here: what was done least may show something yet. {count}."
+    if decision.valuation.terms and not entries:
+        return f"{EMPTY} Until then the plan goes by what this episode has shown, or tries something new."
     if decision.valuation.terms:
         return (
             "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
             f"something new. {count}."
         )
     if not entries:
-        return "Memory is empty. It fills at the end of each episode."
+        return EMPTY
     if choice.settings.get("estimator") == "graph":
         return f"Nothing that is remembered bears on this choice ({count})."
     return f"No remembered state is similar enough ({count})."
 
 
 def ahead(neighbour: Neighbour) -> str:
-    """Return in how many steps from now a plan repeats a step."""
+    """Return in how many steps from now a plan repeats a step of its."""
     return str(neighbour.ahead) if neighbour.ahead > 0 else "now"
 
 
@@ -69,7 +72,7 @@ def told(choice: Choice, entries: int) -> list[str]:
     plan = repeated(choice.decision)
     lines = [f"{REPEATED}:" if plan else nothing(choice, entries), *map(_planned, plan)]
     others = hits[len(plan) :]
-    return [*lines, *([f"{ALSO}:"] if others else []), *(_planned(hit) for hit in others)]
+    return [*lines, *([f"{ALSO}:"] if others else []), *map(_done, others)]
 
 
 def _neighbour(n: Neighbour) -> str:
@@ -78,9 +81,12 @@ def _neighbour(n: Neighbour) -> str:
 
 
 def _planned(n: Neighbour) -> str:
-    when = f"in {steps(n.ahead)}" if n.ahead else "now"
+    return f"{f'in {steps(n.ahead)}' if n.ahead else 'now'}, {_done(n)}"
+
+
+def _done(n: Neighbour) -> str:
     gained = f", gained {gain(n)}" if n.gain else ""
-    return f"{when}, {clean(n.action)}{gained}, {_where(n)}"
+    return f"{clean(n.action)}{gained}, {_where(n)}"
 
 
 def _where(n: Neighbour) -> str:

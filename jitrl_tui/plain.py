@@ -29,7 +29,7 @@ from engine.records import (
 )
 from jitrl_tui import hits
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import Choice, RunView, clean, meant, noticed, points, signed, steps
+from jitrl_tui.view import Choice, RunView, clean, meant, noticed, percents, points, signed, steps
 
 if TYPE_CHECKING:
     from engine.keeping import Keeper
@@ -72,7 +72,8 @@ def candidate_lines(decision: Decision) -> list[str]:
     lines = []
     for i, candidate in enumerate(decision.candidates):
         before, after = decision.prior[i], decision.posterior[i]
-        moved = "up" if after - before >= 0.005 else "down" if before - after >= 0.005 else "same"
+        points_moved = percents(before, after)
+        moved = "up" if points_moved > 0 else "down" if points_moved < 0 else "same"
         chosen = ", chosen" if i == decision.chosen else ""
         known = (
             f"Q {signed(decision.valuation.q[i])}, advantage {signed(decision.advantage[i])}, "

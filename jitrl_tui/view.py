@@ -67,6 +67,11 @@ def signed(value: float, decimals: int = 2) -> str:
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def percents(before: float, after: float) -> int:
+    """Return by how many percent points a probability moved, so that it fits the two whole percents shown."""
+    return round(after * 100) - round(before * 100)
+
+
 def steps(count: int) -> str:
     """Return a number of steps in words."""
     return f"{count:,} step{'' if count == 1 else 's'}"

@@ -16,7 +16,7 @@ from engine.values.visits import Detour
 
 _NEAR = 16
 """Steps of a plan that are looked up one by one; of those after them only the ones that gain something."""
-_MOST = 24
+_MOST = 32
 """Remembered steps shown of a plan."""
 
 

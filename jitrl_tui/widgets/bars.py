@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jitrl_tui.view import percents
+
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -39,9 +41,6 @@ def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
 
 
 def arrow(before: float, after: float) -> str:
-    """Return which way a probability moved, if by half a percent point or more."""
-    if after - before >= 0.005:
-        return "▲"
-    if before - after >= 0.005:
-        return "▼"
-    return "="
+    """Return which way a probability moved, as far as whole percents show it."""
+    moved = percents(before, after)
+    return "▲" if moved > 0 else "▼" if moved < 0 else "="

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine.records import Candidate, Decision
-from jitrl_tui.view import Choice, clean, signed
+from jitrl_tui.view import Choice, clean, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.why import why_lines
@@ -60,8 +60,10 @@ class CandidatesPane(LinePane):
             text = fit(f"▸ {clean(decision.action)}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
         if self.with_why:
-            lines.append(Content(""))
-            lines.extend(why_lines(self.choice, width, brief=True))
+            why = why_lines(self.choice, width, brief=True)
+            if len(lines) + 1 + len(why) <= height:
+                lines.append(Content(""))
+            lines.extend(why)
         return lines
 
 
@@ -155,7 +157,7 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
 def _change(decision: Decision, index: int) -> Part:
     before, after = decision.prior[index], decision.posterior[index]
     sign = arrow(before, after)
-    text = f" {sign} {signed((after - before) * 100, 0)}" if sign != "=" else " =  0"
+    text = f" {sign} {signed(percents(before, after), 0)}" if sign != "=" else " =  0"
     return (text.ljust(7), {"▲": GOOD, "▼": BAD}.get(sign, MUTED))
 
 

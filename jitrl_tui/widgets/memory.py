@@ -55,20 +55,30 @@ class MemoryPane(LinePane):
             lines += self._rows(plan, decision.action, width)
         if others:
             lines += [Content.styled(fit(f"{hits.ALSO}:", width), MUTED)]
-            lines += self._rows(others, decision.action, width, named=not plan)
+            lines += self._rows(others, decision.action, width, named=not plan, planned=False)
         return lines
 
     def _rows(
-        self, found: Sequence[Neighbour], chosen: str, width: int, *, named: bool = True
+        self,
+        found: Sequence[Neighbour],
+        chosen: str,
+        width: int,
+        *,
+        named: bool = True,
+        planned: bool = True,
     ) -> list[Content]:
-        """Return a row for each remembered step, under the names of its columns if `named`."""
+        """Return a row for each remembered step, under the names of its columns if `named`.
+
+        Args:
+            planned: Say when the plan repeats them.
+        """
         size = _action_width(self.choice.decision.neighbours if self.choice else found, width)
-        first = "  in    gain" if found[0].ahead >= 0 else " sim       G"
+        first = " sim       G" if found[0].ahead < 0 else "  in    gain" if planned else "        gain"
         head = f"{first}  {fit('action', size)} ep/step by"
         state = "    state" if width - size > 44 and not self.whole else ""
         lines = [Content.styled(fit(head + state, width), MUTED)] if named else []
         for neighbour in found:
-            lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole))
+            lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole, planned=planned))
             if self.whole:
                 taken = f"{clean(neighbour.taken)} for another task: " if neighbour.taken else ""
                 text = wrap(taken + clean(neighbour.state), max(10, width - 14))
@@ -81,7 +91,9 @@ def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:
     return max(8, min(longest + 1, 30 if width >= 74 else max(12, width - 34)))
 
 
-def _row(neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool) -> Content:
+def _row(
+    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool
+) -> Content:
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else neighbour.provenance[:12]
     where = f"{neighbour.episode}/{neighbour.step + 1}"
@@ -89,10 +101,11 @@ def _row(neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: b
     state = clean(neighbour.state).replace("\n", " ")
     shown = fit(state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen
-    planned = neighbour.ahead >= 0
-    sign = hits.ahead(neighbour).rjust(4) if planned else f"{neighbour.similarity:4.2f}"
-    worth = neighbour.gain if planned else neighbour.g
-    number = hits.gain(neighbour) if planned else signed(neighbour.g)
+    known = neighbour.ahead >= 0
+    when = hits.ahead(neighbour).rjust(4) if planned else " " * 4
+    sign = when if known else f"{neighbour.similarity:4.2f}"
+    worth = neighbour.gain if known else neighbour.g
+    number = hits.gain(neighbour) if known else signed(neighbour.g)
     return Content.assemble(
         (f"{sign} ", NAME),
         (number.rjust(7)[-7:] + "  ", GOOD if worth > 0 else BAD if worth < 0 else MUTED),

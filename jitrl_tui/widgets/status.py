@@ -97,8 +97,8 @@ class StatusBar(Widget):
         whole, short = explain.method(settings, agent), explain.method_in_short(settings, agent)
         middle = whole.removeprefix("values: ").partition(",")[0]
         for method, provider, needed in (
-            (whole, True, 9), (middle, True, 9), (whole, True, 4), (middle, True, 4), (short, True, 4),
-            (short, True, 2), (short, False, 2),
+            (whole, True, 9), (middle, True, 9), (whole, True, 4), (middle, True, 4), (whole, True, 2),
+            (middle, True, 2), (middle, False, 2), (short, True, 2), (short, False, 2),
         ):  # fmt: skip
             parts = self._told(self._view.started, method, provider=provider)
             if _length([part for part in parts if part[0] <= needed]) <= width:

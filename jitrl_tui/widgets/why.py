@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from engine import explain
@@ -25,7 +26,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     lines.extend(Content(line) for line in wrap(clean(drawn), width) if line)
     i = d.chosen
     if i >= 0 and not brief:
-        lines.extend(Content.styled(line, MUTED) for line in wrap(_derivation(choice), width) if line)
+        lines.extend(Content.styled(line, MUTED) for line in _derivation(choice, width))
     if d.without_memory and not brief:
         if d.without_memory != d.action:
             text = f"○ JitRL changed this choice: the prior alone takes '{clean(d.without_memory)}'"
@@ -40,8 +41,8 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     return lines
 
 
-def _derivation(choice: Choice) -> str:
-    """Return how the numbers of the chosen action came about."""
+def _derivation(choice: Choice, width: int) -> list[str]:
+    """Return how the numbers of the chosen action came about; no equation is broken that fits into a line."""
     d, settings = choice.decision, choice.settings
     i = d.chosen
     model = choice.started.model if choice.started is not None else ""
@@ -56,7 +57,13 @@ def _derivation(choice: Choice) -> str:
             f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}",
             f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(d.advantage_normalised[i])}",
         ]
-    return "   ".join(filter(None, parts))
+    lines: list[str] = []
+    for part in filter(None, parts):
+        if lines and cell_len(lines[-1]) + 3 + cell_len(part) <= width:
+            lines[-1] += f"   {part}"
+        else:
+            lines.extend(wrap(part, width))
+    return lines
 
 
 class WhyPane(LinePane):

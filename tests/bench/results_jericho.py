@@ -33,6 +33,9 @@ OWN = ("pantry", "manor", "feast")
 PAPER = {"zork1": (53.0, 69.0), "library": (25.9, 30.0), "zork3": (3.1, 5.0)}
 """(average, final) of JitRL in the paper's Table 1, with Gemini-2.5-flash."""
 
+ALGORITHM_1 = ("--estimator", "knn", "--set", "beta=1", "--set", "selection=sample", "--model", "prior/verbs")
+"""The paper's estimator and update as they can be had without a language model."""
+
 ARMS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "graph": ("graph, prior/verbs (profile default)", {}, ("--model", "prior/verbs")),
     "graph-uniform": ("graph, prior/uniform", {}, ("--model", "prior/uniform")),
@@ -42,11 +45,11 @@ ARMS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         {},
         ("--model", "local/smollm2+prior/verbs"),
     ),
-    "knn": ("knn, prior/verbs (profile paper)", {}, ("--profile", "paper", "--model", "prior/verbs")),
+    "knn": ("knn, prior/verbs (Algorithm 1, β = 1)", {}, ALGORITHM_1),
     "static": (
         "no memory, prior/verbs",
         {},
-        ("--agent", "static", "--profile", "paper", "--model", "prior/verbs"),
+        ("--agent", "static", *ALGORITHM_1),
     ),
     "random": ("any valid action", {}, ("--agent", "random")),
     "no-curiosity": ("graph without exploration", {"curiosity": 0.0}, ("--model", "prior/verbs")),

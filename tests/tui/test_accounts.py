@@ -327,7 +327,7 @@ def test_reasons_without_memory_do_not_credit_a_model_that_said_nothing():
     for source, z, said in (
         ("random", 0.0, "'wait' was drawn from the valid actions"),
         ("llm", 0.0, "nothing speaks for one candidate more than for another"),
-        ("llm", 1.0, "the model's opinion alone chose 'wait'"),
+        ("llm", 1.0, "the model's opinion alone decided: 'wait'"),
     ):
         candidates = (Candidate("wait", z, source), Candidate("look", 0.0, source))
         assert said in explain.why(0, candidates, nobody, (), (0.0, 0.0), "wait")
