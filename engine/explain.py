@@ -157,10 +157,15 @@ def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") ->
 def equation(
     z: float, beta: float, advantage_normalised: float, z_prime: float, before: float, after: float
 ) -> str:
-    """Return z' = z + beta * A with its numbers, and what it does to the probability."""
+    """Return z' = z + beta * A with its numbers, and what it does to the probability.
+
+    A is written with as many decimals as it takes for the sum to come out as written.
+    """
     sign = "+" if z_prime >= z else "\N{MINUS SIGN}"
+    a, moved = abs(advantage_normalised), abs(round(z_prime, 2) - round(z, 2))
+    decimals = next((n for n in (2, 3) if abs(beta * round(a, n) - moved) <= 0.0101), 4)
     return (
-        f"z' = z + β·Ã = {number(z)} {sign} {beta:g}·{abs(advantage_normalised):.2f} = {number(z_prime)}"
+        f"z' = z + β·Ã = {number(z)} {sign} {beta:g}·{a:.{decimals}f} = {number(z_prime)}"
         f"   π {before:.0%} → {after:.0%}"
     )
 

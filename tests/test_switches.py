@@ -176,3 +176,13 @@ def test_differences_are_told_by_name_with_both_values(capsys):
     assert schema["properties"]["retrieval"]["enum"] == ["jaccard", "hybrid", "recall", "embedding"]
     assert main(["config", "show", "nobody"]) == 2
     assert "there is no profile 'nobody'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_the_seed_may_be_zero(tmp_path, seed):
+    from jitrl_tui.cli import main
+
+    target = tmp_path / "result.json"
+    command = ["run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "3", "--fresh", "--quiet"]
+    assert main(["--saves", str(tmp_path), *command, "--seed", seed, "--json", str(target)]) == 0
+    assert json.loads(target.read_text())["seed"] == int(seed)

@@ -207,9 +207,10 @@ class LanguageModel:
         if pictures and not self.takes_pictures:
             raise ModelError(f"{self.name} takes no pictures")
         prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), pictures=tuple(pictures))
-        engine = self._engine
-        if engine is not None and (tokens := engine.count(messages)) > engine.context - LEAST_ROOM:
-            raise TooLong(TOO_LONG.format(tokens, self.name, engine.context - LEAST_ROOM))
+        reader, engine = self._reader, self._engine
+        most = engine.context - LEAST_ROOM if engine is not None else reader.budget
+        if (tokens := engine.count(messages) if engine is not None else reader.count(prompt)) > most:
+            raise TooLong(TOO_LONG.format(tokens, self.name, most))
         with self._client.decision():
             answer = self._written(purpose, prompt, schema, fresh)
             good = usable is None or usable(answer.text)

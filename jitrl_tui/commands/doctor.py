@@ -36,7 +36,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
-    everything = (_python, _packages, _compiler, _saves, _games, _models, _keys, _own_server, _web, _terminal)
+    everything = (
+        _python, _packages, _compiler, _saves, _games, _models, _embedding, _keys, _own_server, _web, _terminal
+    )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
     failed = any(check.state == "fail" for check in checks)
@@ -63,6 +65,17 @@ def _safely(
 def _python(_: argparse.Namespace) -> Iterator[Check]:
     found = f"{sys.version.split()[0]} on {sys.platform}"
     yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", found, "use Python 3.11 or newer")
+
+
+def _embedding(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.errors import MissingError
+    from engine.memory.embedding import open_embedder
+
+    try:
+        open_embedder("wordllama")
+        yield Check("embeddings", "ok", "wordllama, for --profile paper")
+    except MissingError as error:
+        yield Check("embeddings", "warn", "retrieval is by Jaccard similarity", str(error))
 
 
 def _packages(_: argparse.Namespace) -> Iterator[Check]:

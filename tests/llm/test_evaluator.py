@@ -237,3 +237,18 @@ def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes):
     rows = json.loads(call.reply)["step_analysis"]
     assert [row["action"] for row in rows] == [step.action for step in episode]
     assert all(len(row["detailed_reasoning"]) <= REASONING_HERE for row in rows)
+
+
+def test_a_trajectory_above_the_token_budget_is_told_in_parts_the_oldest_left_out_first(server: Server):
+    settings = Settings(rewards="llm", prompt_tokens=1200, logits="verbalized")
+    model = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": server.base})
+    server.default = judge_well(lambda t: t / 10)
+    episode = steps(*[(f"push {i}", 0, True) for i in range(60)])
+    judged = judge(episode, settings, model)
+    model.close()
+    assert judged.rewards == tuple(t / 10 for t in range(60))
+    lengths = [sum(len(m["content"]) for m in body["messages"]) for body in server.requests]
+    assert max(lengths) <= 1200 * 3.6
+    last = server.requests[-1]["messages"][1]["content"]
+    assert "Step 59:" in last
+    assert "Step 0:" not in last
