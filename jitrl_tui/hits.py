@@ -24,6 +24,36 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
     return tuple(found)
 
 
+def ordered(decision: Decision) -> list[int]:
+    """Return the candidates in the order of their rows: what was chosen, what the prior alone takes, the others."""
+    others = range(len(decision.candidates))
+    taken = [c.action == decision.without_memory for c in decision.candidates]
+    return sorted(others, key=lambda index: (index != decision.chosen, not taken[index]))
+
+
+def source(decision: Decision) -> str:
+    """Return what values come from, in a few words."""
+    count = len(decision.neighbours)
+    return (
+        "plans through memory"
+        if decision.valuation.terms
+        else f"{count} similar visit{'s' if count != 1 else ''}"
+    )
+
+
+def without_values(choice: Choice) -> str:
+    """Return who decides where memory says nothing."""
+    if any(candidate.source == "random" for candidate in choice.decision.candidates):
+        return "No usable answer, nothing remembered: drawn at random."
+    if choice.agent == "random":
+        return "No memory, no model: drawn at random."
+    if choice.agent != "jitrl":
+        return "No memory: the model alone decides."
+    if choice.settings.get("estimator") == "graph":
+        return "Nothing to plan with yet: the model alone decides."
+    return "Nothing similar remembered: the model alone decides."
+
+
 def nothing(choice: Choice, entries: int) -> str:
     """Return why no remembered step is shown, or none that a plan repeats.
 

@@ -14,7 +14,6 @@ from engine import explain
 from engine.errors import JitrlError
 from engine.records import (
     Decided,
-    Decision,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -67,21 +66,32 @@ def wants_plain() -> bool:
     )
 
 
-def candidate_lines(decision: Decision) -> list[str]:
-    """Return each candidate as one line that reads well aloud."""
-    lines = []
-    for i, candidate in enumerate(decision.candidates):
-        before, after = decision.prior[i], decision.posterior[i]
-        points_moved = percents(before, after)
-        moved = "up" if points_moved > 0 else "down" if points_moved < 0 else "same"
-        chosen = ", chosen" if i == decision.chosen else ""
+def candidate_lines(choice: Choice) -> list[str]:
+    """Return what values come from, and each candidate as one line that reads well aloud."""
+    decision = choice.decision
+    value = decision.valuation
+    head = f"V {signed(value.v)} from {hits.source(decision)}, beta {decision.beta:g}."
+    lines = [hits.without_values(choice) if set(value.how) <= {"prior"} else head]
+    for i in hits.ordered(decision):
+        candidate, before, after = decision.candidates[i], decision.prior[i], decision.posterior[i]
+        change = percents(before, after)
+        moved = "up" if change > 0 else "down" if change < 0 else "same"
+        opinion = ""
+        if candidate.confidence is not None:
+            opinion = f"confidence {candidate.confidence:.0f}, "
+        elif candidate.logprob is not None:
+            opinion = f"log-likelihood {signed(candidate.logprob)}, "
         known = (
-            f"Q {signed(decision.valuation.q[i])}, advantage {signed(decision.advantage[i])}, "
-            if decision.valuation.how[i] != "prior"
+            f"N {value.n[i]}{'' if value.how[i] == 'known' else f' ({value.how[i]})'}, Q {signed(value.q[i])}, "
+            f"advantage {signed(decision.advantage[i])}, scaled {signed(decision.advantage_normalised[i])}, "
+            if value.how[i] != "prior"
             else ""
         )
+        chosen = ", chosen" if i == decision.chosen else ""
+        if not chosen and candidate.action == decision.without_memory:
+            chosen = ", what the prior alone takes"
         lines.append(
-            f"{clean(candidate.action)}: from {candidate.source}, logit {signed(candidate.z)} to "
+            f"{clean(candidate.action)}: from {candidate.source}, {opinion}logit {signed(candidate.z)} to "
             f"{signed(decision.z_prime[i])}, {known}probability {before:.0%} to {after:.0%}, {moved}{chosen}"
         )
     return lines
@@ -240,7 +250,7 @@ class PlainRun:
                 self._say(clean(decision.equation))
             self._say_drawn(choice)
         elif name in ("options", "candidates"):
-            for line in candidate_lines(decision):
+            for line in candidate_lines(choice):
                 self._say(line)
         elif name in ("memory", "mem"):
             for line in hits.told(choice, self.view.memory_entries):

@@ -86,6 +86,8 @@ class GraphEstimator:
         self._most, self._stale = 0.0, 1
         self._first: Plan | None = None
         self._plan = Plan(0.0, 0.0, ())
+        self._had = 0.0
+        """Of what the plan in force was made for, the points that it gained by now."""
         self._expected: Imagined | None = None
         self._last: tuple[Step, State, bool, bool] | None = None
         """The last step, until it is known what can be done after it."""
@@ -157,6 +159,7 @@ class GraphEstimator:
         progress.world[after.place] = after.see
         if self._plan.actions and self._plan.actions[0] == step.action:
             self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
+            self._had = min(max(0.0, self._plan.known), self._had + max(0.0, step.env_reward))
         else:
             self._expected = None
 
@@ -269,6 +272,7 @@ class GraphEstimator:
                 plan = Plan(0.0, 0.0, ())
             if not plan.actions:
                 plan = self._last_resort(now, query)
+            self._had = 0.0
             way = self._frontier.along(now, plan.actions)
             self._basis.rest_on(plan, way, here.world, self._experience.gains, self._progress.gained)
         self._plan = plan
@@ -299,8 +303,10 @@ class GraphEstimator:
         self, action: str, now: Situation, plan: Plan, steps_left: int
     ) -> tuple[float, float, float, float]:
         """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
+        # What the plan gained already is not to come any more; all else about it stands, and all candidates lose alike.
+        to_come = plan.known - self._had
         if plan.actions and action == plan.actions[0]:
-            return plan.known, plan.value - plan.known, 0.0, 0.0
+            return to_come, plan.value - plan.known, 0.0, 0.0
         key = (now.place, action)
         risk = self._experience.death(key, union(now.have, now.see))
         killed = self._trails.faithfulness if action in self._trails.deadly else 0.0
@@ -319,7 +325,7 @@ class GraphEstimator:
             own += self._experience.gain(key, union(now.have, now.see))
         least = _LEAST_REGRET * (abs(plan.value) + 1.0)
         delay = max(least, plan.value * min(1.0, 2.0 / max(1, steps_left)) - own)
-        return plan.known, plan.value - plan.known, -delay, loss
+        return to_come, plan.value - plan.known, -delay, loss
 
     def _last_resort(self, now: Situation, query: Query) -> Plan:
         """Return a plan for the nearest thing never done in just the situation it was possible in."""

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine.records import Candidate, Decision
+from jitrl_tui import hits
 from jitrl_tui.view import Choice, clean, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
@@ -49,7 +50,7 @@ class CandidatesPane(LinePane):
         lines = [_headline(self.choice, width)]
         if width >= _TABLE:
             lines.append(_column_heads(decision, width))
-        for index in _order(decision):
+        for index in hits.ordered(decision):
             if width >= _TABLE:
                 lines.append(_numbers_row(decision, index, width))
                 lines.extend(_bars_stacked(decision, index, width) if tall else
@@ -67,39 +68,18 @@ class CandidatesPane(LinePane):
         return lines
 
 
-def _order(decision: Decision) -> list[int]:
-    """Return the candidates in the order of their rows: what was chosen, what the prior alone takes, the others."""
-    others = range(len(decision.candidates))
-    taken = [c.action == decision.without_memory for c in decision.candidates]
-    return sorted(others, key=lambda index: (index != decision.chosen, not taken[index]))
-
-
 def _headline(choice: Choice, width: int) -> Content:
     decision = choice.decision
     if set(decision.valuation.how) <= {"prior"}:
-        return Content.styled(fit(_without_values(choice), width).rstrip(), MUTED)
-    count = len(decision.neighbours)
-    source = f"{count} similar visit{'s' if count != 1 else ''}"
-    if decision.valuation.terms:
-        source = "plans through memory"
-    value, beta = f"V̂(s) = {signed(decision.valuation.v)} from {source}", f"β = {decision.beta:g}"
+        return Content.styled(fit(hits.without_values(choice), width).rstrip(), MUTED)
+    value, beta = (
+        f"V̂(s) = {signed(decision.valuation.v)} from {hits.source(decision)}",
+        f"β = {decision.beta:g}",
+    )
     text = f"{value};  z′ = z + β·Ã,  {beta}"
     if cell_len(text) > width:
         text = f"{value};  {beta}"
     return Content.styled(fit(text, width).rstrip(), MUTED)
-
-
-def _without_values(choice: Choice) -> str:
-    """Return who decides where memory says nothing."""
-    if any(candidate.source == "random" for candidate in choice.decision.candidates):
-        return "No usable answer, nothing remembered: drawn at random."
-    if choice.agent == "random":
-        return "No memory, no model: drawn at random."
-    if choice.agent != "jitrl":
-        return "No memory: the model alone decides."
-    if choice.settings.get("estimator") == "graph":
-        return "Nothing to plan with yet: the model alone decides."
-    return "Nothing similar remembered: the model alone decides."
 
 
 def _column_heads(decision: Decision, width: int) -> Content:

@@ -27,11 +27,13 @@ from engine.records import (
 )
 from engine.settings import profile
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, RunView, awaited
+from jitrl_tui.plain import candidate_lines
+from jitrl_tui.view import Choice, RunView, awaited, percents
+from jitrl_tui.widgets.bars import arrow
 from jitrl_tui.widgets.candidates import CandidatesPane
 from jitrl_tui.widgets.memory import MemoryPane
 from jitrl_tui.widgets.status import Mode, StatusBar
-from jitrl_tui.widgets.why import why_lines
+from jitrl_tui.widgets.why import WhyPane, why_lines
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -112,7 +114,7 @@ def test_the_status_line_names_the_method_and_the_reading_at_every_size():
         second = (await status_at((160, 45), start))[1]
         assert "gemini/gemini-2.5-flash · confidences · nearest neighbours" in second
         second = (await status_at((80, 24), start))[1]
-        assert "gemini-2.5-flash · confidences · nearest neighbours" in second
+        assert "gemini-2.5-flash · confidences · neighbours" in second
         assert "16 remembered" in second
         second = (await status_at((140, 45), started(DEFAULT, model="prior/verbs")))[1]
         assert "values: plans through memory" in second
@@ -136,7 +138,7 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
     assert lines[2].split()[:3] == ["now", "go", "south"]
     assert lines[4].split()[:4] == ["3", "+1", "take", "parsnip"]
     assert lines[5] == "Also done in this place before:"
-    assert lines[6].split()[:2] == ["now", "wait"]
+    assert lines[6].split()[:2] == ["wait", "1/4"]  # nobody plans to do it now
     for column in ("action", "state"):
         value = {"action": "go south", "state": "[Cellar"}[column]
         assert lines[1].index(column) == lines[2].index(value)
@@ -146,7 +148,7 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
         "in 2 steps, open icebox, episode 1 step 4, by agent",
         "in 3 steps, take parsnip, gained +1, episode 1 step 4, by agent",
         "Also done in this place before:",
-        "now, wait, episode 1 step 4, by agent",
+        "wait, episode 1 step 4, by agent",
     ]
     assert headline(choice) == "V̂(s) = +2.60 from plans through memory;  z′ = z + β·Ã,  β = 20"
     assert headline(choice, 54) == "V̂(s) = +2.60 from plans through memory;  β = 20"
@@ -160,6 +162,8 @@ def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
         "something new. 60 steps remembered."
     )
     assert hits.told(choice, 0)[0] in text
+    first = memory_text(Choice(1, planned(), started(), 0))
+    assert " ".join(first.split()).startswith(f"{hits.EMPTY} Until then the plan goes by what this episode")
     # What was done here before is no step of a plan that begins otherwise.
     decision = planned(hit("wait", 0, episode=2))
     assert hits.repeated(decision) == ()
@@ -200,6 +204,36 @@ def test_what_is_said_where_nothing_bears_on_a_choice(settings, agent, remembere
     assert memory_text(choice, entries=999).startswith(memory)
     assert hits.told(choice, 999) == [memory_text(choice, 200).splitlines()[0]]
     assert headline(choice).startswith(candidates)
+
+
+def test_numbers_on_one_screen_fit_each_other():
+    # The paper's beta leaves two decimals enough; a larger one would carry what was rounded off into the sum.
+    assert "+0.30 + 1.2·1.00 = +1.50" in explain.equation(0.3, 1.2, 1.0, 1.5, 0.3, 0.7)
+    assert "+2.00 + 20·0.606 = +14.13" in explain.equation(2.0, 20.0, 0.6063, 14.126, 0.6, 1.0)
+    assert "+0.60 − 1.2·0.21 = +0.34" in explain.equation(0.6, 1.2, -0.214, 0.343, 0.4, 0.2)
+    # 32% and 66% are 34 apart, whatever was rounded off.
+    assert (percents(0.3158, 0.6613), arrow(0.3158, 0.6613)) == (34, "▲")
+    assert (percents(0.426, 0.432), arrow(0.426, 0.432)) == (0, "=")
+
+
+def test_plain_lines_tell_the_candidates_as_the_screen_does():
+    head, *lines = candidate_lines(Choice(2, planned(), started(), 60))
+    assert head == "V +2.60 from plans through memory, beta 20."
+    assert [line.partition(":")[0] for line in lines] == ["go south", "go north", "wait"]
+    assert "N 2, Q +3.00, advantage +0.40, scaled +1.00, probability 30% to 100%, up, chosen" in lines[0]
+    assert "N 0 (optimistic)" in lines[1]
+    assert lines[1].endswith(", what the prior alone takes")
+    nothing = Choice(1, stream.decision(np.random.default_rng(3), 2, 0), started(PAPER), 0)
+    assert candidate_lines(nothing)[0] == headline(nothing)
+
+
+def test_no_equation_is_broken_that_fits_into_a_line():
+    choice = Choice(2, dataclasses.replace(planned(), why="So.", equation=""), started(), 60)
+    pane = WhyPane("why")
+    pane.choice = choice
+    lines = [line.plain for line in pane.build(60, 20)]
+    assert [line.split(" = ")[0] for line in lines[1:3]] == ["Â", "Ã"]
+    assert all(cell_len(line) <= 60 for line in lines)
 
 
 # ------------------------------------------------------------------------------------------ accounts
