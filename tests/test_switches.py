@@ -186,3 +186,13 @@ def test_the_seed_may_be_zero(tmp_path, seed):
     command = ["run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "3", "--fresh", "--quiet"]
     assert main(["--saves", str(tmp_path), *command, "--seed", seed, "--json", str(target)]) == 0
     assert json.loads(target.read_text())["seed"] == int(seed)
+
+
+def test_the_estimator_follows_the_baseline_that_is_asked_for():
+    found = [("open door", 4.0)] * 3 + [("wait", 1.0)]
+
+    def v(settings: Settings) -> float:
+        return KnnEstimator(Remembering(*found), settings).value(_query(found), np.random.default_rng(1)).v
+
+    assert v(Settings(lam=0.0)) == pytest.approx(13 / 4)
+    assert v(Settings(lam=0.0, baseline="candidates")) == pytest.approx((4 + 1 + 0) / 3)

@@ -269,11 +269,6 @@ class Entries:
         """Return the step of a row within its episode."""
         return row - int(self.start[self.columns["episode"][row]])
 
-    def column(self, name: str, since: int = 0) -> NDArray[Any]:
-        """Return a copy of a column from row `since` on."""
-        column = self.columns[name][since:]
-        return np.frombuffer(column, column.typecode) if column else np.zeros(0, column.typecode)
-
     def returns(self, gamma: float, own: bool = False) -> array[Any]:
         """Return the return of every row for the discount `gamma`; kept for the last few that were asked.
 

@@ -21,11 +21,10 @@ from engine.memory.journal import Journal
 from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
 from engine.memory.retrieval import nearest
-from engine.memory.transitions import Transitions, transitions_of
 from engine.records import Episode, Neighbour, State, Step
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 JOURNAL = "episodes.jnl"
 SNAPSHOT = "index.snapshot"
@@ -310,38 +309,9 @@ class Scope:
                 "actions": len(entries.actions),
             }
 
-    def actions(self) -> tuple[str, ...]:
-        """Return every action ever taken; `Transitions.action` points into it. It only ever grows."""
-        with self._lock:
-            return tuple(self._entries.actions)
-
-    def state_tokens(self, state: int) -> tuple[str, ...]:
-        """Return the tokens of a state number, sorted."""
-        with self._lock:
-            return self._entries.states.tokens(state)
-
-    def states_like(self, state: State, *, r: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the numbers of all states with J >= r (r above 0) and their J, most similar first."""
-        state = self._redactor.state(state)
-        with self._lock:
-            self._journal.refresh()
-            numbers, similarity = self._entries.states.similar(self._entries.states.query(state.tokens), r)
-            order = np.argsort(-similarity, kind="stable")
-            return numbers[order], similarity[order]
-
-    def transitions(self, since: int = 0) -> Transitions:
-        """Return the remembered steps from entry number `since` on, without forgotten ones.
-
-        To go on later, ask from the last entry plus one. State and action numbers stay as they are until
-        the memory is rewritten (`generation` changes).
-        """
-        with self._lock:
-            self._journal.refresh()
-            return transitions_of(self._entries, since)
-
     @property
     def generation(self) -> str:
-        """Changes whenever the journal was rewritten: numbers of states and actions are new then."""
+        """Changes whenever the journal was rewritten: rows are new then."""
         return self._journal.reader.position.generation
 
     def close(self) -> None:

@@ -20,9 +20,8 @@ from engine.paths import ensure_folder, slug
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
-    from engine.memory.transitions import Transitions
 
-__all__ = ["Memory", "Scope", "Transitions"]
+__all__ = ["Memory", "Scope"]
 
 
 class Memory:
@@ -109,8 +108,8 @@ class Memory:
 
 def __getattr__(name: str) -> Any:
     """Load what needs numpy when it is asked for."""
-    if name in ("Scope", "Transitions"):
-        from engine.memory import scope, transitions
+    if name == "Scope":
+        from engine.memory.scope import Scope
 
-        return getattr(transitions if name == "Transitions" else scope, name)
+        return Scope
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,12 +6,14 @@ import json
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.errors import ModelError
 from engine.llm import open_model
 from engine.llm.opening import open_remote
 from engine.llm.prompts import Prompt
+from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as fake
 from tests.llm.server import Server
@@ -132,3 +134,20 @@ def test_a_mixture_and_a_table_take_the_same_arguments(server: Server, tmp_path:
     with pytest.raises(ModelError, match="no language model"):
         table.complete("history", QUESTION, usable=readable, fresh=True)
     assert len(server.requests) == 1
+
+
+def test_proposals_that_cannot_be_used_are_asked_for_anew_the_next_time(server: Server, tmp_path: Path):
+    settings = Settings(logits="verbalized")
+    opened = open_remote("openai/test", settings, tmp_path, {"OPENAI_API_BASE": server.base})
+    request = ActionRequest("", "", "", "A hall.", ("north", "south"), 2)
+    server.default = fake.reply("I would rather not.")
+    first = opened.propose(request, np.random.default_rng(1))
+    assert (first.candidates, first.missing, len(server.requests)) == ((), True, 2)
+    assert kept(tmp_path) == []
+    server.default = fake.good
+    second = opened.propose(request, np.random.default_rng(1))
+    assert {c.action for c in second.candidates} == {"north", "south"}
+    assert len(server.requests) == 3
+    opened.propose(request, np.random.default_rng(1))
+    assert len(server.requests) == 3  # this one was kept
+    opened.close()

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from engine.errors import BadFile, StorageError, UsageError
@@ -119,7 +118,7 @@ def test_two_open_memories_see_each_other(memory: Memory, tmp_path: Path) -> Non
     assert one.append(make_episode(rng, "b")) == 0
 
 
-def test_an_entry_leads_to_its_step_and_the_next_state(memory: Memory) -> None:
+def test_an_entry_leads_to_its_step(memory: Memory) -> None:
     rng = random.Random(6)
     scope = memory.scope(NAME)
     sent = [make_episode(rng, f"u{i}", 5) for i in range(3)]
@@ -128,33 +127,6 @@ def test_an_entry_leads_to_its_step_and_the_next_state(memory: Memory) -> None:
     assert [scope.entry(i) for i in range(15)] == everything
     assert scope.entry(15) is None
     assert scope.entry(-1) is None
-    rows = scope.transitions()
-    actions = scope.actions()
-    assert [actions[a] for a in rows.action] == [step.action for step in everything]
-    assert rows.reward.tolist() == [step.reward for step in everything]
-    following = [state for e in sent for state in [*(s.state for s in e.steps[1:]), e.final]]
-    assert [scope.state_tokens(s) for s in rows.state] == [step.state.tokens for step in everything]
-    assert [scope.state_tokens(s) for s in rows.next_state] == [state.tokens for state in following]
-    assert np.flatnonzero(rows.last).tolist() == [4, 9, 14]
-    assert rows.episode.tolist() == [1] * 5 + [2] * 5 + [3] * 5
-    later = scope.transitions(since=7)
-    assert later.entry.tolist() == list(range(7, 15))
-    assert later.step.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
-    assert len(scope.transitions(since=15)) == 0
-
-
-def test_states_like_finds_states_not_steps(memory: Memory) -> None:
-    scope = memory.scope(NAME)
-    episode = make_episode(random.Random(7), "a", 30)
-    scope.append(episode)
-    query = episode.steps[3].state
-    numbers, similarity = scope.states_like(query, r=0.5)
-    distinct = {s.tokens for s in [*(step.state for step in episode.steps), episode.final]}
-    want = sorted(
-        (len(set(t) & set(query.tokens)) / len(set(t) | set(query.tokens)) for t in distinct), reverse=True
-    )
-    assert similarity.tolist() == [value for value in want if value >= 0.5]
-    assert scope.state_tokens(int(numbers[0])) == query.tokens
 
 
 def test_numbers_are_given_once(memory: Memory) -> None:

@@ -120,7 +120,6 @@ def test_forgetting_takes_out_what_is_named_and_undo_puts_it_back(run: Run, save
         scope = memory.scope(ONE)
         assert len(scope) == 9
         assert scope.entry(0) is None
-        assert scope.transitions().entry.tolist() == [1, 2, 3, 4, 10, 11, 12, 13, 14]
         everyone = scope.neighbours(make_state(random.Random(1)), k=99, r=0.0, gamma=0.5)
         assert {n.entry for n in everyone} == {1, 2, 3, 4, 10, 11, 12, 13, 14}
         lived = [before[ONE][0], before[ONE][2]]

@@ -125,14 +125,16 @@ def test_a_step_costs_less_than_wrapping_all_there_is():
             steps(view, 0, 1000)
             widget.show(view)
             await settled(pilot)
-            start = time.perf_counter()
-            steps(view, 1000, 1)
-            widget.show(view)
-            append = time.perf_counter() - start
-            start = time.perf_counter()
-            widget._wrap_all()
-            rewrap = time.perf_counter() - start
-            assert append < rewrap  # a step costs what is new, not what is there
+            appends, rewraps = [], []
+            for step in range(1000, 1005):  # the least of several: others may be at work on the machine
+                start = time.perf_counter()
+                steps(view, step, 1)
+                widget.show(view)
+                appends.append(time.perf_counter() - start)
+                start = time.perf_counter()
+                widget._wrap_all()
+                rewraps.append(time.perf_counter() - start)
+            assert min(appends) < min(rewraps)  # a step costs what is new, not what is there
 
     asyncio.run(go())
 
