@@ -130,7 +130,7 @@ class Sight:
     """What a person would see now, secrets taken out.
 
     Attributes:
-        snapshot: The page's elements as text, in the format of `engine.web.snapshot`.
+        snapshot: The page's elements as text, in the format of `engine.web.browser.snapshot`.
         width: Of the window, in CSS pixels, as is `height`.
         picture: JPEG, b"" where none could be taken.
         entries: HAR entries since the last look.

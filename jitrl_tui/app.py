@@ -27,7 +27,7 @@ from jitrl_tui.source import LiveSource, Source
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
-    from engine.sessions import SavedSession
+    from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
 
@@ -203,7 +203,7 @@ def run_app(
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that plays a saved session on from where it stands."""
-    from engine.session import Session
+    from engine.session.loop import Session
 
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
@@ -218,27 +218,27 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
 
 def run_watch(config: SessionConfig, saves: Path) -> int:
     """Watch a new session."""
-    from engine import sessions
+    from engine.session import store as sessions
 
     return run_saved(sessions.create(saves, config, "watch"), saves)
 
 
 def run_play(config: SessionConfig, saves: Path) -> int:
     """Play, with the agent as companion."""
-    from engine import sessions
+    from engine.session import store as sessions
 
     return run_saved(sessions.create(saves, config, "play"), saves)
 
 
 def run_replay(path: Path, speed: float = 1.0) -> int:
     """Show a recording again; `speed` is in steps a second."""
-    from engine import recording
+    from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
     delay = 1.0 / speed if speed > 0 else 0.0
     if plain.wants_plain():
         return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
-    from engine.web.pages import PageStore
+    from engine.web.browser.pages import PageStore
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
@@ -250,7 +250,7 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
 
 def run_home(saves: Path, games: str | None) -> int:
     """Take up the last session where it stood, or show what can be played."""
-    from engine import sessions
+    from engine.session import store as sessions
 
     last = sessions.last_unfinished(saves)
     if last is not None and history.has_begun(last.recording):
@@ -264,7 +264,7 @@ def run_home(saves: Path, games: str | None) -> int:
 
 def home_screen(saves: Path, games: str | None) -> HomeScreen:
     """Return the home screen."""
-    from engine import sessions
+    from engine.session import store as sessions
     from jitrl_tui.offer import find_games
 
     def load() -> Offer:
@@ -283,8 +283,8 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
 
 
 def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
-    from engine.keeping import Keeper
-    from engine.web.pages import PageStore
+    from engine.session.branches import Keeper
+    from engine.web.browser.pages import PageStore
 
     play = saved.kind == "play"
     return WatchScreen(
@@ -299,7 +299,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
 
 def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
     """Return the final scores of the session of this game before `saved`, () if there is none."""
-    from engine import sessions
+    from engine.session import store as sessions
 
     for other in sessions.saved(saves):
         if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":

@@ -31,10 +31,10 @@ from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView, clean, meant, noticed, percents, points, signed, steps
 
 if TYPE_CHECKING:
-    from engine.keeping import Keeper
-    from engine.sessions import SavedSession
+    from engine.session.branches import Keeper
+    from engine.session.store import SavedSession
     from engine.settings import SessionConfig
-    from engine.web.pages import PageStore
+    from engine.web.browser.pages import PageStore
 
 PAGE_WIDTH = 100
 """Cells across of a drawn page."""
@@ -290,7 +290,7 @@ class PlainRun:
         page = self._pages.page(shown) if shown is not None and self._pages is not None else None
         if shown is None or page is None:
             return "There is no page to show."
-        from engine.web.wireframe import draw
+        from engine.web.drawing.wireframe import draw
 
         return clean(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)
 
@@ -391,9 +391,9 @@ def run_plain(source: Source, saves: Path, *, play: bool) -> int:
 
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Take up a saved session as lines, and what it leads to by way of loading and branching."""
-    from engine.keeping import Keeper
-    from engine.session import Session
-    from engine.web.pages import PageStore
+    from engine.session.branches import Keeper
+    from engine.session.loop import Session
+    from engine.web.browser.pages import PageStore
     from jitrl_tui.source import LiveSource
 
     following: SavedSession | None = saved
@@ -426,6 +426,6 @@ def _run(
 
 def run_play_plain(config: SessionConfig, saves: Path) -> int:
     """Play as lines, with the agent as companion."""
-    from engine import sessions
+    from engine.session import store as sessions
 
     return run_saved_plain(sessions.create(saves, config, "play"), saves, play=True)

@@ -14,7 +14,7 @@ from jitrl_tui import crash
 from jitrl_tui.view import RunView
 
 if TYPE_CHECKING:
-    from engine.control import Control
+    from engine.session.control import Control
 
 Item = Event | RunView
 """What an inbox carries: an event to fold, or a whole view to show instead of the present one."""
@@ -108,7 +108,7 @@ class Source(Protocol):
 
 
 class RunnableSession(Protocol):
-    """What a live source needs of `engine.session.Session`."""
+    """What a live source needs of `engine.session.loop.Session`."""
 
     control: Control
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engine.live import added
 from engine.records import (
     NO_TALLY,
     Decided,
@@ -33,9 +32,10 @@ from engine.records import (
     Thinking,
     Waiting,
 )
+from engine.session.live import added
 
 if TYPE_CHECKING:
-    from engine.web.pages import PageStore
+    from engine.web.browser.pages import PageStore
 
 BEGINNING = "beginning the episode"
 """What a session does until the episode has its first observation; on the web that takes seconds."""
@@ -373,7 +373,7 @@ def meant(typed: str, view: RunView, store: PageStore | None) -> str:
     page = store.page(shown) if shown is not None and store is not None else None
     if page is None:
         return typed
-    from engine.web.items import spoken
+    from engine.web.drawing.items import spoken
 
     return spoken(typed, page) or typed
 

@@ -13,7 +13,7 @@ import pytest
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.games.catalogue import open_game
-from engine.games.state import GameAbstractor
+from engine.games.states.state import GameAbstractor
 from engine.llm.opening import open_remote
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Proposal, Step

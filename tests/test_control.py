@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from engine.control import Control, Stopped
+from engine.session.control import Control, Stopped
 
 
 class Gate:

@@ -35,7 +35,7 @@ def imported(program: str) -> set[str]:
     "program",
     [
         "import engine",
-        "import engine.records, engine.settings, engine.codec, engine.errors, engine.paths, engine.sessions",
+        "import engine.records, engine.settings, engine.codec, engine.errors, engine.paths, engine.session.store",
         "import jitrl_tui.cli; jitrl_tui.cli.make_parser()",
         "import engine.memory, engine.llm, engine.games.catalogue",
     ],
@@ -46,7 +46,7 @@ def test_nothing_heavy_is_imported_before_it_is_used(program):
 
 def test_the_engine_never_imports_a_screen():
     assert (
-        imported("import engine.session, engine.agents") & {"textual", "prompt_toolkit", "rich", "jitrl_tui"}
+        imported("import engine.session.loop, engine.agents") & {"textual", "prompt_toolkit", "rich", "jitrl_tui"}
         == set()
     )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine import keeping, recording, sessions
 from engine.errors import BadFile, UsageError
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, EpisodeStarted, Notice, Paused, Stepped, TakenBack
-from engine.session import Session
+from engine.session import branches as keeping
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 
 STEPS = 8

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from engine import recording
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import EnvironmentInfo, Notice, Observation, SessionStarted, Stepped, Thinking
+from engine.session import recording
 
 START = SessionStarted(
     "s", EnvironmentInfo("g", "G", "game/g"), "jitrl", "m", 1, "default", 1, 60, {"beta": 1.0}
@@ -74,7 +74,7 @@ def test_a_full_disk_leaves_whole_lines_and_says_so(tmp_path):
     program = f"""
 import resource, signal, sys
 sys.path.insert(0, {str(sys.path[0])!r})
-from engine import recording
+from engine.session import recording
 from engine.errors import StorageError
 from tests.test_recording import START, step
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

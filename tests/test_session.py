@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from engine import recording, sessions
 from engine.errors import UsageError
 from engine.memory import Memory
 from engine.records import (
@@ -17,7 +16,9 @@ from engine.records import (
     SessionStarted,
     Stepped,
 )
-from engine.session import Session
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 
 
@@ -147,7 +148,7 @@ def test_an_override_is_done_shown_and_remembered_as_the_humans(tmp_path):
             session.control.override("close plain door")
             session.control.resume()
 
-    from engine.control import Control
+    from engine.session.control import Control
 
     control = Control(paused=True)
     _, _, events = play(tmp_path, config(episodes=1), on_event=overrule, control=control)

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from engine import sessions, suites
 from engine.errors import BadFile, UsageError
 from engine.memory import Memory
 from engine.records import EpisodeEnded, Stepped
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session import suites
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 
 TASKS = ("pantry", "pantry", "pantry")

@@ -38,7 +38,7 @@ def make_agent(name: str, prior: Prior, memory: EpisodicMemory, settings: Settin
 def _estimator(memory: EpisodicMemory, settings: Settings) -> Estimator:
     if settings.other_tasks == "lifted" and settings.estimator == "knn":
         from engine.values.knn import KnnEstimator, retriever
-        from engine.web.lifting import LiftedMemory
+        from engine.web.states.lifting import LiftedMemory
 
         return KnnEstimator(LiftedMemory(retriever(memory, settings)), settings)
     from engine.values import make_estimator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine.codec import from_plain
 from engine.environment import Abstractor
 from engine.errors import GameError
-from engine.games.process import WorkerLost, WorkerProcess
+from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class GameEnvironment:
 
     def abstractor(self) -> Abstractor:
         """Return a new abstractor for games."""
-        from engine.games.state import GameAbstractor
+        from engine.games.states.state import GameAbstractor
 
         return GameAbstractor()
 

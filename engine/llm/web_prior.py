@@ -17,11 +17,11 @@ from engine.errors import UsageError
 from engine.llm.web import GOAL, TITLE
 from engine.records import ActionRequest
 from engine.web.actions import Call, parse
-from engine.web.answers import ranked
 from engine.web.choices import DONE, SECRET, TYPED, is_search, values_of
-from engine.web.lines import read
-from engine.web.text import CLOSE, OPEN
-from engine.web.wording import asks, stems, tokens
+from engine.web.drawing.lines import read
+from engine.web.drawing.text import CLOSE, OPEN
+from engine.web.states.wording import asks, stems, tokens
+from engine.web.tasks.answers import ranked
 
 SUBMITS = frozenset({
     "go", "done", "ok",

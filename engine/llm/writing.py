@@ -90,7 +90,7 @@ def _tested(model: Model, what: str) -> bool | None:
 
 
 def _state() -> tuple[prompts.Prompt, Callable[[str], bool]]:
-    from engine.games.summaries import read_state
+    from engine.games.states.summaries import read_state
 
     def passes(text: str) -> bool:
         nouns = " ".join(read_state(text))
@@ -100,7 +100,7 @@ def _state() -> tuple[prompts.Prompt, Callable[[str], bool]]:
 
 
 def _history() -> tuple[prompts.Prompt, Callable[[str], bool]]:
-    from engine.games.summaries import read_history
+    from engine.games.states.summaries import read_history
 
     def passes(text: str) -> bool:
         with contextlib.suppress(ModelError):

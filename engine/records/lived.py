@@ -48,7 +48,7 @@ class Observation:
         changed: Whether the last action changed the world.
         scene: What looking around would print if nothing wandered about on its own (a thief, say); ""
             where that is the same as `description`. States are abstracted from it, so that the same place
-            gives the same state whoever passes by; see `engine.games.scene`.
+            gives the same state whoever passes by; see `engine.games.zmachine.scene`.
         room: What tells places of the same name apart (two forests, any two dark rooms); 0 if unknown.
         marks: What has changed about carried things whether or not anything printed tells: `THING=N`, N the number
             of an attribute that is not as it was at the start. A lamp that is on, for one.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import UsageError
-from engine.web.snapshot import Node, Page, plain_name
+from engine.web.browser.snapshot import Node, Page, plain_name
 
 GRAMMAR: Mapping[str, tuple[bool, int, int]] = {
     # name: (acts on an element, fewest further arguments, most)

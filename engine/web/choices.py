@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from engine.web.actions import Call, Target
-from engine.web.answers import ranked
-from engine.web.lines import lines_of
-from engine.web.snapshot import PLAIN, Node, Page, plain_name
-from engine.web.wording import topics
+from engine.web.browser.snapshot import PLAIN, Node, Page, plain_name
+from engine.web.drawing.lines import lines_of
+from engine.web.states.wording import topics
+from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
     "button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "switch",
@@ -80,7 +80,7 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
     """Return the page's possible actions in reading order, then those every page has; at most about MOST.
 
     Texts to be typed come from the task alone. Answers to a question are what the page says that could be one, see
-    `engine.web.answers`; a task that asks nothing can only be said to be done.
+    `engine.web.tasks.answers`; a task that asks nothing can only be said to be done.
 
     Args:
         answers: Whether telling the user something ends the task.

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 from engine.environment import Abstractor, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
-from engine.web import text as texts
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
+from engine.web.browser.driver import Driver, Limits, Seen
+from engine.web.browser.network import gate_for
+from engine.web.browser.pages import redacted, redacted_entries, secret_handles, written
+from engine.web.browser.signing_in import sign_in
+from engine.web.browser.snapshot import Node, Page
+from engine.web.browser.url import pattern, query_values
 from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, is_secret, offered, values_of
-from engine.web.driver import Driver, Limits, Seen
-from engine.web.network import gate_for
-from engine.web.pages import redacted, redacted_entries, secret_handles, written
+from engine.web.drawing import text as texts
 from engine.web.records import Assignment, Judge
-from engine.web.signing_in import sign_in
-from engine.web.snapshot import Node, Page
-from engine.web.state import WebAbstractor
-from engine.web.url import pattern, query_values
+from engine.web.states.state import WebAbstractor
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
-    from engine.web.miniwob import Rules
+    from engine.web.tasks.miniwob import Rules
 
 ANSWER = 2000
 SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")

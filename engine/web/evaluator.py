@@ -21,8 +21,8 @@ from engine.llm.model import Model
 from engine.records import Step, Trajectory
 from engine.settings import Settings
 from engine.web.actions import parse as parse_action
-from engine.web.text import fenced
-from engine.web.wording import stems
+from engine.web.drawing.text import fenced
+from engine.web.states.wording import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
 RESULT = 1000

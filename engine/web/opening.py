@@ -3,7 +3,7 @@
 web:local-3                a task
 web:local                  all tasks of a suite, one after the other; also web:miniwob, web:webarena-lite
 web:local-shop             those of a suite that need no other site than this one
-web:browsergym-miniwob.X   a task of BrowserGym's, by the adapter in `engine.web.browsergym`
+web:browsergym-miniwob.X   a task of BrowserGym's, by the adapter in `engine.web.browsergym.adapter`
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from engine.errors import JitrlError, MissingError, UsageError
-from engine.web.chromium import require_browser
+from engine.web.browser.chromium import require_browser
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, Look, SignIn
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
-    from engine.web.scoring import Scorer
-    from engine.web.tasks import WebTask
+    from engine.web.tasks.scoring import Scorer
+    from engine.web.tasks.suites import WebTask
 
 PREFIX = "web:"
 
@@ -39,11 +39,12 @@ def expand(name: str, saves: Path) -> tuple[str, ...]:
         UsageError: There is no such task, suite or site.
         MissingError: The suite's package is not installed.
     """
-    from engine.web import miniwob, tasks
+    from engine.web.tasks import miniwob
+    from engine.web.tasks import suites as tasks
 
     wanted = name.removeprefix(PREFIX)
     if wanted.startswith("browsergym-"):
-        from engine.web import browsergym
+        from engine.web.browsergym import adapter as browsergym
 
         return browsergym.expand(wanted, saves, os.environ)
     if wanted == "miniwob":
@@ -70,7 +71,7 @@ def expand(name: str, saves: Path) -> tuple[str, ...]:
 def _keys(site: str) -> frozenset[str]:
     """Return WebArena's names of a site, given as one of these or as a local site's own name."""
     from engine.web.sites.manager import SITES
-    from engine.web.tasks import VARIABLES
+    from engine.web.tasks.suites import VARIABLES
 
     if site in SITES:
         return frozenset(SITES[site].keys)
@@ -96,9 +97,10 @@ def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ..
         UsageError: There is no such task, suite or site.
         MissingError: A package, the browser, a site or the evaluator is missing; says how to get it.
     """
-    from engine.web import miniwob, tasks
-    from engine.web.scoring import require_verified
     from engine.web.sites.manager import Sites
+    from engine.web.tasks import miniwob
+    from engine.web.tasks import suites as tasks
+    from engine.web.tasks.scoring import require_verified
 
     names = expand(name, saves)
     if names[0].startswith(f"{PREFIX}browsergym-"):
@@ -122,7 +124,7 @@ def _addresses(task: WebTask, running: Mapping[str, str], variables: Mapping[str
     Tasks of ours are about our sites' data, so where these run, WA_* does not count; tasks of WebArena's are about
     WebArena's, so only WA_* does.
     """
-    from engine.web.tasks import user_sites
+    from engine.web.tasks.suites import user_sites
 
     return {**user_sites(variables), **running} if task.suite == "local" else user_sites(variables)
 
@@ -133,7 +135,7 @@ def _begins_at(task: WebTask, urls: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         MissingError: A site of it has no URL.
     """
-    from engine.web.tasks import VARIABLES, how_to_start, render
+    from engine.web.tasks.suites import VARIABLES, how_to_start, render
 
     missing = [site for site in task.sites if site not in urls and site in VARIABLES]
     if missing:
@@ -155,7 +157,7 @@ def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnviron
     """
     task = name.removeprefix(PREFIX)
     if task.startswith("browsergym-"):
-        from engine.web.browsergym import open_gym
+        from engine.web.browsergym.adapter import open_gym
 
         return open_gym(task, saves, variables)
     check(name, saves)
@@ -165,7 +167,7 @@ def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnviron
 
 
 def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
-    from engine.web.miniwob import Rules, Server, require_pages
+    from engine.web.tasks.miniwob import Rules, Server, require_pages
 
     executable, server = require_browser(), Server(require_pages(saves))
     assignment = Assignment(
@@ -181,9 +183,9 @@ def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
 
 
 def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
-    from engine.web import tasks
-    from engine.web.scoring import Scorer
     from engine.web.sites.manager import Sites
+    from engine.web.tasks import suites as tasks
+    from engine.web.tasks.scoring import Scorer
 
     task = tasks.get(task_id, saves)
     sites = Sites(saves)
@@ -208,7 +210,7 @@ def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEn
 def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -> tuple[SignIn, ...]:
     """Return the forms to fill in: of our own sites where they run there, else WebArena's published ones."""
     from engine.web.sites.manager import SITES
-    from engine.web.tasks import LOGINS
+    from engine.web.tasks.suites import LOGINS
 
     if not task.login:
         return ()
@@ -248,14 +250,14 @@ class TaskJudge:
 
     def judge_with(self, model: Model) -> None:
         """Let `model` compare by meaning what cannot be compared by letters."""
-        from engine.web.meaning import by_model
+        from engine.web.tasks.meaning import by_model
 
         self._scorer.compare_by(by_model(model))
 
     def looks(self, url: str) -> tuple[Look, ...]:
         """Return what the classic program checks look at; nothing for other tasks, or where one of them cannot be."""
-        from engine.web.classic import targets
-        from engine.web.tasks import render
+        from engine.web.tasks.classic import targets
+        from engine.web.tasks.suites import render
 
         if not isinstance(self._task.raw["eval"], Mapping):
             return ()
@@ -271,7 +273,7 @@ class TaskJudge:
         self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
     ) -> tuple[float | None, str]:
         """Return the verdict; what cannot be judged has none."""
-        from engine.web.scoring import Outcome
+        from engine.web.tasks.scoring import Outcome
 
         try:
             verdict = self._scorer.score(self._task, Outcome(answer, url, list(entries), texts))

@@ -1,7 +1,7 @@
 """What an episode on web pages needs to know before it begins, and who judges it afterwards.
 
-`engine.web.tasks.WebTask` is a task as its suite lists it; an `Assignment` is the same made ready to run: with the
-base URLs of the sites filled in, the hosts that may be reached, and how to get in.
+`engine.web.tasks.suites.WebTask` is a task as its suite lists it; an `Assignment` is the same made ready to run: with
+the base URLs of the sites filled in, the hosts that may be reached, and how to get in.
 """
 
 from __future__ import annotations

@@ -258,11 +258,11 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     from importlib.metadata import PackageNotFoundError, version
 
     from engine.paths import saves_folder
-    from engine.web import tasks
-    from engine.web.chromium import VARIABLE, find_browser
-    from engine.web.scoring import verified_python
+    from engine.web.browser.chromium import VARIABLE, find_browser
     from engine.web.sites.manager import Sites
     from engine.web.sites.miniwob import pages_folder
+    from engine.web.tasks import suites as tasks
+    from engine.web.tasks.scoring import verified_python
 
     saves = saves_folder(args.saves)
     try:
@@ -285,7 +285,7 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     for name, there in (("MiniWoB++", pages_folder(saves)), ("task evaluator", verified_python(saves))):
         yield Check(name, "ok" if there else "warn", "here" if there else "not installed",
                     "for web tasks: jitrl web up --install")  # fmt: skip
-    from engine.web.browsergym import find_python
+    from engine.web.browsergym.adapter import find_python
 
     gym = find_python(saves, os.environ)
     yield Check(

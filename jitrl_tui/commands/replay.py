@@ -19,8 +19,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen on the recording; return the exit code."""
-    from engine import recording
     from engine.paths import saves_folder
+    from engine.session import recording
 
     path: Path = args.file
     named = saves_folder(args.saves) / "sessions" / path

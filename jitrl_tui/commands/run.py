@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.records import EpisodeEnded, SessionStarted, Waiting
-    from engine.session import Session
-    from engine.sessions import SavedSession
+    from engine.session.loop import Session
+    from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
 
@@ -33,9 +33,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. Ctrl-C keeps what was played and says how to go on."""
-    from engine import sessions, suites
     from engine.errors import UsageError
     from engine.paths import saves_folder
+    from engine.session import store as sessions
+    from engine.session import suites
 
     config = session_config(args)
     saves = saves_folder(args.saves)
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
     """Play a session to its end, or to the first Ctrl-C; the last value says whether there was one."""
-    from engine.session import Session
+    from engine.session.loop import Session
 
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
@@ -103,7 +104,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
 
 def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:
     """Return the exit code of a run that came to its end: 1 where too many answers of the model were missing."""
-    from engine.manifest import tallied, too_many_missing
+    from engine.session.manifest import tallied, too_many_missing
 
     settings = progress.started.settings if progress.started is not None else {}
     why = too_many_missing(tallied(played), settings, config.model)
@@ -144,7 +145,7 @@ def _json_target(name: str | None) -> Path | None:
 
 def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
     """Return what `--json` writes of one session."""
-    from engine.manifest import counts, manifest, tallied
+    from engine.session.manifest import counts, manifest, tallied
 
     episodes = [
         {

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from jitrl_tui.commands.run import Progress, play, result_of, verdict, write
 
 if TYPE_CHECKING:
-    from engine.sessions import SavedSession
+    from engine.session.store import SavedSession
+    from engine.session.suites import SavedSuite
     from engine.settings import SessionConfig
-    from engine.suites import SavedSuite
 
 EPISODES = 5
 """Attempts at each task, as in the paper."""
@@ -23,14 +23,14 @@ _SHARED = ("settings", "versions", "prompts")
 
 def new_suite(config: SessionConfig, names: Sequence[str], saves: Path, episodes: int | None) -> SavedSuite:
     """Write down a suite to be played."""
-    from engine import suites
+    from engine.session import suites
 
     return suites.create(saves, dataclasses.replace(config, episodes=episodes or EPISODES), names)
 
 
 def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: bool, show: bool) -> int:
     """Play all tasks that were not played yet; return the exit code. A task that fails is told, and the next begins."""
-    from engine import suites
+    from engine.session import suites
 
     config, results, code = suite.config, [], 0
     for number, (name, saved) in enumerate(suites.play(saves, suite), 1):
@@ -62,8 +62,8 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
 
 def _before(saved: SavedSession) -> dict[str, Any]:
     """Return the result of a session that was played to its end already."""
-    from engine import recording, suites
     from engine.records import SessionStarted
+    from engine.session import recording, suites
 
     episodes = suites.played(saved)
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.sessions import SavedSession
+    from engine.session.store import SavedSession
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -27,8 +27,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the sessions, last one first, or open one."""
-    from engine import keeping, sessions
     from engine.paths import saves_folder
+    from engine.session import branches as keeping
+    from engine.session import store as sessions
 
     saves = saves_folder(args.saves)
     if args.name:
@@ -56,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _named(args: argparse.Namespace, saves: Path) -> SavedSession:
     """Return the session that the arguments name: one there is, or a branch."""
-    from engine import keeping, sessions
     from engine.errors import UsageError
+    from engine.session import branches as keeping
+    from engine.session import store as sessions
 
     folder = saves / "sessions" / args.name
     if "/" in args.name or not folder.is_dir():

@@ -117,7 +117,8 @@ def _show(found: tuple[Status, ...], as_list: bool) -> None:
 
 def _ls(args: argparse.Namespace) -> int:
     from engine.errors import MissingError
-    from engine.web import miniwob, tasks
+    from engine.web.tasks import miniwob
+    from engine.web.tasks import suites as tasks
 
     saves, found = _saves(args), []
     if args.suite == "browsergym":
@@ -142,7 +143,7 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
     """List BrowserGym's tasks; what each asks is known when it begins."""
-    from engine.web.browsergym import OPEN_ENDED, listed
+    from engine.web.browsergym.adapter import OPEN_ENDED, listed
 
     names, broken = listed(saves, os.environ)
     names = tuple(name for name in names if not args.site or name.startswith(f"{args.site}."))

@@ -26,7 +26,7 @@ from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, fit
 from jitrl_tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
-    from engine.sessions import SavedSession
+    from engine.session.store import SavedSession
     from engine.settings import SessionConfig
     from jitrl_tui.app import JitrlApp
 

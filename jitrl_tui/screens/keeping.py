@@ -13,8 +13,8 @@ from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
-    from engine.keeping import Keeper
-    from engine.sessions import SavedSession
+    from engine.session.branches import Keeper
+    from engine.session.store import SavedSession
     from jitrl_tui.app import JitrlApp
 
 TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"

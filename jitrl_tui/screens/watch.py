@@ -30,8 +30,8 @@ from jitrl_tui.widgets.tabs import TabLine
 from jitrl_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
-    from engine.keeping import Keeper
-    from engine.web.pages import PageStore
+    from engine.session.branches import Keeper
+    from engine.web.browser.pages import PageStore
 
 FRAME = 1 / 15
 """Seconds between two updates of the screen at least."""

@@ -13,9 +13,9 @@ from jitrl_tui.view import clean
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 
 if TYPE_CHECKING:
-    from engine.web.pages import PageStore
-    from engine.web.snapshot import Page
-    from engine.web.wireframe import Run, Wireframe
+    from engine.web.browser.pages import PageStore
+    from engine.web.browser.snapshot import Page
+    from engine.web.drawing.wireframe import Run, Wireframe
 
 _STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
            "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
@@ -95,7 +95,7 @@ class PagePane(OfPage):
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Draw the page for this width."""
-        from engine.web.wireframe import draw
+        from engine.web.drawing.wireframe import draw
 
         shown = self._shown
         if self._page is None or shown is None:
@@ -137,8 +137,8 @@ class TreePane(OfPage):
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Write one line for each element."""
-        from engine.web.items import items_of
-        from engine.web.text import told
+        from engine.web.drawing.items import items_of
+        from engine.web.drawing.text import told
 
         if self._page is None:
             rest = [Content(line) for line in wrap(clean(self._instead), width)]

@@ -21,7 +21,7 @@ from jitrl_tui.widgets.transcript import Transcript
 from jitrl_tui.widgets.why import WhyPane
 
 if TYPE_CHECKING:
-    from engine.web.pages import PageStore
+    from engine.web.browser.pages import PageStore
 
 
 class Panes(Container):

@@ -19,8 +19,8 @@ from jitrl_tui.widgets.page import OfPage, PagePane
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from engine.web.items import Item
-    from engine.web.pages import PageStore
+    from engine.web.browser.pages import PageStore
+    from engine.web.drawing.items import Item
 
 _HINT = (
     "Half-blocks: this terminal shows no pictures. One with kitty's graphics or sixel does; 6 has the text."
@@ -77,7 +77,7 @@ class PicturePane(OfPage):
             self._number += 1
 
     def _items(self) -> tuple[Item, ...]:
-        from engine.web.items import items_of
+        from engine.web.drawing.items import items_of
 
         return items_of(self._page) if self._page is not None else ()
 

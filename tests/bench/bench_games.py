@@ -24,10 +24,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from engine.games.actions.order import FIRST
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
-from engine.games.interpreter import Interpreter
-from engine.games.order import FIRST
+from engine.games.zmachine.interpreter import Interpreter
 from tests.bench.bench_memory import note, say
 
 TARGET_MS = {"zork1": 60.0, "library": 150.0}

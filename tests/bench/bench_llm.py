@@ -140,7 +140,7 @@ def screen(engine: LocalEngine) -> None:
 
 def starting() -> None:
     """What is imported to show the first screen, and what the first decision waits for."""
-    code = "import sys, engine.llm, engine.session; print(sum(m in sys.modules for m in ('litellm', 'xllamacpp')))"
+    code = "import sys, engine.llm, engine.session.loop; print(sum(m in sys.modules for m in ('litellm', 'xllamacpp')))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     say("heavy modules on the way to the first screen", int(found.stdout), "modules", target=0)
     with tempfile.TemporaryDirectory() as folder:

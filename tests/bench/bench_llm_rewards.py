@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import sessions
 from engine.evaluator import LlmEvaluator, ScoreEvaluator
 from engine.llm import open_model
 from engine.memory import Memory
 from engine.records import Episode
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
 
 

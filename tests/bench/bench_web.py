@@ -27,11 +27,11 @@ from engine.records import Episode, Observation, State, Step
 from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.actions import parse
-from engine.web.chromium import require_browser
+from engine.web.browser.chromium import require_browser
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.sites.manager import Sites
-from engine.web.state import WebAbstractor
+from engine.web.states.state import WebAbstractor
 from tests.bench.bench_llm import say
 from tests.web.solving import borrow
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import sessions
 from engine.paths import saves_folder
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
 from engine.web.opening import ready
 from tests.bench.web_experiment import ARMS, _shown, value

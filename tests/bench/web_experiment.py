@@ -22,13 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import recording, sessions
 from engine.paths import saves_folder
 from engine.records import Decided
-from engine.session import Session
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
 from engine.web.opening import PREFIX, ready
-from engine.web.tasks import get
+from engine.web.tasks.suites import get
 
 ARMS = ("static", "jitrl")
 RESAMPLES = 5000

@@ -22,7 +22,7 @@ from engine.agents.base import Turn
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.settings import profile
-from engine.web.state import WebAbstractor
+from engine.web.states.state import WebAbstractor
 from tests.bench.web_experiment import _shown
 
 ARMS = ("static", "literal", "lifted")

@@ -25,7 +25,7 @@ from engine.records import ActionRequest
 from engine.web.environment import WebEnvironment
 from engine.web.opening import open_web
 from engine.web.sites.manager import Sites
-from engine.web.tasks import get, render
+from engine.web.tasks.suites import get, render
 
 PATHS = Path(__file__).with_name("web_paths.json")
 

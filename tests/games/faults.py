@@ -17,10 +17,10 @@ from io import BytesIO
 from pathlib import Path
 
 from engine.errors import GameError
+from engine.games.actions.grammar import read_grammar
 from engine.games.catalogue import Story, read_story, shipped
 from engine.games.env import GameEnvironment
-from engine.games.grammar import read_grammar
-from engine.games.zmachine import StoryFile
+from engine.games.zmachine.story import StoryFile
 from engine.records import Observation
 
 Tell = Callable[[str], None]

@@ -9,12 +9,12 @@ import warnings
 
 import pytest
 
-from engine.games.actions import SCHEME
-from engine.games.cache import ActionCache
+from engine.games.actions.cache import ActionCache
+from engine.games.actions.order import FIRST
+from engine.games.actions.search import SCHEME
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
-from engine.games.interpreter import Interpreter
-from engine.games.order import FIRST
+from engine.games.zmachine.interpreter import Interpreter
 from tests.bench.bench_games import tag, worlds
 
 GAMES = ("zork1", "zork3", "library")
@@ -220,7 +220,7 @@ def test_what_one_process_found_another_looks_up(games_folder, tmp_path):
 def test_the_cache_is_bounded_and_shared_while_open(tmp_path):
     mine = ActionCache(tmp_path, limit=50)
     put = (
-        "import sys; from pathlib import Path; from engine.games.cache import ActionCache\n"
+        "import sys; from pathlib import Path; from engine.games.actions.cache import ActionCache\n"
         "cache = ActionCache(Path(sys.argv[1]), limit=50)\n"
         "[cache.put(f'theirs{i}', (f'go {i}', 'wait')) for i in range(500)]; cache.close()"
     )

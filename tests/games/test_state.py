@@ -14,12 +14,12 @@ import pytest
 
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
-from engine.games.machine import Machine
-from engine.games.phrases import read, sentences
-from engine.games.scene import still_look
-from engine.games.state import GameAbstractor, abstract
-from engine.games.world import SupportedWorld
-from engine.games.zmachine import StoryFile
+from engine.games.states.phrases import read, sentences
+from engine.games.states.state import GameAbstractor, abstract
+from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.scene import still_look
+from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.world import SupportedWorld
 from engine.records import Observation
 
 

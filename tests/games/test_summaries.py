@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine import sessions
 from engine.errors import ModelError
 from engine.games.catalogue import open_game
-from engine.games.state import GameAbstractor
-from engine.games.summaries import read_history, read_state
+from engine.games.states.state import GameAbstractor
+from engine.games.states.summaries import read_history, read_state
 from engine.llm.opening import open_remote
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from tests.llm import server as fake
 from tests.llm.server import Server

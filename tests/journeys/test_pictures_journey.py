@@ -15,8 +15,8 @@ import time
 
 import pytest
 
-from engine.recording import Recorder
-from engine.web.pages import PageStore
+from engine.session.recording import Recorder
+from engine.web.browser.pages import PageStore
 from tests.journeys.terminal import COMMAND
 from tests.tui.test_pictures import jpeg, page_picture, read_sixel
 from tests.tui.test_web_watch import web_events

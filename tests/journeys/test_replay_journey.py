@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.recording import Recorder
+from engine.session.recording import Recorder
 from tests.journeys.terminal import COMMAND, Terminal
 from tests.tui import stream
 

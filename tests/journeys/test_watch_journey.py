@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from engine import recording
 from engine.records import EpisodeEnded, SessionEnded, Stepped
+from engine.session import recording
 from tests.journeys.terminal import COMMAND, Terminal
 
 GAME = "pantry"

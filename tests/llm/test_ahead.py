@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import sessions
-from engine.ahead import Lookahead, open_ahead
 from engine.games.catalogue import open_game
-from engine.games.state import situation
+from engine.games.states.state import situation
 from engine.llm import open_model
 from engine.records import ActionRequest, Decided, Paused, Stepped
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.ahead import Lookahead, open_ahead
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 
 pytestmark = pytest.mark.model

@@ -10,9 +10,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from engine import sessions
 from engine.records import EpisodeEnded, SessionStarted
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
 from tests.conftest import _games_folder
 from tests.llm.scripted import Scripted, golden, text_of

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine import sessions
 from engine.errors import MissingError, ModelError
 from engine.llm.client import Limits
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from tests.llm import server as bad
 from tests.llm.scripted import player

@@ -10,8 +10,8 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from engine import recording
-from engine.web.pages import PageStore
+from engine.session import recording
+from engine.web.browser.pages import PageStore
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen

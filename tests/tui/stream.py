@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 
 from engine import explain, jitrl
-from engine.control import Control, Stopped
 from engine.records import (
     Candidate,
     Decided,
@@ -30,7 +29,8 @@ from engine.records import (
     Thinking,
     Valuation,
 )
-from engine.session import overrule
+from engine.session.control import Control, Stopped
+from engine.session.loop import overrule
 
 ROOMS = ("West of House", "North of House", "Forest Path", "Clearing", "Attic", "Cellar [dark]")
 ACTIONS = (

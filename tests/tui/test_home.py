@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from engine import sessions
 from engine.errors import StorageError
+from engine.session import store as sessions
 from engine.settings import SessionConfig, profile
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine import sessions
+from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
 from tests.tui.driving import replay_app, until, watch

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from engine.recording import Recorder
 from engine.records import EpisodeEnded, Notice, Observation, Stepped
+from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.layout import PANES, layout_for

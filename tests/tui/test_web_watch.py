@@ -10,8 +10,8 @@ import pytest
 
 from engine.environment import Sight
 from engine.records import Decided, EpisodeStarted, PageShown, SessionStarted, Stepped
-from engine.web.pages import PageStore
-from engine.web.snapshot import parse
+from engine.web.browser.pages import PageStore
+from engine.web.browser.snapshot import parse
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.plain import PlainRun
 from jitrl_tui.replay import ReplaySource

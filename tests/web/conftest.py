@@ -10,7 +10,7 @@ import pytest
 from engine.llm.opening import open_remote
 from engine.paths import saves_folder
 from engine.settings import profile
-from engine.web import chromium
+from engine.web.browser import chromium
 from tests.llm.server import Server
 
 if os.environ.get("JITRL_TEST_SITES") == "install":

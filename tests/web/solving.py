@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.web.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.sites.client import Client
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION
-from engine.web.tasks import WebTask, render
+from engine.web.tasks.scoring import Outcome, Scorer, Verdict, verified_python
+from engine.web.tasks.suites import WebTask, render
 
 HOW = (
     "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (280 MB from the package "

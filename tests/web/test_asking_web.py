@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from engine import sessions
 from engine.errors import ModelError
 from engine.records import Decided, Observation
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
+from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.environment import WebEnvironment
-from engine.web.extraction import read
 from engine.web.opening import TaskJudge
 from engine.web.records import Assignment
-from engine.web.scoring import Scorer
-from engine.web.state import WebAbstractor
-from engine.web.tasks import WebTask
-from engine.web.text import CLOSE, OPEN, fenced
+from engine.web.states.extraction import read
+from engine.web.states.state import WebAbstractor
+from engine.web.tasks.scoring import Scorer
+from engine.web.tasks.suites import WebTask
 from tests.llm import server as fake
 from tests.writing import writing
 

@@ -12,18 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from engine import sessions
 from engine.environment import Environment, OpenActions, Visible
 from engine.errors import GameError, MissingError, UsageError
-from engine.web import browsergym, chromium
+from engine.session import store as sessions
 from engine.web.actions import parse as parse_action
-from engine.web.browsergym_driver import GymProcess, spoken
-from engine.web.browsergym_worker import snapshot
-from engine.web.items import items_of
+from engine.web.browser import chromium
+from engine.web.browser.snapshot import parse
+from engine.web.browsergym import adapter as browsergym
+from engine.web.browsergym.driver import GymProcess, spoken
+from engine.web.browsergym.worker import snapshot
+from engine.web.drawing.items import items_of
 from engine.web.opening import expand, open_web
 from engine.web.sites.miniwob import pages_folder
-from engine.web.snapshot import parse
-from engine.web.tasks import VARIABLES
+from engine.web.tasks.suites import VARIABLES
 
 
 @pytest.fixture

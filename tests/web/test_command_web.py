@@ -49,7 +49,7 @@ def test_a_suite_or_a_site_of_it_stands_for_its_tasks(tmp_path):
 
 
 def test_what_cannot_begin_is_said_before_there_is_a_session(tmp_path, browser_path, monkeypatch):
-    monkeypatch.setattr("engine.web.scoring.require_verified", lambda saves: saves)
+    monkeypatch.setattr("engine.web.tasks.scoring.require_verified", lambda saves: saves)
     with pytest.raises(
         MissingError, match=r"the site gitlab is not running; start it with: jitrl web up fossil"
     ):
@@ -72,7 +72,7 @@ def test_a_suite_is_played_task_by_task_with_one_memory(tmp_path, browser_path, 
         pytest.skip("the miniwob package is not here")
     from jitrl_tui.cli import main
 
-    monkeypatch.setattr("engine.web.miniwob.TASKS", ("click-test", "click-dialog"))
+    monkeypatch.setattr("engine.web.tasks.miniwob.TASKS", ("click-test", "click-dialog"))
     result = tmp_path / "result.json"
     code = main(["--saves", str(tmp_path), "run", "web:miniwob", "--model", "prior/uniform", "--episodes", "2",
                  "--fresh", "--quiet", "--json", str(result)])  # fmt: skip
@@ -99,7 +99,7 @@ def test_a_suite_that_was_stopped_goes_on_with_all_tasks_that_are_left(
     from jitrl_tui.cli import main
     from jitrl_tui.commands.run import Progress
 
-    monkeypatch.setattr("engine.web.miniwob.TASKS", ("click-test", "click-dialog", "click-link"))
+    monkeypatch.setattr("engine.web.tasks.miniwob.TASKS", ("click-test", "click-dialog", "click-link"))
     result, seen, show = tmp_path / "result.json", [], Progress.show
 
     def interrupting(self, event):
@@ -138,7 +138,7 @@ def test_every_listed_miniwob_task_has_its_page():
     folder = pages_folder(None)
     if folder is None:
         pytest.skip("the miniwob package is not here")
-    from engine.web.miniwob import TASKS
+    from engine.web.tasks.miniwob import TASKS
 
     assert [name for name in TASKS if not (folder / "miniwob" / f"{name}.html").is_file()] == []
     assert len(TASKS) >= 60

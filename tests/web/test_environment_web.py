@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.web.driver import Limits
+from engine.web.browser.driver import Limits
+from engine.web.drawing.text import CLOSE, OPEN
 from engine.web.environment import WebEnvironment
 from engine.web.opening import open_web
 from engine.web.records import Assignment, SignIn
-from engine.web.text import CLOSE, OPEN
 
 
 class Judge:

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from engine import recording, sessions
 from engine.memory import Memory
 from engine.records import EpisodeEnded, EpisodeStarted, Stepped
-from engine.session import Session
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
-from engine.web.driver import Limits
+from engine.web.browser.driver import Limits
 from engine.web.environment import WebEnvironment
-from engine.web.miniwob import require_pages
 from engine.web.records import Assignment, SignIn
+from engine.web.tasks.miniwob import require_pages
 
 PASSWORD = "correct-horse-battery"
 MARK = "JITRL_TEST_MARK"

@@ -10,14 +10,14 @@ import json
 import numpy as np
 import pytest
 
-from engine import sessions
 from engine.paths import saves_folder
 from engine.records import Decided, EpisodeEnded
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
-from engine.web.scoring import verified_python
 from engine.web.sites.manager import Sites
 from engine.web.sites.shop import Shop
+from engine.web.tasks.scoring import verified_python
 from tests.llm import server as fake
 from tests.llm.server import Server
 from tests.web.solving import HOW, borrow, built

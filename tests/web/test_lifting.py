@@ -17,9 +17,9 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.settings import profile
 from engine.values.knn import KnnEstimator
-from engine.web.lifting import LiftedMemory, lifted, task_of
-from engine.web.state import WebAbstractor
-from engine.web.wording import STOP
+from engine.web.states.lifting import LiftedMemory, lifted, task_of
+from engine.web.states.state import WebAbstractor
+from engine.web.states.wording import STOP
 from tests.bench.web_other_tasks import ARMS, tried
 
 ASKED = "What is the population of Quarrow?"

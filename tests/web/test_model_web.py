@@ -12,7 +12,7 @@ from engine.evaluator import make_evaluator
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
 from engine.settings import profile
-from engine.web.text import CLOSE, OPEN, fenced
+from engine.web.drawing.text import CLOSE, OPEN, fenced
 from tests.llm import server as fake
 from tests.llm.server import Server
 
@@ -136,7 +136,7 @@ def test_without_a_model_rules_judge_in_silence(won, died, expected):
 def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
     from engine.jitrl import discounted_returns
     from engine.llm.priors import open_prior
-    from engine.web.state import task_tokens
+    from engine.web.states.state import task_tokens
 
     def by_rule(*, won):
         state = State("[shop: x] Find the lamps", task_tokens("shop", "Find the lamps"))

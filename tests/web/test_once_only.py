@@ -6,12 +6,13 @@ import dataclasses
 
 import pytest
 
-from engine import keeping, sessions
-from engine.control import Control
 from engine.environment import Environment
 from engine.errors import UsageError
 from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, SessionStarted, Stepped, TakenBack
-from engine.session import ONCE_ONLY, Session
+from engine.session import branches as keeping
+from engine.session import store as sessions
+from engine.session.control import Control
+from engine.session.loop import ONCE_ONLY, Session
 from engine.settings import SessionConfig, profile
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment

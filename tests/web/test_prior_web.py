@@ -8,12 +8,12 @@ import pytest
 from engine.llm.priors import open_prior
 from engine.llm.web_prior import logits
 from engine.records import ActionRequest
-from engine.web.answers import ranked
+from engine.web.browser.snapshot import parse
 from engine.web.choices import is_secret, offered
-from engine.web.lines import lines_of, read
-from engine.web.snapshot import parse
-from engine.web.text import fenced, outline
-from engine.web.wording import asks, expected, stems, topics
+from engine.web.drawing.lines import lines_of, read
+from engine.web.drawing.text import fenced, outline
+from engine.web.states.wording import asks, expected, stems, topics
+from engine.web.tasks.answers import ranked
 
 LIBRARY = """- banner [ref=e1]:
   - link "Books" [ref=e2]

@@ -7,8 +7,8 @@ import pytest
 from engine.web.environment import WebEnvironment
 from engine.web.opening import TaskJudge
 from engine.web.records import Assignment
-from engine.web.scoring import Scorer
-from engine.web.tasks import WebTask
+from engine.web.tasks.scoring import Scorer
+from engine.web.tasks.suites import WebTask
 
 
 @pytest.fixture

@@ -6,17 +6,19 @@ import json
 
 import pytest
 
-from engine import recording, sessions
 from engine.environment import Sight, Visible
 from engine.errors import MissingError
 from engine.records import EpisodeStarted, Notice, PageShown, Stepped
-from engine.session import Session
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
-from engine.web import chromium, miniwob
+from engine.web.browser import chromium
+from engine.web.browser.pages import FOLDER, PageStore, redacted, secret_handles, written
+from engine.web.browser.snapshot import parse
 from engine.web.environment import WebEnvironment
-from engine.web.pages import FOLDER, PageStore, redacted, secret_handles, written
 from engine.web.records import Assignment
-from engine.web.snapshot import parse
+from engine.web.tasks import miniwob
 
 TEXT = """\
 - 'button "a: it''s \\"b\\"" [ref=e1] [box=1,2,3,4]'

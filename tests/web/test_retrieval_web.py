@@ -12,8 +12,8 @@ from engine.memory import Memory
 from engine.records import Episode, Observation, State, Step
 from engine.settings import profile
 from engine.values.knn import KnnEstimator
-from engine.web.state import WebAbstractor, words
-from engine.web.url import pattern
+from engine.web.browser.url import pattern
+from engine.web.states.state import WebAbstractor, words
 
 PLACES = ("shop/catalogue", "shop/catalogue/SLUG", "shop/basket")
 INTENTS = (

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from engine.web.drawing.text import CLOSE, OPEN
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
-from engine.web.text import CLOSE, OPEN
 
 PAGE = """<title>Trap</title><h1>Trap</h1>
 <a href="/redirect">Redirect</a> <a href="http://OTHER/link">Link</a> <a href="file:///etc/passwd">File</a>

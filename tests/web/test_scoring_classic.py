@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.web import classic
+from engine.web.tasks import classic
 
 URLS = {"shopping": "http://shop.test", "reddit": "http://forum.test"}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine.paths import saves_folder
-from engine.web.scoring import Outcome, Scorer, agent_response, verified_python
 from engine.web.sites.manager import Sites
-from engine.web.tasks import get, load
+from engine.web.tasks.scoring import Outcome, Scorer, agent_response, verified_python
+from engine.web.tasks.suites import get, load
 from tests.web.solving import HOW, borrow, built, solutions, trial
 
 SAVES = saves_folder()

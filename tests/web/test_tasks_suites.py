@@ -10,8 +10,8 @@ import pytest
 
 from engine.errors import MissingError, UsageError
 from engine.paths import saves_folder
-from engine.web import tasks
 from engine.web.sites import install
+from engine.web.tasks import suites as tasks
 from tests.web.solving import HOW, solutions
 
 

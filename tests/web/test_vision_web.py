@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engine import sessions
-from engine.attainable import attainable
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.opening import open_remote
 from engine.records import Decided, Observation
-from engine.session import Session
+from engine.session import store as sessions
+from engine.session.attainable import attainable
+from engine.session.loop import Session
 from engine.settings import SessionConfig, profile
-from engine.web import extraction
+from engine.web.browser.pages import FOLDER
 from engine.web.environment import WebEnvironment
-from engine.web.pages import FOLDER
 from engine.web.records import Assignment
-from engine.web.state import WebAbstractor
+from engine.web.states import extraction
+from engine.web.states.state import WebAbstractor
 from tests.llm import server as fake
 from tests.writing import writing
 

@@ -8,12 +8,12 @@ import pytest
 
 from engine.web.actions import parse as parse_action
 from engine.web.actions import resolve
-from engine.web.cells import width_of
+from engine.web.browser.pages import written
+from engine.web.browser.snapshot import Page, parse
 from engine.web.choices import offered
-from engine.web.items import items_of, spoken
-from engine.web.pages import written
-from engine.web.snapshot import Page, parse
-from engine.web.wireframe import draw, fitted
+from engine.web.drawing.cells import width_of
+from engine.web.drawing.items import items_of, spoken
+from engine.web.drawing.wireframe import draw, fitted
 
 SHOP = """\
 - banner [ref=e1] [box=0,0,1280,60]:

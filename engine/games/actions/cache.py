@@ -1,0 +1,88 @@
+"""Valid actions by situation, in memory and on disk, shared by all processes that play.
+
+Losing it costs time and nothing else, so every failure of the disk is passed over in silence, and writing
+never waits for the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from engine.games.actions.search import SCHEME
+
+LIMIT = 400_000
+"""Situations kept on disk; the oldest tenth goes when there are more."""
+_IN_MEMORY = 100_000
+_WAIT_S = 0.5
+
+
+class ActionCache:
+    """The cache of one process.
+
+    Args:
+        folder: Where the file is, None to keep nothing between processes.
+    """
+
+    def __init__(self, folder: Path | None, *, limit: int = LIMIT) -> None:
+        self._memory: dict[str, tuple[str, ...]] = {}
+        self._limit = limit
+        self._disk: sqlite3.Connection | None = None
+        if folder is not None:
+            self._disk = _open(folder / f"actions-{SCHEME}.sqlite")
+
+    def get(self, key: str) -> tuple[str, ...] | None:
+        """Return the actions of a situation, None if they are not known."""
+        known = self._memory.get(key)
+        if known is None and self._disk is not None:
+            with contextlib.suppress(sqlite3.Error):
+                row = self._disk.execute("SELECT found FROM actions WHERE world = ?", (key,)).fetchone()
+                if row is not None:
+                    known = self._memory[key] = tuple(row[0].split("\n")) if row[0] else ()
+        return known
+
+    def put(self, key: str, found: tuple[str, ...]) -> None:
+        """Keep the actions of a situation."""
+        if len(self._memory) >= _IN_MEMORY:
+            self._memory.clear()
+        self._memory[key] = found
+        if self._disk is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._disk.execute("INSERT OR REPLACE INTO actions VALUES (?, ?)", (key, "\n".join(found)))
+                self._trim(self._disk)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._disk is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._disk.close()
+            self._disk = None
+
+    def _trim(self, disk: sqlite3.Connection) -> None:
+        # Row numbers only grow, so their span bounds the count without counting.
+        lowest, highest = disk.execute("SELECT min(rowid), max(rowid) FROM actions").fetchone()
+        if highest is not None and highest - lowest >= self._limit:
+            disk.execute(
+                "DELETE FROM actions WHERE rowid < ?", (highest - self._limit + max(1, self._limit // 10),)
+            )
+
+
+def _open(path: Path) -> sqlite3.Connection | None:
+    """Open or make the file; one that is damaged is made anew."""
+    for attempt in range(2):
+        disk = None
+        try:
+            disk = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            disk.execute("PRAGMA journal_mode=WAL")
+            disk.execute("PRAGMA synchronous=OFF")
+            disk.execute("CREATE TABLE IF NOT EXISTS actions (world TEXT PRIMARY KEY, found TEXT) STRICT")
+            return disk
+        except (sqlite3.Error, OSError) as error:
+            if disk is not None:
+                disk.close()
+            if attempt or not isinstance(error, sqlite3.DatabaseError) or "not a database" not in str(error):
+                return None
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return None

@@ -1,0 +1,306 @@
+"""The command patterns that a story's own parser knows, read from its grammar tables.
+
+Three layouts are known: Infocom's (ZIL, versions 3 to 5) and Inform's two (up to and from 6.10). Each line
+becomes a `Pattern`: the action it leads to, its words, and what may stand in its slots. A file is taken for
+one of the layouts only if all its tables join without gap or overlap, so a wrong guess is next to impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.games.zmachine.story import BadStory, StoryFile
+
+_ZIL_HELD, _ZIL_CARRIED, _ZIL_TAKE, _ZIL_HAVE = 128, 64, 8, 2
+_MOST_VERBS, _MOST_LINES = 255, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What may stand in one place of a pattern.
+
+    Attributes:
+        kind: "noun", "creature", or "other" (a number, a topic, what a routine of the story accepts).
+        held: The thing has to be carried, or is picked up first.
+        many: "all" may stand here.
+    """
+
+    kind: str
+    held: bool = False
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One line of the grammar.
+
+    Attributes:
+        verbs: The words it may begin with, as the dictionary has them.
+        parts: What follows the verb: words (any of those that mean the same to the parser), and slots.
+        action: Number of the action it leads to.
+        swapped: The second slot is the action's first thing.
+        meta: It acts on the program, not in the world.
+    """
+
+    verbs: tuple[str, ...]
+    parts: tuple[tuple[str, ...] | Slot, ...]
+    action: int
+    swapped: bool = False
+    meta: bool = False
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Slot))
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A story's grammar.
+
+    Attributes:
+        layout: "zil", "inform1" or "inform2".
+        action_routines: Addresses of the routines that carry out each action (0 for none), and of those that
+            are asked before, by action number.
+        directions: Words that are commands to move.
+    """
+
+    layout: str
+    patterns: tuple[Pattern, ...]
+    action_routines: dict[int, tuple[int, ...]]
+    directions: tuple[str, ...]
+
+
+def read_grammar(story: StoryFile) -> Grammar | None:
+    """Return the grammar of a story, None if it is laid out in no known way."""
+    readers: tuple[Callable[[StoryFile], Grammar | None], ...] = (_zil, _inform1, _inform2)
+    for reader in readers:
+        try:
+            grammar = reader(story)
+        except BadStory:
+            continue
+        if grammar is not None and grammar.patterns:
+            return grammar
+    return None
+
+
+def _pointers(story: StoryFile, table: int) -> list[int]:
+    """Return the verb table's pointers; the first entry follows the table itself."""
+    first = story.word(table)
+    count = (first - table) // 2
+    if not 0 < count <= _MOST_VERBS or first <= table:
+        raise BadStory("no verb table")
+    return [story.word(table + 2 * number) for number in range(count)]
+
+
+def _verbs(story: StoryFile, numbered: Callable[[bytes], int | None]) -> dict[int, list[str]]:
+    """Return the words of each verb number."""
+    found: dict[int, list[str]] = {}
+    for word, (_, data) in story.dictionary.items():
+        number = numbered(data)
+        if number is not None:
+            found.setdefault(255 - number, []).append(word)
+    return found
+
+
+# --------------------------------------------------------------------------------------------- Infocom
+
+
+def _zil(story: StoryFile) -> Grammar | None:
+    if story.version > 5:
+        return None
+    table = story.static_at
+    pointers = _pointers(story, table)
+    lines: list[tuple[int, bytes]] = []
+    expected = pointers[0]
+    for verb, at in enumerate(pointers):
+        if at != expected:
+            return None
+        count = story.byte(at)
+        if count > _MOST_LINES:
+            return None
+        for number in range(count):
+            start = at + 1 + 8 * number
+            story.byte(start + 7)
+            lines.append((verb, story.data[start : start + 8]))
+        expected = at + 2 + 8 * count  # a zero byte ends each entry
+        if story.byte(expected - 1) != 0:
+            return None
+    prepositions = _zil_prepositions(story)
+    verbs = _verbs(story, lambda data: zil_value(data, 64, 1))
+    patterns = []
+    for verb, line in lines:
+        words = verbs.get(verb)
+        if not words or line[0] > 2:
+            continue
+        if any(preposition and preposition not in prepositions for preposition in line[1:3]):
+            continue
+        parts: list[tuple[str, ...] | Slot] = []
+        for which in range(2):
+            preposition, flag, where = line[1 + which], line[3 + which], line[5 + which]
+            if preposition:
+                parts.append(prepositions[preposition])
+            if which < line[0]:
+                parts.append(_zil_slot(where, flag))
+        patterns.append(Pattern(tuple(words), tuple(parts), line[7]))
+    count = max(line[7] for _, line in lines) + 1
+    routines = {
+        action: tuple(
+            story.unpack(packed)
+            for packed in (story.word(expected + 2 * action), story.word(expected + 2 * (count + action)))
+        )
+        for action in range(count)
+    }
+    directions = tuple(
+        word for word, (_, data) in story.dictionary.items() if zil_value(data, 16, 3) is not None
+    )
+    return Grammar("zil", tuple(patterns), routines, directions)
+
+
+def _zil_slot(where: int, flag: int) -> Slot:
+    del flag
+    return Slot("noun", held=bool(where & _ZIL_HAVE), many=bool(where & 4))
+
+
+def zil_value(data: bytes, part: int, first: int) -> int | None:
+    """Return a word's number as a certain part of speech; two parts share a word's two data bytes."""
+    if not data or not data[0] & part:
+        return None
+    return data[1] if data[0] & 3 == first else data[2]
+
+
+def _zil_prepositions(story: StoryFile) -> dict[int, tuple[str, ...]]:
+    """Return the words of each preposition's number."""
+    found: dict[int, tuple[str, ...]] = {}
+    for word, (_, data) in story.dictionary.items():
+        number = zil_value(data, 8, 0)
+        if number is not None:
+            found[number] = (*found.get(number, ()), word)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- Inform
+
+
+def _inform_verbs(story: StoryFile) -> tuple[dict[int, list[str]], frozenset[str]]:
+    verbs = _verbs(story, lambda data: data[1] if data[0] & 1 else None)
+    meta = frozenset(word for word, (_, data) in story.dictionary.items() if data[0] & 2)
+    return verbs, meta
+
+
+def _inform1(story: StoryFile) -> Grammar | None:
+    pointers = _pointers(story, story.static_at)
+    lines: list[tuple[int, bytes]] = []
+    expected = pointers[0]
+    for verb, at in enumerate(pointers):
+        if at != expected:
+            return None
+        count = story.byte(at)
+        for number in range(count):
+            start = at + 1 + 8 * number
+            story.byte(start + 7)
+            lines.append((verb, story.data[start : start + 8]))
+        expected = at + 1 + 8 * count
+    verbs, meta = _inform_verbs(story)
+    prepositions: dict[int, tuple[str, ...]] = {}
+    for word, (_, data) in story.dictionary.items():
+        if data[0] & 8:
+            prepositions[data[2]] = (*prepositions.get(data[2], ()), word)
+    patterns = []
+    for verb, line in lines:
+        words = verbs.get(verb)
+        if not words or line[0] > 6:
+            continue
+        parts: list[tuple[str, ...] | Slot] = []
+        slots = 0
+        for token in line[1:7]:
+            if token >= 176:
+                if token not in prepositions:
+                    return None
+                parts.append(prepositions[token])
+            elif slots < line[0]:
+                words_only = 48 <= token < 80  # what a routine of the story parses: a topic, mostly
+                parts.append(
+                    _inform_slot(token if token < 9 else -1, filtered=token >= 16 and not words_only)
+                )
+                slots += 1
+            else:
+                break
+        patterns.append(
+            Pattern(tuple(words), tuple(parts), line[7], meta=all(word in meta for word in words))
+        )
+    count = max(line[7] for _, line in lines) + 1
+    routines: dict[int, tuple[int, ...]] = {
+        action: (story.unpack(story.word(expected + 2 * action)),) for action in range(count)
+    }
+    return Grammar("inform1", tuple(patterns), routines, ())
+
+
+def _inform2(story: StoryFile) -> Grammar | None:
+    pointers = _pointers(story, story.static_at)
+    verbs, meta = _inform_verbs(story)
+    words_at = {at: word for word, (at, _) in story.dictionary.items()}
+    patterns: list[Pattern] = []
+    at = pointers[0]
+    highest = 0
+    for verb, pointer in enumerate(pointers):
+        if pointer != at:
+            return None
+        count = story.byte(at)
+        at += 1
+        for _ in range(count):
+            head = story.word(at)
+            highest = max(highest, head & 0x3FF)
+            tokens, at = _inform2_tokens(story, at + 2)
+            words = verbs.get(verb)
+            parts = _inform2_parts(tokens, words_at)
+            if words and parts is not None:
+                patterns.append(
+                    Pattern(
+                        tuple(words),
+                        parts,
+                        head & 0x3FF,
+                        swapped=bool(head & 0x400),
+                        meta=all(word in meta for word in words),
+                    )
+                )
+    routines: dict[int, tuple[int, ...]] = {
+        action: (story.unpack(story.word(at + 2 * action)),) for action in range(highest + 1)
+    }
+    return Grammar("inform2", tuple(patterns), routines, ())
+
+
+def _inform2_tokens(story: StoryFile, at: int) -> tuple[list[tuple[int, int]], int]:
+    tokens: list[tuple[int, int]] = []
+    while (kind := story.byte(at)) != 15:
+        tokens.append((kind, story.word(at + 1)))
+        at += 3
+        if len(tokens) > 32 or not 1 <= kind & 15 <= 6:
+            raise BadStory("no grammar line")
+    return tokens, at + 1
+
+
+def _inform2_parts(
+    tokens: list[tuple[int, int]], words_at: dict[int, str]
+) -> tuple[tuple[str, ...] | Slot, ...] | None:
+    parts: list[tuple[str, ...] | Slot] = []
+    for kind, value in tokens:
+        if kind & 15 == 2:
+            if value not in words_at:
+                return None
+            if kind & 0x10 and parts and isinstance(parts[-1], tuple):  # one more of several alternatives
+                parts[-1] = (*parts[-1], words_at[value])
+            else:
+                parts.append((words_at[value],))
+        elif kind & 15 == 1:
+            parts.append(_inform_slot(value))
+        else:
+            parts.append(_inform_slot(-1, filtered=kind & 15 in (3, 4, 5)))
+    return tuple(parts)
+
+
+def _inform_slot(token: int, *, filtered: bool = False) -> Slot:
+    kinds = {0: "noun", 1: "noun", 2: "noun", 3: "noun", 4: "noun", 5: "noun", 6: "creature"}
+    kind = kinds.get(token, "noun" if filtered else "other")
+    return Slot(kind, held=token in (1, 3), many=token in (2, 3, 4, 5))

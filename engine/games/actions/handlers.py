@@ -1,0 +1,221 @@
+"""Which actions can matter to which thing, read off a story's instructions without running them.
+
+An action does something to the world in one of two ways: its own routine moves things or sets marks, or a
+routine that belongs to one of the things (or to the place) asks for that very action and answers it. Both
+can be seen in the code: the former as instructions, the latter as comparisons of the variable that holds the
+present action with the action's number. Trying a command is needed only where one of the two holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.games.actions.grammar import Grammar
+from engine.games.zmachine.story import BadStory, Instruction, StoryFile
+
+_CALLS = frozenset({("v", 0), ("v", 12), ("v", 25), ("v", 26), ("1", 8), ("2", 25), ("2", 26)})
+_CALL_1N = ("1", 15)
+_CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
+"""set_attr, clear_attr, insert_obj, remove_obj, put_prop."""
+_JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
+_COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
+"""inc, dec and their branching forms: what they change counts time or luck rather than keeps a fact."""
+_DEPTH = 2
+_GENERAL = 40
+"""A routine that asks for so many actions is a general service (printing a library's messages, say), not the
+handling of certain ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Routine:
+    asks: frozenset[int]
+    words: frozenset[int]
+    calls: frozenset[int]
+    arguments: frozenset[tuple[int, int]]
+    sets: frozenset[int]
+    counts: frozenset[int]
+    changes: bool
+    performs: bool
+
+
+class Handlers:
+    """The result of reading one story's code.
+
+    Args:
+        action_globals: Numbers of the global variables that hold the present action.
+
+    Attributes:
+        effective: Actions whose own routines change things.
+        facts: Numbers of the global variables that routines of things and places set. Among them are some
+            that the parser and the clock use; see `engine.games.zmachine.bearings`.
+        highest: Highest number of an action that a command can lead to.
+    """
+
+    def __init__(self, story: StoryFile, grammar: Grammar, action_globals: Iterable[int]) -> None:
+        self._story = story
+        self._variables = frozenset(16 + number for number in action_globals)
+        self._known: dict[int, _Routine | None] = {}
+        self._asked: dict[tuple[int, ...], frozenset[int]] = {}
+        self._code_at = min(
+            (at for routines in grammar.action_routines.values() for at in routines if at),
+            default=story.static_at,
+        )
+        self._spelt = {at: word for word, (at, _) in story.dictionary.items()}
+        self._many = grammar.layout != "zil"  # Inform's properties may hold several routines
+        self._variables |= self._copies(grammar)
+        self.highest = max(grammar.action_routines, default=0)
+        closures = {
+            action: [routine for at in routines if at for _, routine in self._closure(at)]
+            for action, routines in grammar.action_routines.items()
+        }
+        self._leads = self._led_to(closures)
+        changing = {a for a, routines in closures.items() if any(r.changes for r in routines)}
+        self.facts = self._read_facts()
+        self.effective = frozenset(
+            action for action in closures if action in changing or self._leads.get(action, set()) & changing
+        )
+
+    def asked(self, routines: tuple[int, ...]) -> frozenset[int]:
+        """Return the actions that the routines at these addresses ask for."""
+        known = self._asked.get(routines)
+        if known is None:
+            asks: set[int] = set()
+            for at in routines:
+                for depth, routine in self._closure(at):
+                    if depth == 0 or len(routine.asks) <= _GENERAL:
+                        asks |= routine.asks
+            asks |= {action for action, others in self._leads.items() if others & asks}
+            known = self._asked[routines] = frozenset(asks)
+        return known
+
+    def topics(self, routines: tuple[int, ...]) -> tuple[str, ...]:
+        """Return the dictionary's words that these routines compare something with: what one may ask about."""
+        found = {at for start in routines for _, routine in self._closure(start) for at in routine.words}
+        return tuple(sorted(self._spelt[at] for at in found)) if len(found) <= _GENERAL else ()
+
+    def routines_of(self, number: int, memory: bytes | memoryview) -> tuple[int, ...]:
+        """Return the addresses of routines that an object's properties hold in `memory`."""
+        story = self._story
+        found: list[int] = []
+        try:
+            properties = story.properties(number).values()
+        except BadStory:
+            return ()
+        for at, size in properties:
+            for offset in range(0, size - 1 if self._many else min(size - 1, 1), 2):
+                value = memory[at + offset] << 8 | memory[at + offset + 1]
+                if value not in self._spelt and self._code_at <= story.unpack(value) < len(story.data):
+                    found.append(story.unpack(value))
+        return tuple(found)
+
+    def _read_facts(self) -> frozenset[int]:
+        """Return the global variables that things and places set: a dam opened, a door unlocked."""
+        routines: list[_Routine] = []
+        for number in range(1, self._story.object_count + 1):
+            for at in self.routines_of(number, self._story.data):
+                routines += [routine for _, routine in self._closure(at)]
+        sets = {variable for routine in routines for variable in routine.sets}
+        counts = {variable for routine in routines for variable in routine.counts}
+        return frozenset(variable - 16 for variable in sets - counts - self._variables if variable >= 16)
+
+    def _copies(self, grammar: Grammar) -> frozenset[int]:
+        """Return the variables that Inform's rules are switched on: copies of the present action."""
+        if grammar.layout == "zil":
+            return frozenset()
+        counts: dict[int, int] = {}
+        for number in range(1, self._story.object_count + 1):
+            for at in self.routines_of(number, self._story.data):
+                for instruction in self._instructions(at):
+                    if (instruction.kind, instruction.number) == _JUMP_EQUAL:
+                        is_variable, value = instruction.operands[0] if instruction.operands else (False, 0)
+                        if is_variable and value >= 16:
+                            counts[value] = counts.get(value, 0) + 1
+        return frozenset(sorted(counts, key=lambda v: (-counts[v], v))[:1])
+
+    def _led_to(self, closures: dict[int, list[_Routine]]) -> dict[int, set[int]]:
+        """Return the other actions that an action's routine starts.
+
+        That is a call with the action's number to a routine that sets the present action.
+        """
+        found: dict[int, set[int]] = {}
+        for action, routines in closures.items():
+            for routine in routines:
+                for at, argument in routine.arguments:
+                    callee = self._routine(at)
+                    if callee is not None and callee.performs and 0 < argument <= self.highest:
+                        found.setdefault(action, set()).add(argument)
+        return found
+
+    def _closure(self, at: int) -> list[tuple[int, _Routine]]:
+        """Return the routine at an address and those it calls, to a small depth, each with its depth."""
+        seen = {at}
+        front = [at]
+        found: list[tuple[int, _Routine]] = []
+        for depth in range(_DEPTH + 1):
+            following: list[int] = []
+            for address in front:
+                routine = self._routine(address)
+                if routine is None:
+                    continue
+                found.append((depth, routine))
+                if depth < _DEPTH:
+                    fresh = routine.calls - seen
+                    seen |= fresh
+                    following += sorted(fresh)
+            front = following
+        return found
+
+    def _routine(self, at: int) -> _Routine | None:
+        if at not in self._known:
+            self._known[at] = self._read(at)
+        return self._known[at]
+
+    def _read(self, at: int) -> _Routine | None:
+        instructions = self._instructions(at)
+        if not instructions:
+            return None
+        asks: set[int] = set()
+        words: set[int] = set()
+        calls: set[int] = set()
+        arguments: set[tuple[int, int]] = set()
+        sets: set[int] = set()
+        counts: set[int] = set()
+        changes = performs = False
+        for instruction in instructions:
+            opcode = (instruction.kind, instruction.number)
+            operands = instruction.operands
+            changes = changes or opcode in _CHANGES
+            if opcode in _CALLS or (opcode == _CALL_1N and self._story.version >= 5):
+                if operands and not operands[0][0] and operands[0][1]:
+                    at_called = self._story.unpack(operands[0][1])
+                    calls.add(at_called)
+                    if len(operands) > 1 and not operands[1][0]:
+                        arguments.add((at_called, operands[1][1]))
+            elif opcode == _STORE and operands and not operands[0][0]:
+                performs = performs or operands[0][1] in self._variables
+                sets.add(operands[0][1])
+            elif opcode in _COUNTS and operands and not operands[0][0]:
+                counts.add(operands[0][1])
+            elif opcode == _JUMP_EQUAL:
+                words |= {
+                    value for is_variable, value in operands if not is_variable and value in self._spelt
+                }
+            if opcode == _JUMP_EQUAL and any(v and o in self._variables for v, o in operands):
+                asks |= {value for is_variable, value in operands if not is_variable}
+        return _Routine(
+            frozenset(asks),
+            frozenset(words),
+            frozenset(calls),
+            frozenset(arguments),
+            frozenset(sets),
+            frozenset(counts),
+            changes,
+            performs,
+        )
+
+    def _instructions(self, at: int) -> tuple[Instruction, ...]:
+        try:
+            return self._story.routine(at)
+        except BadStory:
+            return ()

@@ -1,0 +1,72 @@
+"""Commands as people write them, from a grammar's cut-off words and its many ways to say one thing."""
+
+from __future__ import annotations
+
+import functools
+
+from engine.games.actions.grammar import Pattern, Slot
+
+_PREPOSITION_WORDS = """
+in on with at to from under behind through about around off over down up out across against away for between
+by inside into onto of beneath below underneath toward towards using outside next
+"""
+_PREPOSITIONS = _PREPOSITION_WORDS.split()
+_USUAL = {word: rank for rank, word in enumerate(_PREPOSITIONS)}
+
+
+@functools.cache
+def _counts() -> dict[str, int]:
+    """How often people used each verb, from the transcripts Jericho comes with."""
+    import json
+    from importlib.resources import files
+
+    try:
+        text = files("jericho").joinpath("clubfloyd_verb_counts.json").read_text(encoding="utf-8")
+        return {str(word): int(count) for word, count in json.loads(text).items()}
+    except (OSError, ValueError, ModuleNotFoundError):
+        return {}
+
+
+@functools.cache
+def whole_word(word: str, length: int) -> str:
+    """Return the usual word that a dictionary's cut-off `word` stands for, itself if none is known."""
+    if len(word) < length:
+        return word
+    known = [(count, other) for other, count in _counts().items() if other.startswith(word)]
+    known += [(1, other) for other in _PREPOSITIONS if other.startswith(word)]
+    return max(known, key=lambda pair: (pair[0], pair[1]))[1] if known else word
+
+
+def usage(word: str) -> int:
+    """Return how often people used a verb."""
+    return _counts().get(word, 0)
+
+
+def preposition(options: tuple[str, ...], length: int, *, instrument: bool) -> str:
+    """Return the most usual of several prepositions that mean the same to a parser.
+
+    Args:
+        instrument: Another thing stands before it ("with" rather than "through").
+    """
+    words = [whole_word(option, length) for option in options]
+    if not instrument and "through" in words:
+        return "through"
+    return min(words, key=lambda word: (_USUAL.get(word, 99), len(word), word))
+
+
+def phrase(pattern: Pattern, length: int) -> str:
+    """Return a pattern as text with "{}" where things stand.
+
+    Args:
+        length: Letters that count in this story's dictionary.
+    """
+    verbs = [whole_word(verb, length) for verb in pattern.verbs]
+    words = [max(verbs, key=lambda verb: (usage(verb), -len(verb), verb))]
+    slots = 0
+    for part in pattern.parts:
+        if isinstance(part, Slot):
+            words.append("{}")
+            slots += 1
+        else:
+            words.append(preposition(part, length, instrument=slots > 0))
+    return " ".join(words)

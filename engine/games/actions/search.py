@@ -1,0 +1,172 @@
+"""Valid actions: the commands that would change the world now, found by trying.
+
+What is tried comes from the story's own grammar and from the things at hand, and only where it can matter:
+an action that moves or marks something, or one that a thing or the place has an answer to
+(`engine.games.actions.handlers`). Of several commands with one effect the most usual is kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from engine.games.actions.forms import forms
+from engine.games.actions.grammar import Grammar
+from engine.games.actions.handlers import Handlers
+from engine.games.actions.names import Namer, Thing
+from engine.games.actions.order import ORDER, Order
+from engine.games.actions.vocabulary import Vocabulary
+from engine.games.zmachine.bearings import Bearings
+from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.survey import IDLE, WAYS
+from engine.games.zmachine.trial import Trial
+from engine.games.zmachine.world import World
+
+SCHEME = 8
+"""Part of the cache's key; to be raised when the way actions are found changes."""
+
+
+_ORDERS = ("wait", "follow me")
+"""What somebody who takes orders at all does something on: staying behind, or coming along."""
+
+
+class ActionFinder:
+    """Finds the valid actions of one story in any of its situations."""
+
+    def __init__(
+        self,
+        story: StoryFile,
+        grammar: Grammar,
+        bearings: Bearings,
+        *,
+        player: int,
+        poison: frozenset[str] = frozenset(),
+    ) -> None:
+        self._story = story
+        self._poison = poison
+        self._grammar = grammar
+        self._bearings = bearings
+        self._player = player
+        self.handlers = Handlers(story, grammar, bearings.action_globals)
+        self._vocabulary = Vocabulary(story)
+        length = story.word_length
+        self._forms = forms(grammar, length)
+        bare = [form.text for form in self._forms if not form.held]
+        ways = [way for way in WAYS if way[:length] in story.dictionary]
+        self._bare = list(dict.fromkeys([*ways, *bare]))
+        self.idle: Sequence[str] = [word for word in IDLE if word[:length] in story.dictionary]
+        self._orders = [text for text in _ORDERS if all(w[:length] in story.dictionary for w in text.split())]
+        self._strict = grammar.layout == "zil"  # there, picking up by the way is announced and not wanted
+        self._pickup = {
+            form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
+        }
+
+    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
+        """Return a search in the situation `saved`, not yet begun.
+
+        Args:
+            shown: What `look` and `inventory` print.
+        """
+        return Search(self, machine, world, shown, saved)
+
+    def things(
+        self, machine: Machine, world: World, shown: str, saved: Snapshot
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
+        namer = Namer(
+            machine, world, self._story, self._bearings, self.handlers, self._vocabulary, self._player
+        )
+        return namer.things(shown, saved), namer.looked
+
+    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+        """Try everything that can matter, one command at each step; see `engine.games.actions.order`."""
+        order = Order(
+            self._forms,
+            self._bare,
+            things,
+            effective=self.handlers.effective,
+            highest=self.handlers.highest,
+            here=self._asked_here(saved),
+            strict=self._strict,
+            orders=self._orders,
+        )
+        for attempt in order.attempts():
+            if attempt.command in self._poison:
+                continue
+            changes = trial(attempt.command, attempt.count)
+            if changes and attempt.action in self._pickup and attempt.thing:
+                order.portable.add(attempt.thing)
+            if changes and attempt.action == ORDER and attempt.thing:
+                order.obeying.add(attempt.thing)
+            yield
+
+    def _asked_here(self, saved: Snapshot) -> frozenset[int]:
+        """Return the actions that the place asks for."""
+        place = self._story.parent(saved.memory, self._player) if self._player else 0
+        asks: frozenset[int] = frozenset()
+        for _ in range(4):
+            if not 0 < place <= self._story.object_count:
+                break
+            asks |= self.handlers.asked(self.handlers.routines_of(place, saved.memory))
+            place = self._story.parent(saved.memory, place)
+        return asks
+
+
+class Finder(Protocol):
+    """What a search asks: what is here, and what to try."""
+
+    @property
+    def idle(self) -> Sequence[str]:
+        """Commands that only let time pass."""
+        ...
+
+    def things(
+        self, machine: Machine, world: World, shown: str, saved: Snapshot
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
+        ...
+
+    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+        """Try commands, yielding after each."""
+        ...
+
+
+class Search:
+    """Finding the valid actions of one situation, a few commands at a time."""
+
+    def __init__(self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot) -> None:
+        self._finder = finder
+        self._machine = machine
+        self._world = world
+        self._shown = shown
+        self._saved = saved
+        self._trial: Trial | None = None
+        self._attempts: Iterator[None] = iter(())
+        self.done = False
+
+    @property
+    def tried(self) -> int:
+        """How many commands have been tried."""
+        return self._trial.tried if self._trial is not None else 0
+
+    def run(self, commands: int | None = None) -> bool:
+        """Try so many commands more (all if None) and return whether nothing is left to try.
+
+        The machine is left anywhere.
+        """
+        if self._trial is None:
+            finder = self._finder
+            things, looked = finder.things(self._machine, self._world, self._shown, self._saved)
+            self._trial = Trial(self._machine, self._world, self._saved, finder.idle, looked)
+            self._attempts = finder.attempts(self._trial, things, self._saved)
+        for _ in itertools.islice(self._attempts, commands):
+            pass
+        if commands is None or next(self._attempts, self) is self:
+            self.done = True
+        return self.done
+
+    def found(self) -> tuple[str, ...]:
+        """Return what was found so far: the most usual command for each change, sorted."""
+        return self._trial.found() if self._trial is not None else ()

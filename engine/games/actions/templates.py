@@ -1,0 +1,95 @@
+"""Valid actions from a list of command templates, for stories whose grammar cannot be read.
+
+Names are the words in what the game shows that its parser recognises; every template is filled with them.
+Nothing is known about what can matter, so this tries much more than `engine.games.actions.search` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from engine.games.actions.names import Thing
+from engine.games.actions.search import Search
+from engine.games.zmachine.bearings import NEVER
+from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.survey import IDLE, WAYS
+from engine.games.zmachine.trial import Trial
+from engine.games.zmachine.world import World
+
+_WORD = re.compile(r"[a-z][a-z'-]*")
+_NOT_THINGS_WORDS = """
+a an the this that these those some any all each every no not of in on at to from with into onto out off over
+under by for as and or but if then than so is are was were be been being am do does did has have had can could
+will would shall should may might must i me my we us our you your he him his she her it its they them their
+there here what which who whom whose when where why how north south east west northeast northwest southeast
+southwest up down
+"""
+_NOT_THINGS = frozenset(_NOT_THINGS_WORDS.split())
+
+
+class TemplateFinder:
+    """Finds the valid actions of one story from templates such as "put OBJ in OBJ"."""
+
+    def __init__(
+        self,
+        story: StoryFile,
+        templates: Iterable[str],
+        *,
+        player: int,
+        poison: frozenset[str] = frozenset(),
+    ) -> None:
+        self._story = story
+        self._player = player
+        self._poison = poison
+        self._templates = [
+            template for template in dict.fromkeys([*WAYS, *templates]) if template.split()[0] not in NEVER
+        ]
+        self.idle: Sequence[str] = [word for word in IDLE if word[: story.word_length] in story.dictionary]
+
+    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
+        """Return a search in the situation `saved`, not yet begun."""
+        return Search(self, machine, world, shown, saved)
+
+    def things(
+        self, machine: Machine, world: World, shown: str, saved: Snapshot
+    ) -> tuple[list[Thing], list[bytes]]:
+        """Return the things at hand, and the facts after looking at each."""
+        story = self._story
+        here = story.parent(saved.memory, self._player) if self._player else 0
+        names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
+        words = dict.fromkeys(_WORD.findall(f"{shown} {' '.join(names)}".lower()))
+        answers: dict[str, str] = {}
+        looked: list[bytes] = []
+        for word in words:
+            if word in _NOT_THINGS or word[: story.word_length] not in story.dictionary:
+                continue
+            machine.rewind(saved)
+            answer = machine.step(f"examine {word}")
+            if not machine.halted and _recognised(answer):
+                looked.append(world.facts())
+                answers.setdefault(answer, word)
+        return [Thing(word, 0, False, frozenset()) for word in answers.values()], looked
+
+    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+        """Try everything, templates with few things first; yields once for each command."""
+        names = [thing.name for thing in things]
+        for holes in (0, 1, 2):
+            for template in self._templates:
+                if template.count("OBJ") != holes:
+                    continue
+                for chosen in itertools.permutations([*names, "all"] if holes == 1 else names, holes):
+                    command = template
+                    for name in chosen:
+                        command = command.replace("OBJ", name, 1)
+                    if command not in self._poison:
+                        trial(command, holes)
+                        yield
+
+
+def _recognised(answer: str) -> bool:
+    from jericho import defines
+
+    return not any(pattern.match(answer) for pattern in defines.UNRECOGNIZED_REGEXPS)

@@ -1,0 +1,1 @@
+"""From what a game prints to states and histories."""

@@ -1,0 +1,115 @@
+"""What is found out about a story once, before it is played: grammar, parser, facts, noise, player.
+
+All of it follows from the story file and a fixed walk at its beginning, so it is the same every time and may
+be kept on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.games.actions.grammar import Grammar, read_grammar
+from engine.games.actions.handlers import Handlers
+from engine.games.zmachine.bearings import Bearings, take_bearings
+from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.story import BadStory, StoryFile
+from engine.games.zmachine.survey import look_around
+
+SCHEME = 1
+"""To be raised when anything here is found out differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What was found out.
+
+    Attributes:
+        story: The file, None if it cannot be read as data.
+        grammar: None if it is laid out in no known way.
+        bearings: None if the parser keeps no variables that could be found.
+        facts: Numbers of the global variables that belong to the world.
+        noisy: (address, bits) of the object table that change by themselves.
+        player: Number of the player's object, 0 if unknown.
+    """
+
+    story: StoryFile | None
+    grammar: Grammar | None = None
+    bearings: Bearings | None = None
+    facts: tuple[int, ...] = ()
+    noisy: tuple[tuple[int, int], ...] = ()
+    player: int = 0
+
+
+def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
+    """Find everything out about the story that `machine` has just begun.
+
+    Args:
+        data: The story file.
+        player: Number of the player's object where it is known, else 0.
+        kept: File to keep the result in, None for none.
+    """
+    try:
+        story = StoryFile(data)
+        grammar = read_grammar(story)
+        known = _load(kept)
+        if known is None:
+            known = _find_out(machine, story, grammar, player)
+            _save(kept, known)
+        bearings = None
+        if known["bearings"] is not None:
+            parts = known["bearings"]
+            bearings = Bearings(
+                action_globals=tuple(parts["action_globals"]),
+                noun_globals=tuple(parts["noun_globals"]),
+                examine=str(parts["examine"]),
+                absent=frozenset(parts["absent"]),
+                words=tuple(parts["words"]),
+            )
+        noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
+        return Analysis(story, grammar, bearings, tuple(known["facts"]), noisy, int(known["player"]))
+    except (BadStory, KeyError, TypeError, ValueError):
+        return Analysis(None, player=player)
+
+
+def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, player: int) -> dict[str, Any]:
+    bearings = take_bearings(machine, story, grammar) if grammar is not None else None
+    seen = look_around(machine, story, grammar, bearings.words if bearings else ())
+    facts: frozenset[int] = frozenset()
+    if grammar is not None and bearings is not None:
+        facts = Handlers(story, grammar, bearings.action_globals).facts - seen.restless
+        facts -= {*bearings.noun_globals, *bearings.action_globals}
+    return {
+        "bearings": None if bearings is None else {**asdict(bearings), "absent": sorted(bearings.absent)},
+        "facts": sorted(number for number in facts if number < 240),
+        "noisy": [list(pair) for pair in seen.noisy],
+        "player": player or seen.player,
+    }
+
+
+def _load(kept: Path | None) -> dict[str, Any] | None:
+    """Return what was kept; anything unreadable counts as nothing."""
+    if kept is None:
+        return None
+    try:
+        known = json.loads(kept.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    wanted = {"bearings", "facts", "noisy", "player"}
+    return known if isinstance(known, dict) and wanted <= set(known) else None
+
+
+def _save(kept: Path | None, known: dict[str, Any]) -> None:
+    if kept is None:
+        return
+    partial = kept.with_name(f"{kept.name}.{os.getpid()}.part")
+    with contextlib.suppress(OSError):
+        try:
+            partial.write_text(json.dumps(known), encoding="utf-8")
+            os.replace(partial, kept)
+        finally:
+            partial.unlink(missing_ok=True)

@@ -1,0 +1,440 @@
+"""One story in Jericho: what it shows, what changed, what may be done. Lives in the worker process only.
+
+Jericho runs C code that can crash, hang or end the process; nothing here guards against that. The
+guarding is done by the process around it (`engine.games.zmachine.worker`) and its owner (`engine.games.env`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import struct
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.games.actions.cache import ActionCache
+from engine.games.actions.search import ActionFinder, Search
+from engine.games.actions.templates import TemplateFinder
+from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
+from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.scene import still_look
+from engine.games.zmachine.screen import text_only, turn_pages
+from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
+from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
+from engine.records import Observation
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OURS = {
+    "save": "jitrl keeps its own saves, so the game's SAVE is not used.",
+    "restore": "jitrl keeps its own saves, so the game's RESTORE is not used.",
+    "script": "jitrl records every session, so the game's SCRIPT is not used.",
+    "unscript": "jitrl records every session, so the game's UNSCRIPT is not used.",
+    "noscript": "jitrl records every session, so the game's NOSCRIPT is not used.",
+    "transcript": "jitrl records every session, so the game's TRANSCRIPT is not used.",
+    "restart": "An episode begins anew only when it has ended, so the game's RESTART is not used.",
+    "quit": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
+    "q": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
+    "undo": "What is done is done: within an episode the game's UNDO is not used.",
+}
+"""Commands that would leak state between episodes or end the interpreter, and the answer to each."""
+_LETTERS_READ = 6
+_OURS_AS_READ = {name[:_LETTERS_READ]: answer for name, answer in _OURS.items()}
+_HEAD = struct.Struct("<4s16siI")
+_FORMAT = b"JZS2"
+_SEEDS = 16
+_PENDING = 8
+
+
+def intercepted(command: str) -> str | None:
+    """Return our answer if any part of `command` is one that the game must not see.
+
+    Parsers look at the first six letters of a word, or at nine; OOPS puts a word into the command before.
+    """
+    for part in re.split(r"[.;,\"]|\bthen\b", command.lower()):
+        words = part.split()
+        if words and words[0] in ("oops", "o"):
+            words = words[1:]
+        if words and (answer := _OURS_AS_READ.get(words[0][:_LETTERS_READ])):
+            return answer
+    return None
+
+
+def clean(text: str) -> str:
+    """Return `text` without control characters (newlines stay), trimmed."""
+    return _CONTROL.sub("", text.replace("\r", "\n").replace("\t", " ")).strip()
+
+
+class Interpreter:
+    """A loaded story.
+
+    Args:
+        story: Path of a story that was validated before.
+        metadata: Path of a generated story's metadata, None for all others.
+        cache: Folder of what is kept between sessions, None for nowhere.
+        poison: Commands that hung or crashed the interpreter before, never to be tried.
+        guard: Told each command before it is run.
+    """
+
+    def __init__(
+        self,
+        story: str,
+        metadata: str | None,
+        digest: str,
+        cache: str | None,
+        poison: frozenset[str] = frozenset(),
+        guard: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._story = story
+        self._guard = guard
+        self._digest = digest
+        self._generated: Any = None
+        if metadata:
+            from engine.games.generated import GeneratedStory
+
+            self._generated = GeneratedStory.load(metadata)
+        folder = Path(cache) if cache else None
+        self._cache = ActionCache(folder)
+        self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
+        self._poison = poison
+        self._begun: dict[int, tuple[Snapshot, str]] = {}
+        self._looks: dict[str, tuple[str, str]] = {}
+        self._pending: dict[str, Search] = {}
+        self._finder: ActionFinder | TemplateFinder | None = None
+        self._last: Observation | None = None
+        self._turns = 0
+        self._open()
+
+    # ------------------------------------------------------------------------------------- playing
+
+    def reset(self, seed: int) -> Observation:
+        """Begin an episode with an explicit seed."""
+        begun = self._begun.get(seed)
+        if begun is None:
+            begun = self._begin(seed)
+        else:
+            self._machine.put(begun[0])
+        self._turns = 0
+        self._last = self._observe(begun[1], self._world_key(), changed=True, before=None)
+        return self._last
+
+    def step(self, command: str) -> Observation:
+        """Take one command; at the end of a game everything stays as it is."""
+        last = self._last
+        if last is None:
+            raise RuntimeError("no episode has begun")
+        if last.done:
+            return dataclasses.replace(last, text="The game is over.", changed=False)
+        ours = intercepted(command)
+        if ours is not None:
+            return dataclasses.replace(last, text=ours, changed=False)
+        text = self._take(command)
+        self._turns += 1
+        key = self._world_key()
+        self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
+        return self._last
+
+    @property
+    def scored(self) -> bool:
+        """Whether score and moves are known, or can be read from the story."""
+        return self._plain is None or self._plain.known
+
+    def valid_actions(self, budget: int | None = None) -> tuple[tuple[str, ...], bool]:
+        """Return the commands that would change the world now, in a fixed order, and whether that is all.
+
+        Args:
+            budget: How many commands to try at most now, None for all that can matter.
+        """
+        last = self._last
+        if last is None or last.done:
+            return (), True
+        key = self._situation(last)
+        known = self._cache.get(key)
+        if known is not None:
+            return known, True
+        saved = self._machine.take()
+        try:
+            if self._generated is not None:
+                found, done = self._filter_generated(saved, last), True
+            else:
+                found, done = self._search(key, saved, last, budget)
+        finally:
+            self._machine.put(saved)
+        if done:
+            self._cache.put(key, found)
+        return found, done
+
+    def idle(self, commands: int) -> bool:
+        """Go on with searches that a budget cut short; return whether anything is left to do."""
+        if not self._pending:
+            return False
+        key, search = next(iter(self._pending.items()))
+        saved = self._machine.take()
+        try:
+            if search.run(commands):
+                del self._pending[key]
+                self._cache.put(key, search.found())
+        finally:
+            self._machine.put(saved)
+        return bool(self._pending)
+
+    # ------------------------------------------------------------------------------ save and restore
+
+    def save(self) -> bytes:
+        """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
+        from engine.codec import to_plain
+
+        last = json.dumps(to_plain(self._last)).encode()
+        head = _HEAD.pack(_FORMAT, bytes.fromhex(self._digest), self._turns, len(last))
+        return head + last + self._machine.take().pack()
+
+    def restore(self, saved: bytes) -> Observation:
+        """Go back to what `save` returned for this story.
+
+        Raises:
+            ValueError: It is damaged, or belongs to another story.
+        """
+        from engine.codec import from_plain
+
+        try:
+            mark, digest, turns, size = _HEAD.unpack_from(saved)
+        except struct.error:
+            raise ValueError("this save is damaged") from None
+        if mark != _FORMAT or digest != bytes.fromhex(self._digest):
+            raise ValueError("this save belongs to another story or version")
+        last = from_plain(Observation, json.loads(saved[_HEAD.size : _HEAD.size + size]))
+        self._machine.put(Snapshot.unpack(saved[_HEAD.size + size :]))
+        self._turns, self._last = turns, last
+        return last
+
+    # ------------------------------------------------------------------------------------- beginning
+
+    def _open(self) -> None:
+        """Load the story and find out about it."""
+        self._note(b"(loading the story)")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._env = _open_quickly(self._story)
+        self._known = bool(self._env.is_fully_supported)
+        self._plainly = not self._known and self._generated is None
+        self._data = Path(self._story).read_bytes()
+        self._analysis = Analysis(None)
+        self._begin(1)
+        player = int(self._env.player_obj_num) if self._known else 0
+        if self._generated is None:
+            self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
+            self._take_hold()
+        self._plain = PlainStatus(self._machine, self._analysis.story) if self._plainly else None
+
+    def _begin(self, seed: int) -> tuple[Snapshot, str]:
+        """Start the story anew with a seed and remember its beginning."""
+        self._note(b"(starting the story)")
+        self._env.seed(seed)
+        text = str(self._env.reset()[0])
+        self._take_hold()
+        if self._plainly:
+            text = text_only(turn_pages(self._machine, text))
+        if len(self._begun) >= _SEEDS:
+            self._begun.clear()
+        self._begun[seed] = begun = (self._machine.take(), text)
+        return begun
+
+    def _take(self, command: str) -> str:
+        """Take a command and return what the story tells."""
+        text = self._machine.step(command)
+        return text_only(turn_pages(self._machine, text)) if self._plainly else text
+
+    def _note(self, what: bytes) -> None:
+        if self._guard is not None:
+            self._guard(what)
+
+    def _take_hold(self) -> None:
+        """Point at the interpreter's memory, which every start allocates anew."""
+        self._pending.clear()  # their searches hold on to the old one
+        self._machine = Machine(self._env, self._guard)
+        self._key: Callable[..., str] | None = None
+        self._world: World | None = None
+        analysis = self._analysis
+        if self._generated is not None:
+            from engine.games.generated import WorldKey
+
+            self._key = WorldKey(bytes(self._machine.memory))
+        elif analysis.story is not None:
+            if self._known:
+                self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
+            else:
+                self._world = PlainWorld(self._machine, analysis.story, analysis.facts, analysis.noisy)
+
+    # ------------------------------------------------------------------------------------- looking
+
+    def _world_key(self) -> str:
+        """Return a hash that is equal for equal worlds, noisy things (a wandering thief) left out."""
+        if self._key is not None:
+            return self._key(bytes(self._machine.memory), self._machine.score)
+        if self._world is not None:
+            return self._world.digest()
+        return hashlib.md5(self._machine.memory, usedforsecurity=False).hexdigest()
+
+    def _situation(self, last: Observation) -> str:
+        """Return the key of all that valid actions depend on."""
+        seen = f"{last.description}\n{last.inventory}".encode()
+        return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
+
+    def _look(self, key: str) -> tuple[str, str]:
+        """Return what `look` and `inventory` print; the situation, random generator included, stays.
+
+        Only generated stories are slow enough, and told apart finely enough, to remember the answer.
+        """
+        known = self._looks.get(key) if self._generated is not None else None
+        if known is None:
+            saved = self._machine.take()
+            look = clean(self._take("look"))
+            self._machine.rewind(saved)
+            inventory = clean(self._take("inventory"))
+            self._machine.put(saved)
+            known = (look, inventory)
+            if self._generated is not None:
+                if len(self._looks) > 20_000:
+                    self._looks.clear()
+                self._looks[key] = known
+        return known
+
+    def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
+        shown = clean(text)
+        status = self._status(shown)
+        look = before.description if before else ""
+        inventory = before.inventory if before else ""
+        place = before.place if before else ""
+        scene = ""
+        if not status.over:
+            look, inventory = self._look(key)
+            place = place_of(look)
+            if isinstance(self._world, SupportedWorld):
+                scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
+        score_changed = before is not None and status.score != before.score
+        return Observation(
+            text=shown,
+            description=look,
+            inventory=inventory,
+            place=place,
+            score=status.score,
+            max_score=self._max_score(),
+            moves=status.moves,
+            done=status.over,
+            won=status.won,
+            died=status.over and not status.won,
+            world_hash=key,
+            changed=changed or status.over or score_changed,
+            scene=scene,
+            room=0 if status.over else self._room(),
+            marks=() if status.over else self._marks(),
+        )
+
+    def _room(self) -> int:
+        """Return the number of the object that the player is in, 0 if unknown."""
+        story, player = self._analysis.story, self._analysis.player
+        return story.parent(self._machine.memory, player) if story is not None and player else 0
+
+    def _marks(self) -> tuple[str, ...]:
+        """Return what is carried and no longer as it was when the story began, with the changed attributes."""
+        story, player = self._analysis.story, self._analysis.player
+        if story is None or not player or self._generated is not None:
+            return ()
+        memory, found = self._machine.memory, []
+        for thing in story.children(memory, player):
+            at = story.object_at(thing)
+            name = story.name(thing).strip().lower()
+            for byte in range(story.attribute_bytes if name else 0):
+                changed = memory[at + byte] ^ story.data[at + byte]
+                found += [f"{name}={8 * byte + bit}" for bit in range(8) if changed & 0x80 >> bit]
+        return tuple(sorted(found))
+
+    def _status(self, text: str) -> Status:
+        if self._plain is None:
+            return known_status(self._machine)
+        return self._plain.read(self._machine, text, self._turns)
+
+    def _max_score(self) -> float | None:
+        if self._generated is not None:
+            return float(self._generated.max_score)
+        if self._plain is not None:
+            return self._plain.maximum
+        return float(self._env.get_max_score()) or None
+
+    # ------------------------------------------------------------------------------- valid actions
+
+    def _search(
+        self, key: str, saved: Snapshot, last: Observation, budget: int | None
+    ) -> tuple[tuple[str, ...], bool]:
+        finder = self._action_finder()
+        if finder is None or self._world is None:
+            return (), True
+        search = self._pending.pop(key, None)
+        if search is None:
+            shown = f"{last.description} {last.inventory}"
+            search = finder.search(self._machine, self._world, shown, saved)
+        done = search.run(budget)
+        if not done:
+            while len(self._pending) >= _PENDING:
+                del self._pending[next(iter(self._pending))]
+            self._pending[key] = search
+        return search.found(), done
+
+    def _action_finder(self) -> ActionFinder | TemplateFinder | None:
+        """Return what finds actions in this story: its own grammar, or Jericho's list for it."""
+        analysis = self._analysis
+        if self._finder is None and analysis.story is not None:
+            if analysis.grammar is not None and analysis.bearings and analysis.bearings.noun_globals:
+                self._finder = ActionFinder(
+                    analysis.story,
+                    analysis.grammar,
+                    analysis.bearings,
+                    player=analysis.player,
+                    poison=self._poison,
+                )
+            elif self._known and self._env.bindings:
+                self._finder = TemplateFinder(
+                    analysis.story,
+                    self._templates(),
+                    player=analysis.player,
+                    poison=self._poison,
+                )
+        return self._finder
+
+    def _templates(self) -> list[str]:
+        """Return Jericho's command templates for this story."""
+        from jericho.template_action_generator import TemplateActionGenerator
+
+        return list(TemplateActionGenerator(self._env.bindings).templates)
+
+    def _filter_generated(self, saved: Snapshot, last: Observation) -> tuple[str, ...]:
+        found = []
+        machine = self._machine
+        score = machine.score
+        for command in self._generated.candidates(last.description, last.inventory):
+            if command in self._poison:
+                continue
+            machine.rewind(saved)
+            machine.run(command)
+            if machine.ended or machine.score != score or self._world_key() != last.world_hash:
+                found.append(command)
+        return tuple(found)
+
+
+def _open_quickly(story: str) -> Any:
+    """Open a story without Jericho's work on command templates, which takes longer than all the rest.
+
+    Jericho does that work whenever a story is opened. Nothing here needs it, but for stories whose grammar
+    cannot be read, and those have it done later.
+    """
+    from jericho import jericho
+
+    generator = jericho.TemplateActionGenerator
+    jericho.TemplateActionGenerator = lambda bindings: None
+    try:
+        return jericho.FrotzEnv(story, seed=1)
+    finally:
+        jericho.TemplateActionGenerator = generator

@@ -1,0 +1,129 @@
+"""The parent's side of a worker: starting it, asking it with a deadline, ending it for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
+
+_LAST_BREATH_S = 2.0
+
+
+class WorkerLost(Exception):
+    """The worker crashed, hung, or did not answer in time.
+
+    Attributes:
+        command: What it was doing, "" if it had not come to loading the story.
+        by: What ended it: "silence" (no answer in time), "hung" (a command used up its processor time),
+            "killed" (from outside), "crash", or "start" (there never was a process).
+    """
+
+    def __init__(self, message: str, command: str = "", by: str = "crash") -> None:
+        super().__init__(message)
+        self.command = command
+        self.by = by
+
+
+class WorkerProcess:
+    """One worker process, the socket to it, and the note it leaves of what it does.
+
+    Raises:
+        WorkerLost: The system gives no process, no memory or no files for one.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._begin()
+        except OSError as error:
+            raise WorkerLost(f"the game's process cannot start: {error.strerror}", by="start") from None
+
+    def _begin(self) -> None:
+        ours, theirs = socket.socketpair()
+        note = os.memfd_create("jitrl-note") if hasattr(os, "memfd_create") else _unnamed_file()
+        folder = tempfile.mkdtemp(prefix="jitrl-game-")
+        try:
+            os.ftruncate(note, NOTE_SIZE)
+            self._note = mmap.mmap(note, NOTE_SIZE)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "engine.games.zmachine.worker", str(theirs.fileno()), str(note)],
+                pass_fds=[theirs.fileno(), note],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=_environment(),
+            )
+        finally:
+            theirs.close()
+            os.close(note)
+            # The process is in it by now and stays there; nobody can leave a file in a folder that is gone.
+            shutil.rmtree(folder, ignore_errors=True)
+        self._channel = ours
+        self._ended = weakref.finalize(self, _end, self._process, ours)
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def ask(self, request: dict[str, Any], seconds: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """Return the answer to a request.
+
+        Raises:
+            WorkerLost: There is none; the process is ended.
+        """
+        try:
+            self._channel.settimeout(seconds)
+            send(self._channel, request, blob)
+            return receive(self._channel)
+        except TimeoutError:
+            reason, by = f"did not answer within {seconds:g} s", "silence"
+        except (EOFError, OSError, ValueError):
+            reason, by = "crashed", "crash"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LAST_BREATH_S)  # its own end tells more than ours would
+        died_of = self._process.poll()
+        self.end()
+        if died_of == -signal.SIGVTALRM:
+            reason, by = "hung", "hung"
+        elif died_of == -signal.SIGKILL:
+            reason, by = "was killed from outside", "killed"
+        raise WorkerLost(f"the game {reason}", read_note(self._note), by)
+
+    def end(self) -> None:
+        """End the process; safe to call twice."""
+        self._ended()
+
+
+def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+    channel.close()
+    with contextlib.suppress(ProcessLookupError):
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Return the worker's environment: the project's own root on the path, and no needless threads."""
+    root = str(Path(__file__).resolve().parents[3])
+    # The worker's folder is gone, so that nothing relative to it can be found, not even by Python's start.
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    path = os.pathsep.join([root, *map(os.path.abspath, given)])
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _unnamed_file() -> int:
+    descriptor, name = tempfile.mkstemp(prefix="jitrl-note-")
+    os.unlink(name)
+    return descriptor

@@ -1,0 +1,111 @@
+"""Place, score, moves and end of a story: as Jericho knows them, or as the story itself shows them.
+
+Stories of version 3 keep the place, the score and the moves in their first three global variables, because
+the interpreter draws their status line. Other stories are asked: SCORE is a command in nearly all of them, and
+after it the situation is put back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.games.zmachine.bearings import global_value
+from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.story import StoryFile
+
+_BANNER = re.compile(r"-= (.+?) =-")
+_ENDING = re.compile(r"\*{3,}\s*([^*\n]{2,80}?)\s*\*{3,}")
+_WON = re.compile(r"\b(won|win|victory|victorious|triumph\w*|congratulations|succeeded)\b", re.IGNORECASE)
+_TIME_GAME = 0x02
+_SCORE = re.compile(
+    r"\b(?:score[ds]?|potential|earned)\b[^\d-]{0,40}(-?\d+)\b\D{0,40}?\bof\b\D{0,30}(\d+)"
+    r"(?:\D{0,40}?(\d+) (?:turn|move))?",
+    re.IGNORECASE,
+)
+"""As Infocom's parser and Inform's library word it: score, maximum, and turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where the player stands."""
+
+    score: float
+    moves: int
+    won: bool
+    over: bool
+
+
+def place_of(look: str) -> str:
+    """Return the name of the place that `look` printed.
+
+    It is the first line. In the dark there is none, and asking the interpreter would tell more than the
+    player knows.
+    """
+    banner = _BANNER.search(look)
+    if banner:
+        return banner.group(1)
+    first = next((line.strip() for line in look.splitlines() if line.strip()), "")
+    return first.split(". ")[0].rstrip(".!")[:60]
+
+
+def known_status(machine: Machine) -> Status:
+    """Return the status of a story that Jericho knows."""
+    env = machine.env
+    won = machine.won
+    return Status(float(env.get_score()), int(env.get_moves()), won, won or machine.ended)
+
+
+class PlainStatus:
+    """The status of a story that Jericho does not know.
+
+    Attributes:
+        known: Whether a score can be told.
+        maximum: The highest score, as the story says; None if it does not.
+    """
+
+    def __init__(self, machine: Machine, story: StoryFile | None) -> None:
+        self._drawn = story is not None and story.version == 3 and not story.data[1] & _TIME_GAME
+        self._story = story
+        self._last = 0.0
+        answer = _ask(machine)
+        self._asked = answer is not None and not self._drawn
+        self.known = self._drawn or self._asked
+        self.maximum = float(answer[2]) if answer is not None else None
+
+    def read(self, machine: Machine, text: str, turns: int) -> Status:
+        """Return the status.
+
+        Args:
+            text: What was printed last.
+            turns: Commands so far, for stories that do not count them.
+        """
+        ending = _ENDING.search(text)
+        won = ending is not None and bool(_WON.search(ending.group(1)))
+        over = ending is not None or machine.halted
+        if self._drawn and self._story is not None:
+            score = global_value(machine, self._story, 1)
+            moves = global_value(machine, self._story, 2)
+            return Status(float(score - 0x10000 if score & 0x8000 else score), moves, won, over)
+        answer = (told_score(text) if over else _ask(machine)) if self._asked else None
+        if answer is None:
+            return Status(self._last, turns, won, over)
+        self._last = float(answer[0])
+        return Status(self._last, turns if answer[1] is None else answer[1], won, over)
+
+
+def _ask(machine: Machine) -> tuple[int, int | None, int] | None:
+    """Return score, turns (None if not told) and maximum, as the story answers; the situation stays."""
+    saved = machine.take()
+    answer = told_score(machine.step("score"))
+    machine.put(saved)
+    return answer
+
+
+def told_score(text: str) -> tuple[int, int | None, int] | None:
+    """Return score, turns (None if not told) and maximum out of what a story prints about them."""
+    found = _SCORE.search(" ".join(text.split()))
+    if found is None:
+        return None
+    score, maximum, turns = found.groups()
+    return int(score), int(turns) if turns else None, int(maximum)

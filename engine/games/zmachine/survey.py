@@ -1,0 +1,162 @@
+"""A short look around at the start of a story: what changes though nothing is done, and who the player is.
+
+The walk is the same every time (fixed random numbers, fixed order of ways), so what is found depends on the
+story alone. It never goes further than a few moves and is undone afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from engine.games.actions.grammar import Grammar
+from engine.games.zmachine.bearings import NEVER, globals_now
+from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.story import StoryFile
+
+WAYS = (
+    "north", "south", "west", "east", "northeast", "northwest", "southeast", "southwest",
+    "up", "down", "in", "out", "enter", "exit",
+)  # fmt: skip
+IDLE = ("wait", "z", "look", "inventory")
+_PLACES = 6
+_OFTEN = 3
+_LUCK = (0x1F2E3D4C, 0x2B3C4D5E)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was seen.
+
+    Attributes:
+        restless: Numbers of global variables that change by themselves or with every command.
+        noisy: (address, bits) of the object table that change by themselves.
+        player: Number of the player's object, 0 if it was not found.
+    """
+
+    restless: frozenset[int]
+    noisy: tuple[tuple[int, int], ...]
+    player: int
+
+
+def look_around(
+    machine: Machine, story: StoryFile, grammar: Grammar | None, nouns: Sequence[str] = ()
+) -> Survey:
+    """Survey the story from the situation the machine is in, which is left unchanged.
+
+    Args:
+        nouns: Words of things that are here.
+    """
+    start = machine.take()
+    try:
+        places, moved = _walk(machine, story, replace(start, random=(_LUCK[0], 0, 0)))
+        restless: set[int] = set()
+        noisy: dict[int, int] = {}
+        for place in places:
+            for luck in _LUCK:
+                _idle(machine, story, replace(place, random=(luck, 0, 0)), restless, noisy)
+        if grammar is not None:
+            restless |= _scratch(machine, story, grammar, nouns, start)
+        wanderers = {(at - story.object_at(1)) // story.object_size + 1 for at in noisy}
+        own = [number for number in moved if number not in wanderers]
+        player = max(own, key=lambda number: (moved[number], -number), default=0)
+        return Survey(frozenset(restless), tuple(sorted(noisy.items())), player)
+    finally:
+        machine.put(start)
+
+
+def _walk(machine: Machine, story: StoryFile, start: Snapshot) -> tuple[list[Snapshot], Counter[int]]:
+    """Return situations in different places, and how often each object was moved by going there."""
+    places, texts = [start], {_shown(machine, start)}
+    moved: Counter[int] = Counter()
+    for place in places:
+        for way in _words(story, WAYS):
+            machine.rewind(place)
+            machine.run(way)
+            if machine.ended:
+                continue
+            after = machine.take()
+            text = _shown(machine, after)
+            if text in texts:
+                continue
+            moved.update(
+                number
+                for number in range(1, story.object_count + 1)
+                if story.parent(place.memory, number) != story.parent(after.memory, number)
+            )
+            texts.add(text)
+            places.append(after)
+            if len(places) >= _PLACES:
+                return places, moved
+    return places, moved
+
+
+def _shown(machine: Machine, situation: Snapshot) -> bytes:
+    machine.rewind(situation)
+    return machine.run("look")
+
+
+def _idle(
+    machine: Machine, story: StoryFile, place: Snapshot, restless: set[int], noisy: dict[int, int]
+) -> None:
+    """Let time pass in a place and add what changed."""
+    machine.rewind(place)
+    before = globals_now(machine, story)
+    begin, end = story.object_at(1), story.object_at(story.object_count + 1)
+    table = place.memory[begin:end]
+    for command in _words(story, IDLE):
+        machine.rewind(place)
+        machine.run(command)
+        if machine.ended:
+            continue
+        now = globals_now(machine, story)
+        restless.update(i for i, (old, new) in enumerate(zip(before, now, strict=True)) if old != new)
+        after = bytes(machine.memory[begin:end])
+        if after != table:
+            for offset, (old, new) in enumerate(zip(table, after, strict=True)):
+                if old != new:
+                    noisy[begin + offset] = noisy.get(begin + offset, 0) | _bits(story, offset, old ^ new)
+
+
+def _bits(story: StoryFile, offset: int, changed: int) -> int:
+    """Return the bits to leave out: an attribute alone, a place or link altogether."""
+    return changed if offset % story.object_size < story.attribute_bytes else 0xFF
+
+
+def _scratch(
+    machine: Machine, story: StoryFile, grammar: Grammar, nouns: Sequence[str], start: Snapshot
+) -> set[int]:
+    """Return the variables that many unlike commands change: what the parser works with."""
+    machine.rewind(start)
+    before = globals_now(machine, story)
+    counts: Counter[int] = Counter()
+    for command in _commands(grammar, nouns):
+        machine.rewind(start)
+        machine.run(command)
+        if machine.ended:
+            continue
+        now = globals_now(machine, story)
+        counts.update(i for i, (old, new) in enumerate(zip(before, now, strict=True)) if old != new)
+    return {number for number, count in counts.items() if count >= _OFTEN}
+
+
+def _commands(grammar: Grammar, nouns: Sequence[str]) -> Iterable[str]:
+    """Yield one command for each action and number of things."""
+    seen: set[tuple[int, int]] = set()
+    for pattern in grammar.patterns:
+        key = (pattern.action, len(pattern.slots))
+        if pattern.meta or NEVER & set(pattern.verbs) or key in seen:
+            continue
+        seen.add(key)
+        words = [pattern.verbs[0]]
+        for part in pattern.parts:
+            if isinstance(part, tuple):
+                words.append(part[0])
+            elif nouns:
+                words.append(nouns[(len(seen) + len(words)) % len(nouns)])
+        yield " ".join(words)
+
+
+def _words(story: StoryFile, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word[: story.word_length] in story.dictionary]

@@ -1,0 +1,153 @@
+"""Trying commands from one situation and keeping those that change the world, one for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from engine.games.actions.phrasing import usage
+from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.world import World
+
+_Seen = tuple[str, bytes]
+"""Things and facts, the latter without what time changes by itself."""
+_CHANCE = (
+    0x1F2E3D4C, 0x2B3C4D5E, 0x05D7A1B3, 0x3C0FFEE1, 0x7A11F00D, 0x11235813, 0x27182818, 0x31415926,
+)  # fmt: skip
+"""Where the random generator is set to. Every try from one situation draws the same numbers, so what is found
+depends on the situation alone; the later values give a second chance to what luck decided."""
+
+_SEVERAL = 3
+
+
+class Trial:
+    """Tries commands in one situation.
+
+    Args:
+        saved: The situation.
+        idle: Commands that do nothing but let time pass (not all of them equally much). What happens then
+            happens by itself and is no command's doing; the first of them stands for it.
+        alike: Facts (`World.facts`) after commands that only look: where several differ from the situation's
+            own, those facts are not what they seem.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        world: World,
+        saved: Snapshot,
+        idle: Sequence[str],
+        alike: Iterable[bytes] = (),
+    ) -> None:
+        self._machine = machine
+        self._world = world
+        self._starts = [replace(saved, random=(value, 0, 0)) for value in _CHANCE]
+        self._things: dict[bytes, str] = {}
+        self._facts: dict[bytes, bytes] = {}
+        machine.rewind(self._starts[0])
+        facts = world.facts()
+        self._passed = [self._pass_time(attempt, idle) for attempt in range(len(_CHANCE))]
+        idled = [seen[1] for passed in self._passed for seen in passed]
+        self._usual = list(_usual(facts, idled, list(alike)))
+        machine.rewind(self._starts[0])
+        self._here = self._now()
+        self._score = machine.score
+        self._same = [
+            {self._here} | {(things, self._masked(facts)) for things, facts, _ in passed}
+            for passed in self._passed
+        ]
+        self._drawn = [
+            {_CHANCE[attempt]} | {drawn for _, _, drawn in passed}
+            for attempt, passed in enumerate(self._passed)
+        ]
+        self._effects: dict[tuple[_Seen, int, bool], list[tuple[int, str]]] = {}
+        self.tried = 0
+        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed)
+        if by_luck or self._passed[0][0][1] != facts:
+            self._effects[(("time", b""), self._score, False)] = [(0, idle[0])]
+
+    def __call__(self, command: str, things: int = 0) -> bool:
+        """Try a command that names so many things; return whether it changes the world."""
+        self.tried += 1
+        for attempt in range(len(_CHANCE)):
+            changed, by_luck = self._attempt(command, things, attempt)
+            if changed or not by_luck:
+                return changed
+        return False
+
+    def found(self) -> tuple[str, ...]:
+        """Return the most usual command for each change, sorted."""
+        return tuple(sorted({_most_usual(commands) for commands in self._effects.values()}))
+
+    def _attempt(self, command: str, things: int, attempt: int) -> tuple[bool, bool]:
+        """Return whether the command changed the world, and whether luck may have kept it from doing so."""
+        machine = self._machine
+        machine.rewind(self._starts[attempt])
+        text = machine.run(command)
+        if machine.halted:
+            return False, False  # never to be proposed: it ends the interpreter, not the story
+        ended = machine.ended
+        score = machine.score
+        seen = self._now()
+        if not ended and score == self._score and seen in self._same[attempt]:
+            return False, machine.random()[0] not in self._drawn[attempt]
+        if b"(Taken)" in text:
+            return False, False  # "(Taken)": what was done is picking up, which is a command of its own
+        self._effects.setdefault((seen, score, ended), []).append((things, command))
+        return True, False
+
+    def _now(self) -> _Seen:
+        return self._things_now(), self._masked(self._world.facts())
+
+    def _things_now(self) -> str:
+        raw = self._world.objects()
+        known = self._things.get(raw)
+        if known is None:
+            known = self._things[raw] = self._world.things()
+        return known
+
+    def _masked(self, facts: bytes) -> bytes:
+        known = self._facts.get(facts)
+        if known is None:
+            plain = bytearray(facts)
+            for offset, value, usual in self._usual:
+                if usual is None or plain[offset] in usual:
+                    plain[offset] = value
+            known = self._facts[facts] = bytes(plain)
+        return known
+
+    def _pass_time(self, attempt: int, idle: Sequence[str]) -> list[tuple[str, bytes, int]]:
+        """Return things, facts and the random number after each way to let time pass."""
+        passed = []
+        for command in idle:
+            self._machine.rewind(self._starts[attempt])
+            self._machine.run(command)
+            passed.append((self._things_now(), self._world.facts(), self._machine.random()[0]))
+        return passed
+
+
+def _usual(
+    facts: bytes, idled: list[bytes], alike: list[bytes]
+) -> Iterator[tuple[int, int, frozenset[int] | None]]:
+    """Yield each cell that changes though nothing is done: its place, its value, and what values are usual.
+
+    Time gives a cell certain values, as a fight goes on or a clock runs down; any other value is a
+    command's doing. What looking changes is not what it seems, and any value is usual (None).
+    """
+    for offset, value in enumerate(facts):
+        if sum(other[offset] != value for other in alike) >= _SEVERAL:
+            yield offset, value, None
+        elif any(other[offset] != value for other in idled):
+            yield offset, value, frozenset({value, *(other[offset] for other in idled)})
+
+
+def _most_usual(commands: list[tuple[int, str]]) -> str:
+    """Return the command with the fewest things, then the fewest words and no number, then the usual verb."""
+
+    def order(option: tuple[int, str]) -> tuple[int, bool, int, bool, int, int, str]:
+        things, command = option
+        words = command.split()
+        number = words[-1].isdigit()
+        return (things, len(command) < 3, len(words), number, -usage(words[0]), len(command), command)
+
+    return min(commands, key=order)[1]

@@ -1,0 +1,188 @@
+"""The process that holds one story: `python -P -m engine.games.zmachine.worker FD NOTE`.
+
+Frames go both ways over one socket: two lengths, a JSON object, and bytes that may follow it. What C code
+prints goes nowhere, and the working folder is one that is removed already, so a story can leave no file.
+
+The process ends with its parent, however that ends: its socket closes, and it looks for its parent now and
+then. (Linux could kill it along with its parent, but with the thread that started it, too.) One command may
+use so much processor time; then the kernel ends the process, which no hanging C code can prevent. Which
+command that was stands in the note, a few bytes of memory shared with the parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+from typing import Any
+
+from engine.waiting import readable
+
+_HEAD = struct.Struct("<II")
+MEMORY_LIMIT = 2**30
+"""Address space, bytes; a story that wants more is broken."""
+FILE_LIMIT = 2**29
+COMMAND_SECONDS = 3.0
+"""Processor time for one command."""
+NOTE_SIZE = 256
+_LOOK_FOR_PARENT_S = 5.0
+_CHUNK = 250
+_IDLE_CHUNK = 25
+
+
+def send(channel: socket.socket, message: dict[str, Any], blob: bytes = b"") -> None:
+    """Write one frame."""
+    text = json.dumps(message, ensure_ascii=False).encode()
+    channel.sendall(_HEAD.pack(len(text), len(blob)) + text + blob)
+
+
+def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes]:
+    """Read one frame.
+
+    Raises:
+        EOFError: The other side is gone.
+    """
+    text_size, blob_size = _HEAD.unpack(_exactly(channel, _HEAD.size))
+    body = _exactly(channel, text_size + blob_size)
+    return json.loads(body[:text_size]), body[text_size:]
+
+
+def read_note(note: mmap.mmap) -> str:
+    """Return the command that was last begun, as the worker noted it."""
+    return note[:NOTE_SIZE].split(b"\0", 1)[0].decode("ascii", "replace")
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = channel.recv(min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class _Guard:
+    """Notes each command before it is run and limits the time it may take."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._note = mmap.mmap(descriptor, NOTE_SIZE)
+
+    def __call__(self, command: bytes) -> None:
+        noted = command[: NOTE_SIZE - 1] + b"\0"
+        self._note[: len(noted)] = noted
+        signal.setitimer(signal.ITIMER_VIRTUAL, COMMAND_SECONDS)
+
+    def rest(self) -> None:
+        """No command is running."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+class _Orphaned(Exception):
+    """The parent is gone."""
+
+
+class _Server:
+    """Obeys one parent."""
+
+    def __init__(self, channel: socket.socket, guard: _Guard) -> None:
+        self._channel = channel
+        self._guard = guard
+        self._parent = os.getppid()
+        self._interpreter: Any = None
+
+    def serve(self) -> None:
+        """Load what the first request names, then obey until the parent is gone."""
+        request, _ = receive(self._channel)
+        try:
+            from engine.games.zmachine.interpreter import Interpreter
+
+            self._interpreter = Interpreter(
+                request["story"],
+                request["metadata"],
+                request["digest"],
+                request["cache"],
+                frozenset(request["poison"]),
+                self._guard,
+            )
+        except Exception as error:  # told to the parent, which knows what to say
+            send(self._channel, {"error": f"{type(error).__name__}: {error}"})
+            return
+        send(self._channel, {"scored": self._interpreter.scored})
+        while True:
+            self._guard.rest()
+            self._wait()
+            request, blob = receive(self._channel)
+            try:
+                reply, answer = self._obey(request, blob)
+            except ValueError as error:
+                reply, answer = {"refused": str(error)}, b""
+            except Exception as error:
+                reply, answer = {"error": f"{type(error).__name__}: {error}"}, b""
+            send(self._channel, reply, answer)
+
+    def _obey(self, request: dict[str, Any], blob: bytes) -> tuple[dict[str, Any], bytes]:
+        from engine.codec import to_plain
+
+        interpreter = self._interpreter
+        match request["do"]:
+            case "reset":
+                return {"seen": to_plain(interpreter.reset(request["seed"]))}, b""
+            case "step":
+                return {"seen": to_plain(interpreter.step(request["command"]))}, b""
+            case "valid":
+                return self._valid(request["budget"]), b""
+            case "save":
+                return {}, interpreter.save()
+            case "restore":
+                return {"seen": to_plain(interpreter.restore(blob))}, b""
+        raise ValueError(f"nobody knows how to {request['do']}")
+
+    def _valid(self, budget: int | None) -> dict[str, Any]:
+        left = budget
+        while True:
+            chunk = _CHUNK if left is None else min(left, _CHUNK)
+            found, complete = self._interpreter.valid_actions(chunk)
+            left = None if left is None else left - chunk
+            if complete or left == 0:
+                return {"actions": found, "complete": complete}
+            self._check_parent()
+
+    def _wait(self) -> None:
+        """Wait for a request; use the time for what earlier ones left to do."""
+        while True:
+            busy = self._interpreter.idle(_IDLE_CHUNK)
+            self._guard.rest()
+            # Its number is the parent's, however many files that has open.
+            if readable(self._channel, 0 if busy else _LOOK_FOR_PARENT_S):
+                return
+            self._check_parent()
+
+    def _check_parent(self) -> None:
+        if os.getppid() != self._parent:
+            raise _Orphaned
+
+
+def main(descriptor: int, note: int) -> None:
+    """Answer requests until the parent is gone."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    channel = socket.socket(fileno=descriptor)
+    with contextlib.suppress(EOFError, ConnectionError, _Orphaned):
+        _Server(channel, _Guard(note)).serve()
+    # Skips the C library's clean-up, which can crash on a broken story and has nothing left to save.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,151 @@
+"""When two situations of a story are the same world, and whether a command changed it.
+
+The world is the object table (where everything is and how it is marked) and facts: cells of memory that
+Jericho knows to matter in a story, and variables that its things set. What moves or blinks on its own is left
+out: Jericho knows that for the stories it supports; for others, and for the variables, it is found out by
+doing nothing for a while (`engine.games.zmachine.survey`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.story import StoryFile
+
+_FIELDS = [
+    ("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
+    ("attr", "V4"), ("properties", "V16"),
+]  # fmt: skip
+"""Jericho's ZObject as it lies in memory."""
+
+
+class World:
+    """Looks at one machine's objects and facts.
+
+    Args:
+        facts: Numbers of global variables that belong to the world (`engine.games.actions.handlers`).
+
+    Attributes:
+        story: The file.
+    """
+
+    def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
+        self._lib = machine.env.frotz_lib
+        self._memory = machine.memory
+        self.story = story
+        start, end = _table(story)
+        self._table = machine.memory[start:end]
+        at = story.globals_at
+        cells = [at + 2 * number + half for number in sorted(facts) for half in (0, 1)]
+        self._facts = operator.itemgetter(*cells) if cells else None
+        self._special: Any = None
+        size = self._lib.get_special_ram_size()
+        if size:
+            self._special = (ctypes.c_ubyte * size)()
+
+    def objects(self) -> bytes:
+        """Return the object table as it is, noise included: cheap, and equal only for equal worlds."""
+        return bytes(self._table)
+
+    def things(self) -> str:
+        """Return a hash of the objects that is equal for equal worlds."""
+        raise NotImplementedError
+
+    def facts(self) -> bytes:
+        """Return the cells of memory that belong to the world."""
+        facts = bytes(self._facts(self._memory)) if self._facts is not None else b""
+        if self._special is None:
+            return facts
+        self._lib.get_special_ram(self._special)
+        return bytes(self._special) + facts
+
+    def digest(self) -> str:
+        """Return a hash that is equal for equal worlds."""
+        return hashlib.md5(self.things().encode() + self.facts(), usedforsecurity=False).hexdigest()
+
+
+class SupportedWorld(World):
+    """A world that Jericho cleans: its C code leaves out what wanders in this very story."""
+
+    def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
+        import numpy as np
+
+        super().__init__(machine, story, facts)
+        count = self._lib.get_num_world_objs()
+        layout = np.dtype(_FIELDS)
+        self._buffer = ctypes.create_string_buffer((count + 1) * layout.itemsize)
+        self._objects = np.frombuffer(memoryview(self._buffer).cast("B"), dtype=layout)
+        pointer = self._lib.get_world_objects.argtypes[0]
+        self._pointer = ctypes.cast(self._buffer, pointer)
+        self._of = b""
+        self._digest = ""
+        self._wanderers: tuple[int, ...] = ()
+
+    def things(self) -> str:
+        """Return a hash over the clean objects."""
+        self._read()
+        return self._digest
+
+    def wanderers(self) -> tuple[int, ...]:
+        """Return the numbers of the objects that are now where their own wandering took them."""
+        self._read()
+        return self._wanderers
+
+    def _read(self) -> None:
+        """Have the objects cleaned, unless they are as they were; Jericho spells out every name for it."""
+        raw = self.objects()
+        if raw == self._of:
+            return
+        self._lib.get_world_objects(self._pointer, 1)
+        digest = hashlib.md5(usedforsecurity=False)
+        for field in ("num", "parent", "attr", "properties"):
+            digest.update(self._objects[field].tobytes())
+        self._digest = digest.hexdigest()
+        parents = self.story.parents(raw)
+        cleaned = self._objects["parent"][1 : len(parents) + 1].tolist()
+        pairs = zip(parents, cleaned, strict=False)
+        self._wanderers = tuple(number for number, (now, clean) in enumerate(pairs, 1) if now != clean)
+        self._of = raw
+
+
+class PlainWorld(World):
+    """The world of a story that Jericho knows nothing about: the table without what was seen to be noise.
+
+    Args:
+        noisy: Addresses and bits (address, mask) that change though nothing happens.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        story: StoryFile,
+        facts: Iterable[int] = (),
+        noisy: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        import numpy as np
+
+        super().__init__(machine, story, facts)
+        start, end = _table(story)
+        masks = np.full(end - start, 0xFF, dtype=np.uint8)
+        links = story.object_size - 2 - story.attribute_bytes
+        for number in range(1, story.object_count + 1):
+            at = story.object_at(number) - start + story.attribute_bytes
+            masks[at + links // 3 : at + story.object_size - story.attribute_bytes] = 0  # siblings, children
+        for address, bits in noisy:
+            if start <= address < end:
+                masks[address - start] &= ~bits & 0xFF
+        self._masks = masks
+        self._cells = np.frombuffer(self._table, dtype=np.uint8)
+
+    def things(self) -> str:
+        """Return a hash over parents and attributes."""
+        return hashlib.md5((self._cells & self._masks).tobytes(), usedforsecurity=False).hexdigest()
+
+
+def _table(story: StoryFile) -> tuple[int, int]:
+    return story.object_at(1), story.object_at(story.object_count + 1)

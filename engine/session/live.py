@@ -1,0 +1,228 @@
+"""What a session holds open, and the episode it is playing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.records import (
+    NO_TALLY,
+    Decision,
+    Episode,
+    ModelCall,
+    Observation,
+    State,
+    Step,
+    Tally,
+    Trajectory,
+)
+
+if TYPE_CHECKING:
+    from engine.agents.base import Agent
+    from engine.environment import Abstractor, Environment
+    from engine.evaluator import Evaluator
+    from engine.llm.model import Model
+    from engine.memory.store import Memory, Scope
+    from engine.session.store import SavedSession
+    from engine.settings import Settings
+
+
+@dataclass(slots=True)
+class Live:
+    """The episode being played. Mutable, and seen by the session's thread alone."""
+
+    number: int
+    uid: str
+    observation: Observation
+    state: State
+    abstractor: Abstractor
+    started: float
+    steps: list[Step] = dataclasses.field(default_factory=list)
+    decisions: list[Decision] = dataclasses.field(default_factory=list)
+    texts: list[str] = dataclasses.field(default_factory=list)
+    """What was printed before each step taken."""
+    tokens: int = 0
+    cost_usd: float = 0.0
+    flips: int = 0
+    tally: Tally = NO_TALLY
+
+    def account(self, decision: Decision) -> None:
+        """Count what a decision cost, what became of the model's answer, and whether memory made it another one."""
+        for call in decision.calls:
+            self._pay(call)
+        self.count(decision.tally)
+        self.flips += bool(decision.without_memory) and decision.without_memory != decision.action
+
+    def add(self, call: ModelCall) -> None:
+        """Count a model call that belongs to no decision."""
+        self._pay(call)
+        self.count(Tally(calls=1, cached=int(call.cached), retries=call.retries))
+
+    def count(self, more: Tally) -> None:
+        """Add to the tally."""
+        self.tally = added(self.tally, more)
+
+    def _pay(self, call: ModelCall) -> None:
+        """Count what a model call cost; what came from the cache cost nothing now."""
+        self.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
+        self.cost_usd += call.cost_usd
+
+    def take(self, decision: Decision, observation: Observation) -> Step:
+        """Note that a decision was carried out and what came of it; return the step."""
+        before, self.observation = self.observation, observation
+        self.texts.append(before.text)
+        step = Step(
+            state=self.state,
+            action=decision.action,
+            reward=0.0,
+            env_reward=observation.score - before.score,
+            score=observation.score,
+            provenance=decision.provenance,
+            valid_actions=decision.valid_actions,
+            changed=observation.changed,
+            world_hash=before.world_hash,
+        )
+        self.steps.append(step)
+        self.decisions.append(decision)
+        self.state = self.abstractor.advance(decision.action, observation)
+        return step
+
+    def trajectory(self) -> Trajectory:
+        """Return the episode so far as an evaluator reads it."""
+        last = self.observation
+        return Trajectory(
+            tuple(self.steps), self.state, (*self.texts, last.text),
+            won=last.won, died=last.died, done=last.done,
+        )  # fmt: skip
+
+    def episode(self, saved: SavedSession, scope: str, rewards: tuple[float, ...], now: float) -> Episode:
+        """Return the whole episode as memory keeps it.
+
+        Args:
+            rewards: r_t of the evaluator, one for each step.
+            now: Unix time, seconds.
+        """
+        last = self.observation
+        return Episode(
+            uid=self.uid,
+            scope=scope,
+            steps=tuple(
+                dataclasses.replace(step, reward=reward)
+                for step, reward in zip(self.steps, rewards, strict=True)
+            ),
+            final=self.state,
+            agent=saved.config.agent,
+            model=saved.config.model,
+            seed=saved.config.seed,
+            session=saved.name,
+            score=last.score,
+            max_score=last.max_score,
+            done=last.done,
+            won=last.won,
+            died=last.died,
+            started=self.started,
+            wall_s=now - self.started,
+        )
+
+
+def added(one: Tally, other: Tally) -> Tally:
+    """Return the sum of two tallies."""
+    fields = (spec.name for spec in dataclasses.fields(Tally))
+    return Tally(**{name: getattr(one, name) + getattr(other, name) for name in fields})
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a session holds open.
+
+    Attributes:
+        settings: What is really done: the session's settings but for what cannot be had.
+        replaced: What that is, a sentence each.
+    """
+
+    environment: Environment
+    memory: Memory
+    scope: Scope
+    model: Model
+    agent: Agent
+    evaluator: Evaluator
+    settings: Settings
+    replaced: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.environment.close()
+        self.model.close()
+        self.memory.close()
+
+
+def open_parts(
+    environment: Environment,
+    saved: SavedSession,
+    saves: Path,
+    *,
+    check: Callable[[], None],
+    warn: Callable[[str], None],
+    progress: Callable[[str], None],
+    opened: Callable[[Model], None] = lambda model: None,
+) -> Parts:
+    """Open memory, model, agent and evaluator around an environment, which is closed if that fails.
+
+    Args:
+        check: Raises when the person has asked to stop.
+        warn: Takes a sentence about something that was mended.
+        progress: Takes a short phrase when something slow begins.
+        opened: Takes the model before it is asked anything, so that it can be cancelled.
+
+    Raises:
+        JitrlError: Something is missing or damaged.
+    """
+    from engine.agents import make_agent
+    from engine.environment import Judged
+    from engine.evaluator import make_evaluator
+    from engine.llm import open_model
+    from engine.memory import Memory
+    from engine.session.attainable import attainable
+
+    config = saved.config
+    memory: Memory | None = None
+    model: Model | None = None
+    try:
+        owner = config.memory.removeprefix("own:") if ":" in config.memory else saved.name
+        own = saves / "sessions" / owner if owner != saved.name else saved.folder
+        memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn)
+        scope = memory.scope(environment.info.scope)
+        check()
+        progress(f"loading {config.model}")
+        model = open_model(
+            config.model if config.agent != "random" else "prior/uniform",
+            settings=config.settings,
+            cache=saves / "cache",
+            on_progress=progress,
+        )
+        opened(model)
+        check()
+        model.settle()
+        settings, replaced = attainable(
+            config.settings,
+            model,
+            environment,
+            saves / "cache",
+            learns=config.agent == "jitrl",
+            progress=progress,
+        )
+        check()
+        if settings.fuzzy == "model" and isinstance(environment, Judged):
+            environment.judge_with(model)
+        agent = make_agent(config.agent, model, scope, settings)
+        evaluator = make_evaluator(settings, model)
+        return Parts(environment, memory, scope, model, agent, evaluator, settings, replaced)
+    except BaseException:
+        environment.close()
+        for part in (model, memory):
+            if part is not None:
+                part.close()
+        raise

@@ -1,0 +1,115 @@
+"""Where sessions lie under `saves/sessions`, and which one was last."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.codec import from_plain, to_plain
+from engine.errors import BadFile, StorageError
+from engine.paths import ensure_folder
+from engine.session import recording
+from engine.settings import SessionConfig
+
+_CONFIG = "session.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """A session on disk.
+
+    Attributes:
+        kind: "watch" for the screen's, "run" for headless ones.
+    """
+
+    name: str
+    folder: Path
+    config: SessionConfig
+    kind: str
+
+    @property
+    def recording(self) -> Path:
+        """The file with its events."""
+        return self.folder / recording.FILE_NAME
+
+    def finished(self) -> bool:
+        """Whether all its episodes were played."""
+        try:
+            with self.recording.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
+                lines = file.read().split(b"\n")
+        except OSError:
+            return False
+        last = next((line for line in reversed(lines) if line.strip()), b"")
+        return last.startswith(b'{"event":"SessionEnded"') and b'"finished":true' in last
+
+
+def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
+    """Make the folder of a new session and write its configuration.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    stem = Path(config.game).stem.lower()
+    readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
+    folder = ensure_folder(saves / "sessions" / name)
+    content = json.dumps({"format": _FORMAT, "kind": kind, "config": to_plain(config)}, indent=1)
+    try:
+        partial = folder / (_CONFIG + ".part")
+        partial.write_text(content, encoding="utf-8")
+        os.replace(partial, folder / _CONFIG)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
+        ) from None
+    return SavedSession(name, folder, config, kind)
+
+
+def load(folder: Path) -> SavedSession:
+    """Return the session in `folder`.
+
+    Raises:
+        BadFile: Its configuration is missing, damaged, or of a newer version.
+    """
+    try:
+        data = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        number = data["format"]
+        if number > _FORMAT:
+            raise BadFile(
+                f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl"
+            )
+        return SavedSession(folder.name, folder, from_plain(SessionConfig, data["config"]), str(data["kind"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadFile(f"the session in {folder} cannot be read ({error})") from None
+
+
+def saved(saves: Path) -> Iterator[SavedSession]:
+    """Yield the readable sessions, last one played first."""
+    root = saves / "sessions"
+    if not root.is_dir():
+        return
+
+    def played(folder: Path) -> float:
+        file = folder / recording.FILE_NAME
+        return file.stat().st_mtime if file.is_file() else 0.0
+
+    for folder in sorted((f for f in root.iterdir() if f.is_dir()), key=played, reverse=True):
+        try:
+            yield load(folder)
+        except BadFile:
+            continue
+
+
+def last_unfinished(saves: Path) -> SavedSession | None:
+    """Return the session that the screen showed last, if it was not finished."""
+    for session in saved(saves):
+        if session.kind == "watch":
+            return None if session.finished() else session
+    return None

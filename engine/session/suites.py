@@ -1,0 +1,139 @@
+"""A suite under way: its tasks and their sessions, so that a run that was stopped goes on with all that is left.
+
+Kept as one small file under `saves/suites`; what was played lies in the sessions, as always.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.codec import from_plain, to_plain
+from engine.errors import BadFile, StorageError, UsageError
+from engine.paths import ensure_folder, slug
+from engine.records import EpisodeEnded
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.store import SavedSession
+from engine.settings import SessionConfig
+
+_FORMAT = 1
+_FOLDER = "suites"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSuite:
+    """A suite on disk.
+
+    Attributes:
+        config: Of each of its sessions, but for the game; its own game is the suite's name.
+        tasks: What is played, in this order.
+        sessions: Name of each task's session, of those that were begun.
+    """
+
+    name: str
+    config: SessionConfig
+    tasks: tuple[str, ...]
+    sessions: tuple[str, ...] = ()
+
+
+def create(saves: Path, config: SessionConfig, tasks: Sequence[str]) -> SavedSuite:
+    """Write down a suite of which nothing was played yet.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(config.game)[:24]}-{secrets.token_hex(2)}"
+    suite = SavedSuite(name, config, tuple(tasks))
+    _write(saves, suite)
+    return suite
+
+
+def load(saves: Path, name: str) -> SavedSuite:
+    """Return the suite of this name.
+
+    Raises:
+        UsageError: There is none.
+        BadFile: It is damaged, or of a newer version.
+    """
+    file = saves / _FOLDER / f"{name}.json"
+    if "/" in name or not file.is_file():
+        raise UsageError(f"there is no suite {name!r}")
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["format"] > _FORMAT:
+            raise BadFile(f"the suite in {file} was made by a newer jitrl; update jitrl")
+        tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
+        return SavedSuite(name, from_plain(SessionConfig, data["config"]), tasks, begun)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadFile(f"the suite in {file} cannot be read ({error})") from None
+
+
+def find(saves: Path, name: str) -> SavedSuite | None:
+    """Return the suite of this name, or the one that the session of this name belongs to; None if there is none."""
+    root = saves / _FOLDER
+    for file in sorted(root.glob("*.json")) if root.is_dir() else []:
+        try:
+            suite = load(saves, file.stem)
+        except BadFile:
+            if file.stem == name:
+                raise
+            continue
+        if name == suite.name or name in suite.sessions:
+            return suite
+    return None
+
+
+def play(saves: Path, suite: SavedSuite) -> Iterator[tuple[str, SavedSession]]:
+    """Yield each task with its session, in order, the finished ones, too; one that was not begun begins here.
+
+    All tasks share one memory: with `memory="own"` that of the first one's session, empty at first.
+
+    Raises:
+        StorageError: A session cannot be written.
+        BadFile: One that was begun cannot be read.
+    """
+    for number, task in enumerate(suite.tasks):
+        if number < len(suite.sessions):
+            yield task, sessions.load(saves / "sessions" / suite.sessions[number])
+            continue
+        config = dataclasses.replace(suite.config, game=task)
+        if config.memory == "own" and suite.sessions:
+            config = dataclasses.replace(config, memory=f"own:{suite.sessions[0]}")
+        saved = sessions.create(saves, config, "run")
+        suite = dataclasses.replace(suite, sessions=(*suite.sessions, saved.name))
+        _write(saves, suite)
+        yield task, saved
+
+
+def played(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
+    """Return the episodes of a session that came to their end, as its recording has them.
+
+    Raises:
+        BadFile: The recording is damaged.
+    """
+    if not saved.recording.is_file():
+        return ()
+    return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, EpisodeEnded))
+
+
+def _write(saves: Path, suite: SavedSuite) -> None:
+    root = ensure_folder(saves / _FOLDER)
+    content = {
+        "format": _FORMAT, "config": to_plain(suite.config),
+        "tasks": list(suite.tasks), "sessions": list(suite.sessions),
+    }  # fmt: skip
+    part = root / f".{suite.name}.{os.getpid()}.part"
+    try:
+        part.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        os.replace(part, root / f"{suite.name}.json")
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {root}: {error.strerror}; free some space or use --saves DIR"
+        ) from None

@@ -1,0 +1,1 @@
+"""A real browser: what it may reach, what a page shows, and what is done with it."""

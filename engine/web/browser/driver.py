@@ -1,0 +1,438 @@
+"""A real browser, driven by async Playwright in a thread and an event loop of its own.
+
+Nothing an agent does raises: what went wrong is text for the agent. Only a browser that is gone is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engine.errors import GameError, UsageError
+from engine.web.actions import Call, resolve
+from engine.web.browser import tabs
+from engine.web.browser.network import Gate, Traffic, resolver_rules
+from engine.web.browser.snapshot import Page, parse
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Dialog, Playwright
+    from playwright.async_api import Page as Tab
+
+    from engine.web.records import Look
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Deadlines in seconds, and the viewport in CSS pixels.
+
+    Attributes:
+        start: Browser start.
+        action: One click, one entry.
+        load: Loading a page after `goto`, `go_back` and at the beginning.
+        settle: Waiting for a page to have been read after an action.
+        snapshot: Reading the page.
+        episode: All that the browser does in one episode; what a model or a person takes to think does not count.
+    """
+
+    start: float = 30.0
+    action: float = 5.0
+    load: float = 20.0
+    settle: float = 3.0
+    snapshot: float = 10.0
+    episode: float = 300.0
+    width: int = 1280
+    height: int = 720
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the browser shows.
+
+    Attributes:
+        error: Why the last action failed, "" if it did not.
+        notes: What happened on its own: dialogs, popups, downloads refused, requests aborted.
+        tabs: URL of each tab; `active` is the index of the shown one.
+    """
+
+    page: Page
+    error: str = ""
+    notes: tuple[str, ...] = ()
+    tabs: tuple[str, ...] = ()
+    active: int = 0
+
+
+class Driver:
+    """One browser process; one fresh context at a time. Not thread-safe.
+
+    Args:
+        executable: Path of a Chromium.
+        gate: What may be reached; its hosts count from the start of the browser on.
+
+    Raises:
+        GameError: The browser does not start.
+    """
+
+    def __init__(self, executable: str, gate: Gate, limits: Limits | None = None) -> None:
+        self.gate = gate
+        self.traffic = Traffic()
+        self.limits = limits or Limits()
+        self._executable = executable
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
+        self._thread.start()
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._context: BrowserContext | None = None
+        self._tabs: list[Tab] = []
+        self._tab: Tab | None = None
+        self._page = Page()
+        self._notes: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loading: set[Any] = set()
+        """Requests for pages of the tabs that were not answered yet."""
+        self._closed = False
+        try:
+            self._do(self._start(), self.limits.start)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---------------------------------------------------------------------------- from other threads
+
+    def begin(self, urls: Sequence[str]) -> Seen:
+        """Open a fresh context with a tab for each URL, the first one shown.
+
+        Raises:
+            GameError: The browser is gone and does not come back, or does not answer.
+        """
+        return self._do(self._begin(urls), self.limits.start + len(urls) * (self.limits.load + 5) + 15)
+
+    def act(self, call: Call) -> Seen:
+        """Take an action on the page seen last, and look. What fails is told in `error`.
+
+        Raises:
+            GameError: The browser is gone.
+        """
+        return self._do(self._act(call), self.limits.load + 2 * self.limits.action + 30)
+
+    def look(self) -> Seen:
+        """Look at the page as it is now."""
+        return self._do(self._look(""), self.limits.snapshot + 10)
+
+    def evaluate(self, script: str, argument: Any = None) -> Any:
+        """Return what a script of ours (never an agent's) finds in the shown tab; None where it fails."""
+        return self._do(self._evaluate(script, argument), self.limits.snapshot + 5)
+
+    def find(self, look: Look) -> str:
+        """Return what a judge wants to know of a site as text, "" where it cannot be found out."""
+        return self._do(self._find(look), self.limits.load + 2 * self.limits.action + self.limits.settle + 10)
+
+    def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
+        """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
+        return self._do(self._screenshot(quality, hidden), self.limits.snapshot + 5)
+
+    def close(self) -> None:
+        """End the browser and the thread; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(Exception):
+            self._run(self._stop(), 15.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _do(self, work: Coroutine[Any, Any, T], timeout: float) -> T:
+        from playwright.async_api import Error
+
+        if self._closed:
+            work.close()
+            raise GameError("the browser was closed")
+        try:
+            return self._run(work, timeout)
+        except TimeoutError:
+            raise GameError(f"the browser did not answer within {timeout:.0f} s") from None
+        except Error as error:
+            raise GameError(f"the browser is gone: {tabs.first_line(error)}") from None
+
+    def _run(self, work: Coroutine[Any, Any, T], timeout: float) -> T:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout)
+        except TimeoutError:
+            future.cancel()
+            raise
+
+    # --------------------------------------------------------------------------- in the loop's thread
+
+    async def _start(self) -> None:
+        from playwright.async_api import async_playwright
+
+        if self._playwright is None:
+            self._playwright = await async_playwright().start()
+        self._browser = await self._playwright.chromium.launch(
+            executable_path=self._executable, headless=True, timeout=self.limits.start * 1000,
+            args=[f"--host-resolver-rules={resolver_rules(self.gate)}", "--disable-dev-shm-usage",
+                  "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync",
+                  "--mute-audio"],
+        )  # fmt: skip
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._browser is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._browser.close(), 5.0)
+        if self._playwright is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._playwright.stop(), 5.0)
+
+    async def _begin(self, urls: Sequence[str]) -> Seen:
+        if self._context is not None:
+            context, self._context = self._context, None
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(context.close(), self.limits.action)
+        self._tabs, self._tab, self._notes = [], None, []
+        self._loading.clear()
+        if self._browser is None or not self._browser.is_connected():
+            await self._start()
+        assert self._browser is not None
+        self.traffic = Traffic()
+        self.gate.blocked = 0
+        self._context = context = await self._browser.new_context(
+            viewport={"width": self.limits.width, "height": self.limits.height}, accept_downloads=False,
+            service_workers="block", locale="en-US", timezone_id="UTC",
+        )  # fmt: skip
+        context.set_default_timeout(self.limits.action * 1000)
+        context.set_default_navigation_timeout(self.limits.load * 1000)
+        await context.route("**/*", lambda route: self.gate.route(route))
+        await context.route_web_socket("**/*", lambda socket: self._refuse_socket(socket))
+        traffic = self.traffic
+        context.on("requestfinished", lambda request: self._later(traffic.finished(request)))
+        context.on("request", lambda request: self._requested(request))
+        context.on("requestfinished", lambda request: self._loading.discard(request))
+        context.on("requestfailed", lambda request: self._loading.discard(request))
+        context.on("page", self._opened)
+        error = ""
+        for url in urls:
+            await context.new_page()
+            error = error or await self._goto(self._tabs[-1], url)
+        if self._tabs:
+            self._tab = self._tabs[0]
+        self._notes = []
+        return await self._look(error)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(self._quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @staticmethod
+    async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+        with contextlib.suppress(Exception):  # The page may be gone by now.
+            await work
+
+    def _refuse_socket(self, socket: Any) -> None:
+        if self.gate.allows(socket.url):
+            socket.connect_to_server()
+        else:
+            self.gate.count(socket.url)
+            self._later(socket.close())
+
+    def _requested(self, request: Any) -> None:
+        self._loading.discard(request.redirected_from)
+        if request.is_navigation_request() and tabs.is_for_a_tab(request):
+            self._loading.add(request)
+        # Routes do not see redirects; the resolver lets them reach no other host, but other ports of one.
+        if request.redirected_from is not None and not self.gate.allows(request.url):
+            self.gate.count(request.url)
+            if request.is_navigation_request() and self._tab is not None:
+                self._later(self._leave(self._tab))
+
+    @staticmethod
+    async def _leave(tab: Tab) -> None:
+        await tab.goto("about:blank")
+
+    def _opened(self, tab: Tab) -> None:
+        if self._tab is not None:
+            self._notes.append("a new tab opened and is shown now")
+        self._tabs.append(tab)
+        self._tab = tab
+        tab.on("dialog", lambda dialog: self._later(self._answer(dialog)))
+        tab.on("close", lambda _: self._gone(tab))
+        tab.on(
+            "download",
+            lambda download: self._notes.append(f"refused to download {download.suggested_filename!r}"),
+        )
+        tab.on("crash", lambda _: self._notes.append("the page crashed"))
+
+    def _gone(self, tab: Tab) -> None:
+        if tab in self._tabs:
+            self._tabs.remove(tab)
+        if self._tab is tab:
+            self._tab = self._tabs[-1] if self._tabs else None
+
+    async def _answer(self, dialog: Dialog) -> None:
+        self._notes.append(f"a dialog of type {dialog.type} said {dialog.message[:200]!r} and was accepted")
+        await dialog.accept()
+
+    async def _act(self, call: Call) -> Seen:
+        from playwright.async_api import Error
+
+        self._notes = []
+        blocked = self.gate.blocked
+        error = ""
+        try:
+            if self._browser is None or not self._browser.is_connected():
+                raise GameError("the browser is gone: it was ended from outside")
+            await self._perform(call)
+        except UsageError as wrong:
+            error = str(wrong)
+        except (Error, TimeoutError) as wrong:
+            if self._browser is None or not self._browser.is_connected():
+                raise
+            error = tabs.first_line(wrong)
+        if self.gate.blocked > blocked:
+            count = self.gate.blocked - blocked
+            self._notes.append(f"{count} request(s) to hosts outside of the task were refused")
+        return await self._look(error)
+
+    async def _perform(self, call: Call) -> None:
+        assert self._context is not None
+        name, given = call.name, call.arguments
+        if name == "new_tab" or self._tab is None:
+            await self._context.new_page()
+            self._notes = []
+        tab = self._tab
+        assert tab is not None
+        if call.target is not None:
+            node = resolve(call.target, self._page)
+            await tabs.on_element(tab, call, node.ref)
+        elif name == "scroll":
+            await tab.mouse.wheel(float(str(given[0])), float(str(given[1])))
+        elif name == "keyboard_press":
+            await tab.keyboard.press(str(given[0]))
+        elif name == "keyboard_type":
+            await tab.keyboard.type(str(given[0]))
+        elif name == "goto":
+            wrong = await self._goto(tab, str(given[0]))
+            if wrong:
+                raise UsageError(wrong)
+        elif name == "go_back":
+            await tab.go_back(wait_until="domcontentloaded")
+        elif name == "go_forward":
+            await tab.go_forward(wait_until="domcontentloaded")
+        elif name == "tab_close":
+            await tab.close()
+        elif name == "tab_focus":
+            index = int(str(given[0]).partition(".")[0])
+            if not 0 <= index < len(self._tabs):
+                raise UsageError(f"there are only the tabs 0 to {len(self._tabs) - 1}")
+            self._tab = self._tabs[index]
+            await self._tab.bring_to_front()
+
+    async def _goto(self, tab: Tab, url: str) -> str:
+        """Load a page; return what went wrong, "" if nothing."""
+        from playwright.async_api import Error
+
+        if not self.gate.allows(url):
+            self.gate.count(url)
+            return f"{url[:120]} is outside of the task's sites and cannot be opened"
+        try:
+            await tab.goto(url, wait_until="domcontentloaded")
+        except (Error, TimeoutError) as error:
+            return f"{url[:120]} did not load: {tabs.first_line(error)}"
+        return ""
+
+    async def _look(self, error: str) -> Seen:
+        from playwright.async_api import Error
+
+        tab = self._tab
+        if tab is None:
+            self._page = Page()
+            return Seen(self._page, error or "no tab is open; new_tab() opens one", tuple(self._notes))
+        text, title = "", ""
+        try:
+            tab = await self._loaded(tab)
+            text = await tabs.snapshot(tab, self.limits.snapshot, self.limits.settle)
+            title = await tab.title()
+        except (Error, TimeoutError) as wrong:
+            if self._browser is None or not self._browser.is_connected():
+                raise
+            error = error or f"the page cannot be read now: {tabs.first_line(wrong)}"
+        self._page = parse(text, tab.url, title)
+        urls = tuple(each.url for each in self._tabs)
+        active = self._tabs.index(tab) if tab in self._tabs else 0
+        return Seen(self._page, error, tuple(self._notes), urls, active)
+
+    async def _loaded(self, tab: Tab) -> Tab:
+        """Wait until what was begun is there to be read; return the tab that is shown then."""
+        from playwright.async_api import TimeoutError as Late
+
+        end = self._loop.time() + self.limits.load
+        await tabs.settled(tab, self.limits.settle)
+        while self._loading and self._loop.time() < end:
+            await asyncio.sleep(0.02)
+        tab = self._tab or tab
+        left = max(
+            end - self._loop.time(), self.limits.settle
+        )  # Scripts of a page may be slower than its text.
+        try:
+            await tab.wait_for_load_state("domcontentloaded", timeout=left * 1000)
+        except Late:
+            self._loading.add(None)
+        if self._loading:
+            self._notes.append(f"a page was still loading after {self.limits.load:.0f} s")
+            self._loading.clear()
+        await tabs.settled(tab, self.limits.settle)
+        return tab
+
+    async def _evaluate(self, script: str, argument: Any) -> Any:
+        from playwright.async_api import Error
+
+        if self._tab is None:
+            return None
+        with contextlib.suppress(Error, TimeoutError):
+            return await asyncio.wait_for(self._tab.evaluate(script, argument), self.limits.snapshot)
+        return None
+
+    async def _find(self, look: Look) -> str:
+        from playwright.async_api import Error
+
+        shown, tab = self._tab, self._tab
+        if look.url and self._context is not None:
+            tab = await self._context.new_page()
+        if tab is None:
+            return ""
+        try:
+            if look.url:
+                if await self._goto(tab, look.url):
+                    return ""
+                with contextlib.suppress(
+                    Error, TimeoutError
+                ):  # Pages that go on asking are read as they are then.
+                    await tab.wait_for_load_state("networkidle", timeout=self.limits.settle * 1000)
+            return await tabs.found(tab, look, self.limits.action)
+        except (Error, TimeoutError):
+            return ""
+        finally:
+            if look.url:
+                with contextlib.suppress(Error, TimeoutError):
+                    await asyncio.wait_for(tab.close(), self.limits.action)
+            self._tab = shown
+
+    async def _screenshot(self, quality: int, hidden: Sequence[str]) -> bytes:
+        from playwright.async_api import Error
+
+        if self._tab is not None:
+            with contextlib.suppress(Error, TimeoutError):
+                mask = [self._tab.locator(f"aria-ref={ref}") for ref in hidden]
+                return await self._tab.screenshot(type="jpeg", quality=quality, mask=mask)
+        return b""

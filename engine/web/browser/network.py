@@ -1,0 +1,159 @@
+"""What a browser may reach, and what it asked for: the gate and the minimal HAR of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from engine.web.browser.url import origin
+from engine.web.choices import REDACTED, SECRET
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Route
+
+INERT = frozenset({"about", "data", "blob"})
+"""Schemes that reach nothing."""
+UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
+LARGEST_BODY = 100_000
+MOST_ENTRIES = 2000
+_HEADERS = frozenset({"content-type", "referer", "accept", "x-requested-with", "location", "content-length"})
+
+
+@dataclass(slots=True)
+class Gate:
+    """Lets requests to the task's hosts through and counts the others.
+
+    Attributes:
+        hosts: (host, port) that may be reached.
+        blocked: Requests that were aborted.
+        last: URL of the last one, without its query.
+    """
+
+    hosts: frozenset[tuple[str, int]]
+    blocked: int = 0
+    last: str = ""
+
+    def allows(self, url: str) -> bool:
+        """Whether `url` may be asked for."""
+        scheme, host, port = origin(url)
+        return scheme in INERT or (scheme in ("http", "https", "ws", "wss") and (host, port) in self.hosts)
+
+    def count(self, url: str) -> None:
+        """Note a request that was not let through."""
+        self.blocked += 1
+        parts = urlsplit(url)
+        self.last = f"{parts.scheme}://{parts.netloc}{parts.path}"[:200]
+
+    async def route(self, route: Route) -> None:
+        """Take a request of the browser."""
+        if self.allows(route.request.url):
+            await route.continue_()
+        else:
+            self.count(route.request.url)
+            await route.abort("blockedbyclient")
+
+
+def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
+    """Return a gate for the hosts of `urls` and for further `host:port`."""
+    places = {origin(url)[1:] for url in urls}
+    for host in hosts:
+        places.add(origin(f"http://{host}")[1:])
+    return Gate(frozenset((host, port) for host, port in places if host))
+
+
+def resolver_rules(gate: Gate) -> str:
+    """Return Chromium's rules by which nothing else has an address: redirects never pass through a gate.
+
+    The first rule that fits counts, and a rule may name a port: other ports of the same host have none, either.
+    """
+    # An IPv6 address keeps its brackets in a URL, and in these rules.
+    names = sorted(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in gate.hosts)
+    return ", ".join([*(f"MAP {name} {name}" for name in names), "MAP * ~NOTFOUND"])
+
+
+@dataclass(slots=True)
+class Traffic:
+    """HAR entries of one episode, without static files; cookies and typed secrets are not kept."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    async def finished(self, request: Request) -> None:
+        """Note a request that was answered."""
+        if request.resource_type in UNRECORDED or len(self.entries) >= MOST_ENTRIES:
+            return
+        if urlsplit(request.url).scheme not in ("http", "https"):
+            return
+        at = len(self.entries)
+        entry: dict[str, Any] = {
+            "startedDateTime": datetime.fromtimestamp(
+                max(0.0, request.timing.get("startTime", 0.0) / 1000), UTC
+            ).isoformat(),
+            "time": 0,
+            "_resourceType": request.resource_type,
+            "request": _request(request),
+            "response": {"status": 0, "statusText": "", "httpVersion": "", "headers": [], "cookies": [],
+                         "content": {"size": 0, "mimeType": ""}, "redirectURL": "", "headersSize": -1, "bodySize": -1},
+            "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0},
+        }  # fmt: skip
+        self.entries.insert(at, entry)
+        response = await request.response()
+        if response is not None:
+            headers = response.headers
+            entry["response"] |= {
+                "status": response.status,
+                "headers": _kept(headers),
+                "redirectURL": headers.get("location", ""),
+                "content": {"size": 0, "mimeType": headers.get("content-type", "")},
+            }
+
+
+def _request(request: Request) -> dict[str, Any]:
+    headers = request.headers
+    made: dict[str, Any] = {
+        "method": request.method,
+        "url": request.url,
+        "httpVersion": "HTTP/1.1",
+        "headers": _kept(headers),
+        "cookies": [],
+        "queryString": [
+            {"name": k, "value": v} for k, v in parse_qsl(urlsplit(request.url).query, keep_blank_values=True)
+        ],
+        "headersSize": -1,
+        "bodySize": -1,
+    }
+    body = request.post_data_buffer
+    if body:
+        kind = headers.get("content-type", "")
+        text = body[:LARGEST_BODY].decode("utf-8", "replace")
+        if "urlencoded" in kind:
+            pairs = parse_qsl(text, keep_blank_values=True)
+            text = urlencode(
+                [(k, REDACTED if SECRET.search(k) and "csrf" not in k.lower() else v) for k, v in pairs]
+            )
+            made["postData"] = {
+                "mimeType": kind,
+                "text": text,
+                "params": [{"name": k, "value": v} for k, v in parse_qsl(text, keep_blank_values=True)],
+            }
+        else:
+            made["postData"] = {"mimeType": kind, "text": text, "params": []}
+    return made
+
+
+def _kept(headers: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers.items() if name.lower() in _HEADERS]
+
+
+def as_har(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return entries as the whole of a HAR file."""
+    return {
+        "log": {
+            "version": "1.2",
+            "creator": {"name": "jitrl", "version": "1"},
+            "pages": [],
+            "entries": entries,
+        }
+    }

@@ -1,0 +1,222 @@
+"""What pages looked like, kept in files beside a recording, and read again without a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from engine.environment import Sight
+from engine.records import PageShown
+from engine.web.browser.snapshot import Page, parse
+from engine.web.choices import REDACTED, is_secret
+from engine.web.drawing.text import SHORTEST_SECRET, redact
+
+FOLDER = "pages"
+LARGEST_SNAPSHOT = 1_000_000
+LARGEST_PICTURE = 1_000_000
+LARGEST_TRAFFIC = 1_000_000
+MOST = 256 * 1024 * 1024
+"""Bytes that the pages of one session may take."""
+_NAME = re.compile(r"\d{1,9}-\d{1,9}\.(?:txt|jpg|har)")
+
+
+class PageStore:
+    """The pages of one session.
+
+    Args:
+        session: The session's folder.
+        most: Bytes that all its pages may take; what is beyond is not kept.
+    """
+
+    def __init__(self, session: Path, most: int = MOST) -> None:
+        self._folder = session / FOLDER
+        self._most = most
+        self._used = -1
+        self._told = False
+        self._last: tuple[tuple[str, str, str, int, int], Page] | None = None
+        """The page read last, with what tells its file from others: several panes ask for the same one."""
+
+    def keep(self, sight: Sight, episode: int, step: int) -> tuple[PageShown, str]:
+        """Write what was seen; return its record, and what went wrong the first time it does, else "".
+
+        What could not be written has no name in the record. Files are written whole or not at all.
+        """
+        shown = PageShown(episode, step, sight.url, sight.title, sight.task, sight.width, sight.height)
+        stem, trouble = f"{episode}-{step}", ""
+        for field, ending, limit, data in (
+            ("snapshot", "txt", LARGEST_SNAPSHOT, sight.snapshot.encode()),
+            ("picture", "jpg", LARGEST_PICTURE, sight.picture),
+            ("traffic", "har", LARGEST_TRAFFIC, _har(sight.entries) if sight.entries else b""),
+        ):
+            if not data or len(data) > limit:
+                continue
+            try:
+                kept = self._write(f"{stem}.{ending}", data)
+            except OSError as error:
+                trouble = f"The page could not be kept ({error.strerror}); play goes on without."
+                break
+            if not kept:
+                trouble = f"The pages of this session take {self._most >> 20} MiB; no more are kept."
+                break
+            shown = replace(shown, **{field: f"{stem}.{ending}"})  # type: ignore[arg-type]
+        told, self._told = self._told, self._told or bool(trouble)
+        return shown, "" if told else trouble
+
+    def page(self, shown: PageShown) -> Page | None:
+        """Return a page, None where it was not kept or cannot be read. Never raises."""
+        try:
+            state = (self._folder / shown.snapshot).stat() if _NAME.fullmatch(shown.snapshot) else None
+        except OSError:
+            state = None
+        if state is None:
+            return None
+        key = (shown.snapshot, shown.url, shown.title, state.st_mtime_ns, state.st_size)
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
+        text = self._read(shown.snapshot, LARGEST_SNAPSHOT)
+        page = parse(text.decode("utf-8", "replace"), shown.url, shown.title) if text else None
+        if page is not None:
+            self._last = key, page
+        return page
+
+    def picture(self, shown: PageShown) -> bytes:
+        """Return a JPEG, b"" where there is none. Never raises."""
+        return self._read(shown.picture, LARGEST_PICTURE)
+
+    def _read(self, name: str, limit: int) -> bytes:
+        if not _NAME.fullmatch(name):  # A recording from elsewhere names no files of ours.
+            return b""
+        try:
+            with (self._folder / name).open("rb") as file:
+                return file.read(limit)
+        except OSError:
+            return b""
+
+    def _write(self, name: str, data: bytes) -> bool:
+        """Write one file; return False where the room is used up.
+
+        Raises:
+            OSError: The disk is full or the file system refused; nothing is left of it.
+        """
+        if self._used < 0:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with os.scandir(self._folder) as files:
+                self._used = sum(file.stat().st_size for file in files)
+        if self._used + len(data) > self._most:
+            return False
+        partial = self._folder / f"{name}.part"
+        try:
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(data)
+            os.replace(partial, self._folder / name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise
+        self._used += len(data)
+        return True
+
+
+def _har(entries: Sequence[Mapping[str, Any]]) -> bytes:
+    from engine.web.browser.network import as_har
+
+    return json.dumps(as_har([dict(entry) for entry in entries]), ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+
+
+# ------------------------------------------------------------------------------------------- secrets
+
+
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """Return text without secrets, as they are and as URLs and JSON write them."""
+    forms = set()
+    for secret in secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            written_as = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
+            forms |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), *written_as}
+    return redact(text, forms)
+
+
+def redacted_entries(
+    entries: Iterable[Mapping[str, Any]], secrets: Iterable[str]
+) -> tuple[Mapping[str, Any], ...]:
+    """Return HAR entries without secrets."""
+    kept = tuple(secrets)
+    return tuple(_scrubbed(entry, kept) for entry in entries)
+
+
+def _scrubbed(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return redacted(value, secrets)
+    if isinstance(value, Mapping):
+        return {key: _scrubbed(item, secrets) for key, item in list(value.items())}
+    if isinstance(value, list):
+        return [_scrubbed(item, secrets) for item in value]
+    return value
+
+
+def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the handles of elements that must not be seen: secret boxes, and whatever holds a secret.
+
+    None where one of them has no handle, nor anything around it: then the page as a whole must not be seen.
+    """
+    kept = [s for s in secrets if len(s) >= SHORTEST_SECRET]
+    found = []
+    for node in page.nodes:
+        if is_secret(node) or any(s in node.name or s in node.value for s in kept):
+            ref, above = node.ref, node.parent
+            while not ref and above >= 0:
+                ref, above = page.nodes[above].ref, page.nodes[above].parent
+            found.append(ref)
+    return tuple(dict.fromkeys(found)) if all(found) else None
+
+
+# ------------------------------------------------------------------------------------------- snapshot
+
+
+def written(page: Page, secrets: Iterable[str] = (), limit: int = LARGEST_SNAPSHOT // 2) -> str:
+    """Return a page as a snapshot again, without secrets; `snapshot.parse` reads it. Cut after `limit` characters."""
+    lines, used = [], 0
+    for line in _lines(page, tuple(secrets)):
+        used += len(line) + 1
+        if used > limit:
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
+    shifts: list[tuple[float, float]] = []  # Boxes within a frame are written from its corner.
+    for node in page.nodes:
+        dx, dy = shifts[node.parent] if node.parent >= 0 else (0.0, 0.0)
+        shifts.append((node.box[0], node.box[1]) if node.role == "iframe" and node.box else (dx, dy))
+        key = node.role
+        if node.name:
+            key += f" {_quoted(node.name, secrets)}"
+        key += "".join(f" [{name}={value}]" for name, value in node.states)
+        if node.ref:
+            key += f" [ref={node.ref}]"
+        if node.clickable:
+            key += " [cursor=pointer]"
+        if node.box:
+            x, y, width, height = node.box
+            key += f" [box={x - dx:g},{y - dy:g},{width:g},{height:g}]"
+        value = REDACTED if node.value and is_secret(node) else node.value
+        end = f": {_quoted(value, secrets)}" if value else ":"
+        indent = "  " * node.depth
+        yield f"{indent}- '{key.replace(chr(39), chr(39) * 2)}'{end}"
+        if node.url:
+            yield f"{indent}  - /url: {_quoted(node.url, secrets)}"
+
+
+def _quoted(text: str, secrets: tuple[str, ...]) -> str:
+    return json.dumps(redacted(text, secrets))

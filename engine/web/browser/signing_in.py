@@ -1,0 +1,73 @@
+"""Getting in: forms are filled in before an episode begins, by their labels, as a person would."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from engine.errors import UsageError
+from engine.web.actions import Call, Target
+from engine.web.browser.driver import Driver, Seen
+from engine.web.browser.snapshot import Node, Page, plain_name
+from engine.web.choices import TYPED
+from engine.web.records import SignIn
+
+
+def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> tuple[Seen | None, str]:
+    """Fill in forms in a fresh context and open the pages an episode begins at, each in a tab of its own.
+
+    Returns:
+        What is shown then, and ""; or None and what went wrong ("" where there was no form).
+
+    Raises:
+        GameError: The browser is gone.
+    """
+    if not forms:
+        return None, ""
+    seen = driver.begin((forms[0].url,))
+    for number, form in enumerate(forms):
+        try:
+            if number:
+                seen = driver.act(Call("goto", None, (form.url,)))
+            _fill_in(driver, form, seen)
+        except UsageError as error:
+            return None, f"Error: signing in at {form.url} failed: {error}"
+    for number, url in enumerate(starts):
+        if number:
+            driver.act(Call("new_tab"))
+        seen = driver.act(Call("goto", None, (url,)))
+    if len(starts) > 1:
+        seen = driver.act(Call("tab_focus", None, (0,)))
+    driver.traffic.entries.clear()  # Signing in is no work of the agent's.
+    return seen, ""
+
+
+def _fill_in(driver: Driver, form: SignIn, seen: Seen) -> None:
+    target = None
+    for label, value in form.labels.items():
+        target = _box(seen.page, label)
+        seen = driver.act(Call("fill", target, (value,)))
+        if seen.error:
+            raise UsageError(seen.error)
+    if form.button:
+        buttons = [n for n in seen.page.nodes if n.role == "button" and plain_name(n.name) == form.button]
+        if not buttons:
+            raise UsageError(f"the page has no button {form.button!r}")
+        seen = driver.act(Call("click", Target(ref=buttons[-1].ref)))
+    elif target is not None:
+        seen = driver.act(Call("press", target, ("Enter",)))
+    if seen.error:
+        raise UsageError(seen.error)
+
+
+def _box(page: Page, label: str) -> Target:
+    """Return the text box of a label: with exactly this name, else with it in its name."""
+    boxes: list[Node] = [n for n in page.nodes if n.role in TYPED and n.ref]
+    for wanted in (
+        lambda n: plain_name(n.name).rstrip("* :") == label.rstrip("* :"),
+        lambda n: label.casefold() in n.name.casefold(),
+    ):
+        with contextlib.suppress(StopIteration):
+            node = next(filter(wanted, boxes))
+            return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
+    raise UsageError(f"the page has no text box {label!r}")

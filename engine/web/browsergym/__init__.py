@@ -1,0 +1,1 @@
+"""BrowserGym's benchmarks, by a process of their own."""

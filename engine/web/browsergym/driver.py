@@ -1,0 +1,313 @@
+"""BrowserGym in its own process, driven as a browser of ours is: what is seen is a page, what is done is a call."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from engine.errors import GameError, MissingError, UsageError
+from engine.waiting import readable
+from engine.web.actions import Call, resolve
+from engine.web.browser.driver import Limits, Seen
+from engine.web.browser.network import Gate, Traffic, gate_for
+from engine.web.browser.snapshot import Page, parse
+
+OPEN_S = 180.0
+"""Seconds that importing BrowserGym and its benchmarks may take; some try for a minute to reach a hub."""
+RESET_S = 180.0
+"""Seconds that an episode's beginning may take: a browser starts, and a task may log in and set data up."""
+STEP_S = 90.0
+_PAUSE_MS = 100
+
+
+class GymProcess:
+    """The worker, asked with a deadline.
+
+    Args:
+        python: An interpreter that has BrowserGym.
+        environment: Of the process.
+
+    Raises:
+        GameError: The system gives no process.
+    """
+
+    def __init__(self, python: Path, environment: Mapping[str, str]) -> None:
+        worker = Path(__file__).with_name("worker.py")
+        try:
+            self._process = subprocess.Popen(
+                [str(python), "-I", str(worker)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, env=dict(environment), start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise GameError(f"BrowserGym's process cannot start: {error.strerror}") from None
+        self._rest = b""
+
+    @property
+    def pid(self) -> int:
+        """Of the process; its browser is in its group."""
+        return self._process.pid
+
+    def ask(self, seconds: float, **request: object) -> dict[str, Any]:
+        """Return the reply to a request.
+
+        Raises:
+            GameError: There is none in time, or it failed there; then the process is ended.
+        """
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._line(time.monotonic() + seconds)
+        except (OSError, ValueError):
+            line = b""
+        if line is None:
+            self.end()
+            raise GameError(f"BrowserGym did not answer within {seconds:.0f} s")
+        if not line:
+            self.end()
+            raise GameError("BrowserGym's process ended")
+        reply: dict[str, Any] = json.loads(line)
+        if "failed" in reply:
+            raise GameError(f"BrowserGym failed: {' '.join(str(reply['failed']).split())[:300]}")
+        return reply
+
+    def _line(self, end: float) -> bytes | None:
+        """Return one line, b"" at the end of the process's output, None after the deadline."""
+        assert self._process.stdout is not None
+        out = self._process.stdout.fileno()
+        pieces = [self._rest]
+        while b"\n" not in pieces[-1]:
+            left = end - time.monotonic()
+            if left <= 0 or not readable(out, left):
+                return None
+            piece = os.read(out, 1 << 16)
+            if not piece:
+                return b""
+            pieces.append(piece)
+        line, _, self._rest = b"".join(pieces).partition(b"\n")
+        return line
+
+    def end(self) -> None:
+        """End the process and its browser; safe to call twice."""
+        process = self._process
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        try:
+            process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        # Its own group: Playwright's driver and the browser, where they did not go with it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+class WideGate(Gate):
+    """For benchmarks that go to the open web: everything of http and https, and nothing else."""
+
+    __slots__ = ()
+
+    def allows(self, url: str) -> bool:
+        """Whether `url` may be asked for."""
+        return urlsplit(url).scheme in ("http", "https", "about")
+
+
+class GymDriver:
+    """What `engine.web.environment` needs of a browser, by way of BrowserGym.
+
+    Args:
+        python: An interpreter that has BrowserGym.
+        task: Such as "miniwob.click-test".
+        executable: Path of a Chromium.
+        hosts: `host:port` that may be reached; None for the open web.
+        environment: Of the process; benchmarks find their sites there.
+        given: What the task is to be made with, where it does not say all itself.
+
+    Raises:
+        GameError: The process does not start.
+        UsageError: There is no such task.
+        MissingError: Its benchmark does not load.
+    """
+
+    def __init__(
+        self,
+        python: Path,
+        task: str,
+        executable: str,
+        hosts: Sequence[str] | None,
+        environment: Mapping[str, str],
+        given: Mapping[str, str] | None = None,
+    ) -> None:
+        self.gate: Gate = WideGate(frozenset()) if hosts is None else gate_for((), hosts)
+        self.traffic = Traffic()
+        self.limits = Limits()
+        self.reward: float | None = None
+        """What the episode is worth, once it is over."""
+        self._how = python, dict(environment)
+        self._open = {
+            "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
+        }  # fmt: skip
+        self._process: GymProcess | None = None
+        self._seen = Seen(Page())
+        self._best = 0.0
+        self._fresh = False
+        self._start()
+
+    def begin(self, urls: Sequence[str]) -> Seen:
+        """Forget the last episode; the next one begins with `start`."""
+        self.traffic, self.reward, self._best = Traffic(), None, 0.0
+        self._seen, self._fresh = Seen(Page()), False
+        return self._seen
+
+    def start(self, seed: int) -> str:
+        """Begin the task's episode and return what it asks.
+
+        Raises:
+            GameError: The process ended, or the task could not be set up.
+        """
+        reply = self._ask(RESET_S, op="reset", seed=seed)
+        self._see(reply)
+        self._fresh = True
+        return " ".join(str(reply["goal"]).split())
+
+    def act(self, call: Call) -> Seen:
+        """Take an action on the page seen last, and look. What fails is told in `error`.
+
+        Raises:
+            GameError: The process is gone.
+        """
+        try:
+            action = spoken(call, self._seen.page)
+            if call.name == "goto" and not self.gate.allows(str(call.arguments[0])):
+                self.gate.count(str(call.arguments[0]))
+                raise UsageError(
+                    f"{str(call.arguments[0])[:120]} is outside of the task's sites and cannot be opened"
+                )
+        except UsageError as wrong:
+            self._seen = Seen(self._seen.page, str(wrong), (), self._seen.tabs, self._seen.active)
+            return self._seen
+        return self._step(action)
+
+    def look(self) -> Seen:
+        """Look at the page as it is now."""
+        if self._fresh:
+            self._fresh = False
+            return self._seen
+        return self._step(f"noop({_PAUSE_MS})")
+
+    def evaluate(self, script: str, argument: Any = None) -> Any:
+        """Return None: no scripts of ours run in BrowserGym's pages."""
+        return None
+
+    def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
+        """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
+        return base64.b64decode(self._ask(STEP_S, op="picture", hidden=list(hidden))["picture"])
+
+    def close(self) -> None:
+        """End the process; safe to call twice."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def _start(self) -> GymProcess:
+        process = GymProcess(*self._how)
+        try:
+            reply = process.ask(OPEN_S, **self._open)
+            if reply.get("broken"):
+                ((family, why),) = reply["broken"].items()
+                raise MissingError(does_not_load(family, why, self._how[0]))
+            if "missing" in reply:
+                raise UsageError(_no_such(str(reply["missing"]), reply["tasks"]))
+        except BaseException:
+            process.end()
+            raise
+        self._process = process
+        return process
+
+    def _ask(self, seconds: float, **request: object) -> dict[str, Any]:
+        process = self._process
+        try:
+            if process is None:
+                process = self._start()  # It was lost in an earlier episode.
+            return process.ask(seconds, **request)
+        except GameError:
+            self.close()  # Whatever state it is in, the next episode begins with a new one.
+            raise
+
+    def _step(self, action: str) -> Seen:
+        self._fresh = False
+        reply = self._ask(STEP_S, op="step", action=action)
+        self._best = max(self._best, float(reply["reward"]))
+        if reply["done"]:
+            self.reward = self._best
+        return self._see(reply)
+
+    def _see(self, reply: Mapping[str, Any]) -> Seen:
+        page = parse(str(reply["snapshot"]), str(reply["url"]), str(reply["title"]))
+        error = str(reply["error"]).strip()
+        self.limits = Limits(width=int(reply["width"]), height=int(reply["height"]))
+        self._seen = Seen(
+            page,
+            error.splitlines()[0] if error else "",
+            tuple(f"the task says: {' '.join(str(said).split())[:300]}" for said in reply.get("said", ())),
+            tuple(map(str, reply["tabs"])),
+            int(reply["active"]),
+        )
+        return self._seen
+
+
+class GymRules:
+    """How BrowserGym's episodes begin, and what they are worth."""
+
+    def begin(self, driver: Any, seed: int) -> str:
+        """Begin the episode and return what is asked."""
+        return str(driver.start(seed))
+
+    def reward(self, driver: Any) -> float | None:
+        """Return the task's best reward once it is done, None before."""
+        reward: float | None = driver.reward
+        return reward
+
+
+def spoken(call: Call, page: Page) -> str:
+    """Return an action in BrowserGym's own words, its element by bid.
+
+    Raises:
+        UsageError: The element is not on the page.
+    """
+    arguments = [repr(argument) for argument in call.arguments]
+    if call.target is not None:
+        arguments.insert(0, repr(resolve(call.target, page).ref))
+    return f"{call.name}({', '.join(arguments)})"
+
+
+def does_not_load(family: str, why: str, python: Path) -> str:
+    """Return a sentence about a benchmark that is there and cannot be imported."""
+    lacks = f"; it lacks packages: {python} -m pip install browsergym-{family.replace('_', '-')}"
+    return f"BrowserGym's benchmark {family} does not load here ({why}){lacks if 'ModuleNotFound' in why else ''}"
+
+
+def _no_such(task: str, tasks: Sequence[str]) -> str:
+    import difflib
+
+    family = task.partition(".")[0]
+    near = difflib.get_close_matches(task, tasks, 3, 0.4)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    if not any(name.startswith(f"{family}.") for name in tasks):
+        return (
+            f"BrowserGym has no task {task!r} here: the benchmark {family!r} is not installed beside it (packages are "
+            f"called browsergym-{family})"
+        )
+    return f"BrowserGym has no task {task!r}{hint or f'; it has {len(tasks)}'}"

@@ -1,0 +1,1 @@
+"""Pages as text and drawings in cells."""

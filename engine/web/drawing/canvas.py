@@ -1,0 +1,69 @@
+"""Cells to draw in: a character, its kind, and what it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from engine.web.drawing.cells import width_of
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A piece of a row.
+
+    Attributes:
+        kind: "blank", "line", "edge" (of the window), "text", "heading", "link", "button", "field", "number".
+        item: Index into the wireframe's items, -1 for none.
+    """
+
+    text: str
+    kind: str
+    item: int = -1
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Rows of cells; what is written later covers what was there."""
+
+    width: int
+    cells: list[list[str]] = field(default_factory=list)
+    kinds: list[list[str]] = field(default_factory=list)
+    owners: list[list[int]] = field(default_factory=list)
+
+    def row(self) -> int:
+        """Add an empty row; return its number."""
+        self.cells.append([" "] * self.width)
+        self.kinds.append(["blank"] * self.width)
+        self.owners.append([-1] * self.width)
+        return len(self.cells) - 1
+
+    def put(self, row: int, column: int, text: str, kind: str, item: int = -1) -> int:
+        """Write text, cut at the edge; return the column after it."""
+        for character in text:
+            size = width_of(character)
+            if size == 0 or column < 0 or column + size > self.width:
+                continue
+            self.cells[row][column] = character
+            if size == 2:
+                self.cells[row][column + 1] = ""
+            for at in range(column, column + size):
+                self.kinds[row][at], self.owners[row][at] = kind, item
+            column += size
+        return column
+
+    def line(self, row: int, column: int, character: str) -> None:
+        """Draw a piece of a line, unless something is there."""
+        if 0 <= column < self.width and self.kinds[row][column] in ("blank", "line"):
+            self.cells[row][column], self.kinds[row][column] = character, "line"
+
+    def runs(self, row: int) -> Iterator[Run]:
+        """Yield what a row is made of."""
+        text, now = "", ("blank", -1)
+        for cell, kind, owner in zip(self.cells[row], self.kinds[row], self.owners[row], strict=True):
+            if (kind, owner) != now and text:
+                yield Run(text, *now)
+                text = ""
+            text, now = text + cell, (kind, owner)
+        if text:
+            yield Run(text, *now)

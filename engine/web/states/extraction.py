@@ -1,0 +1,101 @@
+"""The effective local history as a language model extracts it (App. F), instead of by rules.
+
+The model is shown the actions taken on this page and the page as text; if it is asked to look (the paper's way), also
+pictures of the page as it was come to and as it is now. It names the actions that make the page what it is. Only
+actions that were taken count; where it names none that can be read, the rules' history stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from engine.environment import Writing
+from engine.errors import JitrlError, ModelError
+from engine.llm import prompts
+from engine.records import Observation
+from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.states.history import Taken, visit_of
+
+_ANSWER = re.compile(r"(?:final answer|output)\**\s*(?::|--?)\**\s*(.*)", re.IGNORECASE | re.DOTALL)
+_ARROW = re.compile(r"\s*(?:->|→|\n)\s*")
+NOTHING = "no action"
+PAGE = 6000
+LARGEST_PICTURE = 500_000
+"""Bytes of a JPEG that is sent; one of a page is about a tenth of it."""
+SEEN_TWICE = "**SCREENSHOTS:** the first is the page as it was come to, the second the final page."
+SEEN_ONCE = "**SCREENSHOT:** the final page."
+
+
+class Extraction:
+    """Says which of the actions of a page visit define the page, by asking a model.
+
+    Args:
+        picture: Returns the page as JPEG, with nothing secret to be seen; b"" where it cannot be had. None shows the
+            model no pictures.
+    """
+
+    def __init__(self, writing: Writing, picture: Callable[[], bytes] | None = None) -> None:
+        self._writing = writing
+        self._picture = picture
+        self._come_to = b""
+        """The page as it was when this visit began."""
+        self._told: set[str] = set()
+
+    def effective(
+        self, taken: tuple[Taken, ...], observation: Observation, by_rule: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Return the actions that define the page, oldest first; those of the rules where the model fails."""
+        visit = [step.action for step in visit_of(taken, observation.place)]
+        now = self._look()
+        if not visit:
+            self._come_to = now
+            return ()
+        pictures = tuple(filter(None, dict.fromkeys((self._come_to, now)))) if now else ()
+        # The task stands in the first line: which page this is does not hang on it.
+        page = observation.description.partition("\n")[2].removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")[:PAGE]
+        prompt = prompts.render(
+            "web_history",
+            actions=fenced(" -> ".join(visit)),
+            page=fenced(page),
+            screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
+        )
+        try:
+            reply = self._writing.model.complete("history", prompt.chat(), pictures=pictures)
+            self._writing.spent(reply.call)
+            return read(reply.text, visit)
+        except JitrlError as error:
+            self._writing.missed()
+            self._tell(f"the history on this page is written by rules for now: {error}")
+            return by_rule
+
+    def _look(self) -> bytes:
+        """Return the page as a picture, b"" where none is to be or can be shown."""
+        if self._picture is None:
+            return b""
+        picture = self._picture()
+        if 0 < len(picture) <= LARGEST_PICTURE:
+            return picture
+        self._tell("a page could not be shown to the model as a picture; its text stands alone")
+        return b""
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._writing.notice(sentence)
+
+
+def read(text: str, visit: list[str]) -> tuple[str, ...]:
+    """Return the actions a model named, each of which was taken, once and in the order it was taken last.
+
+    Raises:
+        ModelError: It named none, and did not say that there is none.
+    """
+    found = _ANSWER.findall(text)
+    answer = found[-1] if found else text.strip().splitlines()[-1] if text.strip() else ""
+    named = {part.strip(" `*[].\"'") for part in _ARROW.split(answer)}
+    named |= {part.strip(" `*") for part in _ARROW.split(answer)}
+    kept = dict.fromkeys(action for action in reversed(visit) if action in named)
+    if not kept and NOTHING not in answer.casefold():
+        raise ModelError("the model named no action that was taken on the page")
+    return tuple(reversed(kept))

@@ -1,0 +1,205 @@
+"""Memory of other tasks, told in terms of the task at hand: their words replaced by those that stand in their place.
+
+    remembered with      What is the population of Quarrow?      click(<link[Quarrow]>)
+    the task now         What is the population of Glenmoor?     click(<link[Glenmoor]>)
+
+The paper compares actions as they are written, so a success of the first task makes `Quarrow` look good in the second.
+An action that names what another task was about is a lesson on that kind of action, with the name as its variable
+(lifted, as in relational reinforcement learning: Dzeroski, De Raedt, Driessens 2001). The two tasks are aligned word by
+word; where a word of the other task has no counterpart here, what it says cannot be told and is left out. So are its
+answers, which belong to its question. What names nothing of the other task counts as it is, and so does all that was
+lived with this very task.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from engine.errors import UsageError
+from engine.records import Neighbour, State
+from engine.web.actions import ENDING, Call, Target, parse
+from engine.web.choices import DONE, REDACTED, values_of
+from engine.web.states.wording import STOP
+
+_WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
+_SECRET = REDACTED.strip("[]")
+_NUMBER = re.compile(r"\d[\d.,:/-]*")
+LONGEST = 200
+"""Words of a task that are aligned."""
+MOST = 1000
+"""Neighbours looked through at most for those that can be told."""
+
+
+class Memory(Protocol):
+    """The read side of a memory scope, as `engine.values.knn.Retriever`."""
+
+    def neighbours(
+        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
+        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
+    ) -> tuple[Neighbour, ...]:  # fmt: skip
+        """Return at most k remembered steps with similarity r or more, best first."""
+        ...
+
+
+class LiftedMemory:
+    """A memory whose neighbours are told in terms of the task asked for; a retriever like the memory itself."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def neighbours(
+        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
+        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
+    ) -> tuple[Neighbour, ...]:  # fmt: skip
+        """Return the k most similar remembered steps among those that can be told in terms of this task."""
+        asked = 4 * k
+        while True:
+            found = self._memory.neighbours(
+                state, k=asked, r=r, gamma=gamma, history_weight=history_weight, state_floor=state_floor,
+                keep_above=keep_above, ties=ties, zero_rewards=zero_rewards,
+            )  # fmt: skip
+            told = _told(found, task_of(state.text))
+            if len(told) >= k or len(found) < asked or asked >= MOST:
+                kept = sum(each.similarity >= keep_above for each in told) if keep_above > 0 else 0
+                return told[: max(k, kept)]
+            asked = min(MOST, 4 * asked)
+
+
+def task_of(text: str) -> str:
+    """Return the task in the text of a web state, `[page: what was done] task`."""
+    return text.rpartition("] ")[2]
+
+
+def lifted(action: str, theirs: str, ours: str) -> str | None:
+    """Return an action taken for the task `theirs` as it would be taken for `ours`, None where that cannot be told."""
+    if theirs == ours or REDACTED in action:  # What was redacted is refused by the page, as it should be.
+        return action
+    try:
+        call = parse(action)
+    except UsageError:
+        return action
+    if call.name in ENDING:
+        return action if call.arguments == (DONE,) else None
+    kept, counterparts = aligned(theirs, ours)
+    foreign = _content(theirs) - _content(ours)
+    if call.name == "goto":  # A name within an address is no word of it to be replaced.
+        return None if _content(str(call.arguments[0])) & foreign else action
+    target = call.target
+    if target is not None and target.name:
+        name = _replaced(target.name, counterparts, kept, foreign)
+        if name is None:
+            return None
+        target = target if name == target.name else Target(target.role, name)
+    told = [_replaced(str(each), counterparts, kept, foreign) for each in call.arguments]
+    if any(each is None for each in told):
+        return None
+    same = [each == str(given) for each, given in zip(told, call.arguments, strict=True)]
+    arguments = tuple(g if s else t for g, t, s in zip(call.arguments, told, same, strict=True))
+    return Call(call.name, target, arguments).text
+
+
+@functools.lru_cache(maxsize=1024)
+def aligned(theirs: str, ours: str) -> tuple[frozenset[str], Mapping[str, str]]:
+    """Return the words at the same place in both tasks, and each phrase of theirs with its counterpart in ours.
+
+    Phrases are in lower case without stop words at their ends; their counterparts are as they are written.
+    """
+    a, b = (list(_WORD.finditer(task))[:LONGEST] for task in (theirs, ours))
+    low_a, low_b = [m.group().casefold() for m in a], [m.group().casefold() for m in b]
+    pairs = _pairs(low_a, low_b)
+    kept = {low_a[i] for i, _ in pairs}
+    counterparts: dict[str, str] = {}
+    i = j = 0
+    for i_end, j_end in [*pairs, (len(a), len(b))]:
+        start, end = _trimmed(low_a, i, i_end)
+        first, last = _trimmed(low_b, j, j_end)
+        if start < end and first < last:
+            phrase = theirs[a[start].start() : a[end - 1].end()].casefold()
+            if _SECRET not in phrase:
+                counterparts.setdefault(phrase, ours[b[first].start() : b[last - 1].end()])
+        i, j = i_end + 1, j_end + 1
+    for phrase, counterpart in _only_values(theirs, ours):
+        counterparts.setdefault(phrase.casefold(), counterpart)
+    return frozenset(kept), counterparts
+
+
+def _pairs(a: list[str], b: list[str]) -> list[tuple[int, int]]:
+    """Return the positions of equal words in an alignment with the fewest words changed, put in or left out."""
+    cost = [[i + j if not i * j else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i, one in enumerate(a, 1):
+        above, row = cost[i - 1], cost[i]
+        for j, other in enumerate(b, 1):
+            row[j] = min(above[j - 1] + (one != other), above[j] + 1, row[j - 1] + 1)
+    found = []
+    i, j = len(a), len(b)
+    while i and j:
+        if cost[i][j] == cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]):
+            i, j = i - 1, j - 1
+            if a[i] == b[j]:
+                found.append((i, j))
+        elif cost[i][j] == cost[i - 1][j] + 1:
+            i -= 1
+        else:
+            j -= 1
+    return found[::-1]
+
+
+def _only_values(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+    """Return the only name, quoted text or number that either task alone has: they stand for one another."""
+    those, here = set(values_of(theirs)), set(values_of(ours))
+    those, here = those - here, here - those
+    if len(those) != 1 or len(here) != 1:
+        return ()
+    pair = (those.pop(), here.pop())
+    numbers = {bool(_NUMBER.fullmatch(value)) for value in pair}
+    return (pair,) if len(numbers) == 1 and _SECRET not in pair[0].casefold() else ()
+
+
+def _told(found: Iterable[Neighbour], ours: str) -> tuple[Neighbour, ...]:
+    told = []
+    for neighbour in found:
+        action = lifted(neighbour.action, task_of(neighbour.state), ours)
+        if action is not None:
+            changed = action != neighbour.action
+            told.append(
+                dataclasses.replace(neighbour, action=action, taken=neighbour.action)
+                if changed
+                else neighbour
+            )
+    return tuple(told)
+
+
+def _replaced(
+    text: str, counterparts: Mapping[str, str], kept: frozenset[str], foreign: frozenset[str]
+) -> str | None:
+    """Return a text with phrases of the other task replaced, None if any other word of that task is left.
+
+    A phrase whose words all stand at the same place in both tasks, too, may mean these, and is left as it is.
+    """
+    usable = {p: c for p, c in counterparts.items() if not _content(p) <= kept}
+    if not usable:
+        return None if _content(text) & foreign else text
+    longest = sorted(usable, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])", re.IGNORECASE)
+    if any(_content(piece) & foreign for piece in pattern.split(text)):
+        return None
+    return pattern.sub(lambda match: usable[match.group().casefold()], text)
+
+
+def _trimmed(words: list[str], start: int, end: int) -> tuple[int, int]:
+    """Return a span without stop words at its ends."""
+    while start < end and words[start] in STOP:
+        start += 1
+    while start < end and words[end - 1] in STOP:
+        end -= 1
+    return start, end
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the words of a text that say what it is about; 04 and 4 are one."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return frozenset(w.lstrip("0") or "0" if w.isdigit() else w for w in words if w not in STOP)

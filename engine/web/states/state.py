@@ -1,0 +1,120 @@
+"""The abstracted state of a page: what kind of page, what was done on it, what is to be done (App. E).
+
+`tokens` holds the words of the task, each bound to the site and page pattern: states of other pages have none in
+common, and on the same kind of page the Jaccard similarity is that of the tasks. `history_tokens` holds the words of
+the effective local history, each as often as it is there. So the paper's two stages are one similarity,
+(1 - w) J(task) + w J(history).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine import texts
+from engine.errors import UsageError
+from engine.records import Observation, State
+from engine.web.actions import parse
+from engine.web.states.history import Taken, effective
+
+if TYPE_CHECKING:
+    from engine.environment import Writing
+    from engine.web.states.extraction import Extraction
+
+RECENT_TEXT = 300
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text in lower case, sorted."""
+    return tuple(sorted(set(texts.words(text))))
+
+
+def task_tokens(place: str, intent: str) -> tuple[str, ...]:
+    """Return the task's words bound to a page pattern."""
+    return tuple(f"{place} {word}" for word in words(intent) or ("",))
+
+
+class WebAbstractor:
+    """Implements `engine.environment.Abstractor` for pages.
+
+    Args:
+        intent: Returns what is asked now; it may change with each reset.
+        query: Returns `key=value` of the URL shown now.
+        picture: Returns the page as JPEG as it may be shown to a model, b"" where it cannot be.
+    """
+
+    def __init__(
+        self,
+        intent: Callable[[], str],
+        query: Callable[[], tuple[str, ...]],
+        picture: Callable[[], bytes] = bytes,
+    ) -> None:
+        self._intent = intent
+        self._query = query
+        self._picture = picture
+        self._taken: list[Taken] = []
+        self._lines: list[str] = []
+        self._place = ""
+        self._extraction: Extraction | None = None
+
+    def written(self, writing: Writing) -> WebAbstractor:
+        """Let a model extract the effective history, with the paper's prompt, if the settings say so."""
+        history = writing.settings.history
+        if history != "rules":
+            from engine.web.states.extraction import Extraction
+
+            self._extraction = Extraction(writing, self._picture if history == "vision" else None)
+        return self
+
+    def begin(self, observation: Observation) -> State:
+        """Forget the last episode and return the state of the first observation."""
+        self._taken, self._lines = [], []
+        self._place = observation.place
+        return self._state(observation)
+
+    def advance(self, action: str, observation: Observation) -> State:
+        """Return the state after `action` led to `observation`."""
+        self._taken.append(Taken(action, self._place, observation.changed))
+        self._place = observation.place
+        reward = f" (reward {observation.score:+g})" if observation.done else ""
+        self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}{reward}")
+        return self._state(observation)
+
+    def recent(self, steps: int) -> str:
+        """Return the last `steps` actions with what came of each, oldest first."""
+        return "\n\n".join(self._lines[-steps:]) if steps > 0 else ""
+
+    def situation(self, observation: Observation) -> str:
+        """Return the page: what was said of the last action stands among the recent steps."""
+        return observation.description or observation.text
+
+    def _state(self, observation: Observation) -> State:
+        intent, place = self._intent(), observation.place
+        taken = tuple(self._taken)
+        kept = effective(taken, place)
+        if self._extraction is not None:
+            kept = self._extraction.effective(taken, observation, kept)
+        local = (*self._query(), *kept)
+        done = "; ".join(local) or "nothing yet"
+        steps = [step.action for step in self._taken]
+        summary = f"[SUMMARY] {intent} [PROGRESS] {'; '.join(steps[-8:]) or 'just begun'} [LOCATION] {place}"
+        return State(
+            text=f"[{place}: {done}] {intent}",
+            tokens=task_tokens(place, intent),
+            history=summary,
+            history_tokens=texts.counted([word for each in local for word in texts.words(_spoken(each))]),
+            place=place,
+        )
+
+
+def _spoken(action: str) -> str:
+    """Return what tells one local state from another: for actions, function, element and text."""
+    try:
+        call = parse(action)
+    except UsageError:
+        return action
+    target = ""
+    if call.target is not None:
+        twin = f" {call.target.role}{call.target.ordinal}" if call.target.ordinal else ""
+        target = f"{call.target.role} {call.target.name}{twin}"
+    return f"{call.name} {target} {' '.join(map(str, call.arguments))}"

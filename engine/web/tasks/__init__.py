@@ -1,0 +1,1 @@
+"""Tasks on web sites, and who says whether they were done."""

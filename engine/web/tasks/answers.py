@@ -1,0 +1,173 @@
+"""What a page says that could be the answer to a question, and how well each fits it.
+
+An answer is a short text that stands on the page, a part of a longer one that has the form asked for (a number, an
+amount, a date, a name), or how many rows have the words of the question. It fits the better the more of the question's
+words stand in the same sentence, cell, row, column head or page title; nothing is known of any site.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.web.drawing.lines import Line, Lines
+from engine.web.states.wording import (
+    DATE,
+    DURATION,
+    MONEY,
+    NAME,
+    NUMBER,
+    TEXT,
+    expected,
+    may_ask,
+    stems,
+    tokens,
+)
+
+MOST = 40
+LONGEST = 60
+"""Characters of an answer that is not cut out of a longer text."""
+READ = frozenset({
+    "cell", "gridcell", "definition", "text", "heading", "paragraph", "strong", "emphasis", "generic", "status", "link",
+    "rowheader", "listitem", "code", "term", "textbox", "spinbutton", "searchbox", "time", "option",
+})  # fmt: skip
+COUNTED = frozenset({"row", "listitem", "article"})
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z0-9\"'])")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half an|an|a|several"
+_FORMS = {
+    MONEY: re.compile(r"[$€£]\s?\d[\d,]*(?:\.\d+)?|\b\d[\d,]*(?:\.\d+)? ?(?:USD|EUR|GBP)\b"),
+    DURATION: re.compile(
+        rf"\b(?:\d+(?:\.\d+)?|{_SMALL}) (?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
+    ),
+    DATE: re.compile(
+        rf"\b\d{{4}}-\d\d-\d\d\b|\b\d\d?[./]\d\d?[./]\d{{2,4}}\b|\b\d\d? {_MONTH}(?: \d{{4}})?\b"
+        rf"|\b{_MONTH} \d\d?(?:, \d{{4}})?\b|\b1\d{{3}}\b|\b20\d\d\b"
+    ),
+    NUMBER: re.compile(r"(?<![\w.,$€£/:-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-])(?![.,]\d)"),
+    NAME: re.compile(r"\b[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|\d+(?![\w.,])))*"),
+}
+"""Forms of answers. The kind asked for comes first; the others count less."""
+NEAR, HEADED, TITLED = 1.0, 0.8, 0.7
+"""What a word of the question counts that stands by the answer, in the head of its column, in the page's title."""
+FITTING, OTHER, ECHO = 0.5, -0.25, -0.5
+"""Added for the form asked for, for another form, for what the question itself says."""
+CUT, COMMON = -0.1, -0.15
+"""Added for what is cut out of a longer text though no form is asked for; times the log of how often it is there."""
+
+
+class Answer(NamedTuple):
+    """A text that could be the answer, and how well it fits: some -.5 to 1.5."""
+
+    text: str
+    fit: float
+
+
+def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[Answer, ...]:
+    """Return at most `most` possible answers, those that fit best first; none where nothing is asked."""
+    if not may_ask(intent):
+        return ()
+    question = _Question(lines, intent, title)
+    best: dict[str, float] = {}
+    for text, fit in question.found():
+        best[text] = max(fit, best.get(text, fit))
+    often = Counter(line.text for line in lines)
+    for text in best:
+        best[text] += COMMON * math.log(max(1, often[text]))
+    order = sorted(best, key=lambda text: -best[text])
+    return tuple(Answer(text, best[text]) for text in order[:most])
+
+
+class _Question:
+    """A question at one page."""
+
+    def __init__(self, lines: Lines, intent: str, title: str) -> None:
+        self._lines = lines
+        self._kind = expected(intent)
+        self._words = frozenset(stems(intent))
+        self._all = frozenset(tokens(intent))
+        count = Counter(word for line in lines for word in set(stems(line.text)) & self._words)
+        # A word that stands all over the page tells little of where the answer is.
+        self._weight = {w: 1.0 / (1.0 + math.log(max(1, count[w]))) for w in self._words}
+        self._total = sum(self._weight.values()) or 1.0
+        heads = [line.text for line in lines if line.role == "heading" and "level=1" in line.states]
+        self._title = frozenset(stems(" ".join([title, *heads]))) & self._words
+        self._groups: dict[int, list[str]] = {}
+
+    def found(self) -> Iterator[tuple[str, float]]:
+        """Yield answers with their fit, some of them more than once."""
+        for index, line in enumerate(self._lines):
+            if line.role in READ and line.text:
+                head = self._lines.header(index)
+                beside = self._lines.beside(index)
+                for text, kind, near in self._parts(line):
+                    yield text, self._fit(text, kind, f"{near} {beside}", index, head)
+        if self._kind == NUMBER:
+            yield from self._counts()
+
+    def _parts(self, line: Line) -> Iterator[tuple[str, str, str]]:
+        """Yield (text, its form, the sentence it stands in)."""
+        whole = " ".join((line.value or line.name).split())
+        if 0 < len(whole) <= LONGEST and any(c.isalnum() for c in whole):
+            form = TEXT if self._kind == TEXT else _form(whole, self._kind)
+            yield whole, form, line.name if line.value else ""
+        for sentence in _SENTENCE.split(whole[:2000]):
+            label, colon, rest = sentence.partition(": ")
+            if colon and 0 < len(rest) <= LONGEST:
+                rest = rest.rstrip(".")
+                yield rest, TEXT if self._kind == TEXT else _form(rest, self._kind), label
+            for kind in dict.fromkeys([self._kind, NUMBER, NAME]):
+                for match in _FORMS[kind].finditer(sentence) if kind in _FORMS else ():
+                    text = match.group().rstrip(".")
+                    first = kind == NAME and match.start() == 0 and " " not in text
+                    if text != whole and not first:  # Every sentence begins with a capital letter.
+                        yield text, kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
+
+    def _fit(self, text: str, kind: str, near: str, index: int, head: str) -> float:
+        own = self._group(index)
+        close = frozenset(stems(near)) & self._words
+        mine = set(stems(text))
+        row = {word for word in own if own.count(word) > (word in mine)} & self._words
+        value = dict.fromkeys(self._title, TITLED)
+        value.update(dict.fromkeys(frozenset(stems(head)) & self._words, HEADED))
+        value.update(dict.fromkeys(close | row, NEAR))
+        covered = sum(self._weight[word] * share for word, share in value.items()) / self._total
+        form = (
+            (0.0 if kind == TEXT else CUT) if self._kind == TEXT else FITTING if kind == self._kind else OTHER
+        )
+        echo = ECHO if set(tokens(text)) <= self._all else 0.0
+        return covered + form + echo
+
+    def _group(self, index: int) -> list[str]:
+        group = self._lines.group(index)
+        if group < 0:
+            return []
+        if group not in self._groups:
+            # What names a row repeats its cells.
+            inner = " ".join(self._lines[i].text for i in self._lines.inside(group))
+            self._groups[group] = stems((inner or self._lines[group].text)[:1000])
+        return self._groups[group]
+
+    def _counts(self) -> Iterator[tuple[str, float]]:
+        """Yield how many rows have the words of the question that any of them has, together and one by one."""
+        rows = [
+            frozenset(stems(self._lines.said(i)[:1000])) & self._words
+            for i, line in enumerate(self._lines)
+            if line.role in COUNTED
+            and not any(self._lines[j].role == "columnheader" for j in self._lines.inside(i))
+        ]
+        for wanted in {*rows, *(frozenset({word}) for row in rows for word in row)}:
+            if wanted:
+                covered = sum(self._weight[word] for word in wanted) / self._total
+                yield str(sum(wanted <= row for row in rows)), covered + FITTING
+
+
+def _form(text: str, wanted: str) -> str:
+    """Return the form of a whole text: the one wanted, if it has it."""
+    for kind in dict.fromkeys([wanted, MONEY, DATE, NUMBER, DURATION, NAME]):
+        if kind in _FORMS and _FORMS[kind].fullmatch(text):
+            return kind
+    return TEXT

@@ -1,0 +1,36 @@
+"""Comparing an answer with a reference by meaning: a model call, made only where it was asked for (`fuzzy=model`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.errors import ModelError
+from engine.llm import parse, prompts
+from engine.llm.model import Model
+from engine.web.drawing.text import fenced
+from engine.web.tasks.classic import Judge
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "same": {"type": "boolean"}},
+    "required": ["reasoning", "same"],
+    "additionalProperties": False,
+}
+
+
+def by_model(model: Model) -> Judge:
+    """Return what says whether an answer means the same as a reference, by asking `model`.
+
+    What is returned raises ModelError where the model does not say.
+    """
+
+    def same(intent: str, reference: str, answer: str) -> bool:
+        prompt = prompts.render("web_same", question=intent, reference=reference, answer=fenced(answer))
+        for _ in range(2):
+            found = parse.json_object(model.complete("rewards", prompt.chat(), SCHEMA).text) or {}
+            if isinstance(found.get("same"), bool):
+                return bool(found["same"])
+        raise ModelError("the model did not say whether the answer means the same as the reference")
+
+    return same

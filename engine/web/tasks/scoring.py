@@ -1,0 +1,198 @@
+"""Was the task done? WebArena-Verified's evaluators, and the classic checks that need no model.
+
+task with `eval` as a list      -> WebArena-Verified (suites `local` and `webarena-verified`)
+task with `eval` as an object   -> the classic checks of `classic.py` (`webarena`, `webarena-lite`)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import GameError, MissingError
+from engine.waiting import readable
+from engine.web.sites.site import venv_python
+from engine.web.tasks.classic import Judge, score_classic
+from engine.web.tasks.suites import WebTask
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a task was judged.
+
+    Attributes:
+        score: 1.0 done, 0.0 not; None where it cannot be told, and `why` says what is missing.
+        why: One sentence, "" if it was done.
+        parts: Name of each check to its own score.
+    """
+
+    score: float | None
+    why: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an episode left behind, for judging.
+
+    Attributes:
+        answer: The agent's last message, "" if it said nothing.
+        url: Of the page it ended on.
+        entries: HAR entries of the episode, in order, posted data included.
+        texts: For the classic program checks: what each target of `classic.targets` holds now.
+    """
+
+    answer: str
+    url: str
+    entries: Sequence[Mapping[str, Any]] = ()
+    texts: Sequence[str] = ()
+
+
+class Scorer:
+    """Judges episodes. The first verdict of WebArena-Verified takes a second, later ones some milliseconds.
+
+    Args:
+        saves: The saves folder, where the sites' environment lies.
+        urls: WebArena's site names to the base URLs the episode ran on.
+        judge: Compares answers by meaning (a model call); None leaves tasks that need it without a verdict.
+    """
+
+    def __init__(self, saves: Path, urls: Mapping[str, str], judge: Judge | None = None) -> None:
+        self._saves = saves
+        self.urls = dict(urls)
+        self._judge = judge
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def compare_by(self, judge: Judge) -> None:
+        """Let `judge` compare answers by meaning from now on."""
+        self._judge = judge
+
+    def score(self, task: WebTask, outcome: Outcome) -> Verdict:
+        """Judge one episode of `task`.
+
+        Raises:
+            MissingError: WebArena-Verified is wanted and not installed.
+            GameError: Its process ended or did not answer within TIMEOUT_S.
+        """
+        if isinstance(task.raw["eval"], Mapping):
+            score, why, parts = score_classic(
+                task.raw, outcome.answer, outcome.url, outcome.texts, self.urls, self._judge
+            )
+            return Verdict(score, why, parts)
+        reply = self._ask({
+            "task": task.raw, "urls": {site: self.urls[site] for site in task.sites if site in self.urls},
+            "answer": agent_response(outcome.answer, task.kind), "entries": list(outcome.entries),
+        })  # fmt: skip
+        if reply["score"] is None or reply["error"]:
+            return Verdict(None, f"WebArena-Verified could not judge {task.id}: {reply['error']}")
+        why = "" if reply["score"] == 1.0 else "; ".join(reply["notes"]) or "not done"
+        return Verdict(reply["score"], why, reply["parts"])
+
+    def close(self) -> None:
+        """End the judging process; safe to call twice."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        with contextlib.suppress(OSError):
+            worker.stdin.close()
+        try:
+            worker.wait(5.0)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
+        worker.stdout.close()
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            if self._worker is None or self._worker.poll() is not None:
+                self._worker = self._start()
+            worker = self._worker
+            assert worker.stdin is not None
+            assert worker.stdout is not None
+            try:
+                worker.stdin.write(json.dumps(request).encode() + b"\n")
+                worker.stdin.flush()
+                ready = readable(worker.stdout, TIMEOUT_S)
+                line = worker.stdout.readline() if ready else b""
+            except OSError:
+                line = b""
+            if not line:
+                worker.kill()
+                worker.wait()
+                self._worker = None
+                raise GameError(
+                    f"WebArena-Verified gave no verdict within {TIMEOUT_S:.0f} s; the episode is kept"
+                )
+        reply: dict[str, Any] = json.loads(line)
+        return {"error": "", "notes": [], "parts": {}, **reply}
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        python = require_verified(self._saves)
+        script = Path(__file__).with_name("verified_worker.py")
+        return subprocess.Popen(
+            [str(python), "-I", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ},
+        )  # fmt: skip
+
+
+def verified_python(saves: Path) -> Path | None:
+    """Return an interpreter that has WebArena-Verified: this one, or the sites' own; None if neither has."""
+    if importlib.util.find_spec("webarena_verified") is not None:
+        return Path(sys.executable)
+    python = venv_python(saves)
+    if any((python.parent.parent / "lib").glob("python3*/site-packages/webarena_verified")):
+        return python
+    return None
+
+
+def require_verified(saves: Path) -> Path:
+    """Return what `verified_python` does.
+
+    Raises:
+        MissingError: Neither has it.
+    """
+    python = verified_python(saves)
+    if python is None:
+        raise MissingError(
+            "scoring this task needs WebArena-Verified, which is not here; get it with: jitrl web up --install"
+        )
+    return python
+
+
+def agent_response(message: str, kind: str) -> Any:
+    """Return an agent's message in the form WebArena-Verified wants.
+
+    A JSON object is taken as it is. Plain words are put into the form: they are what was retrieved, if something
+    was to be retrieved; the content is judged all the same, and an error must be said in the form.
+    """
+    try:
+        given = json.loads(message)
+    except ValueError:
+        given = message.strip()
+    if isinstance(given, dict):
+        return given
+    data = None
+    if kind == "retrieve":
+        data = given if isinstance(given, list) else [given] if given != "" else []
+    return {"task_type": kind.upper(), "status": "SUCCESS", "retrieved_data": data, "error_details": None}
