@@ -1,46 +1,116 @@
-"""One file a method; each turns a turn into a decision."""
+"""Methods: each turns a turn into a decision. One file a method, one line here.
+
+A method of a package of your own is an entry point in the group `jitrl.agents` that names a `Method`:
+
+    [project.entry-points."jitrl.agents"]
+    echo = "echo_agent:METHOD"
+"""
 
 from __future__ import annotations
 
-from engine.agents.base import Agent, Prior
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
 from engine.errors import UsageError
-from engine.settings import Settings
-from engine.values.base import Estimator
-from engine.values.graph import EpisodicMemory
 
-AGENTS = {
-    "jitrl": "the frozen model with its logits adjusted by memory (Algorithm 1)",
-    "static": "the frozen model alone; remembers nothing",
-    "random": "any valid action; the floor of every comparison",
-}
+if TYPE_CHECKING:
+    from engine.agents.base import Agent, Prior
+    from engine.settings import Settings
+    from engine.values.graph import EpisodicMemory
+
+GROUP = "jitrl.agents"
 
 
-def make_agent(name: str, prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
-    """Return the agent called `name`.
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A kind of agent.
 
-    Raises:
-        UsageError: There is no such agent.
+    Attributes:
+        name: What `--agent` takes.
+        about: One line for people.
+        make: Returns an agent for one session.
+        learns: Whether finished episodes go to memory, so that their steps have to be judged.
+        asks_model: Whether the session's model is opened for it.
     """
+
+    name: str
+    about: str
+    make: Callable[[Prior, EpisodicMemory, Settings], Agent]
+    learns: bool = False
+    asks_model: bool = True
+
+
+def _jitrl(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
-    from engine.agents.random import UniformPrior
+    from engine.values import make_estimator
 
-    if name == "jitrl":
-        return JitrlAgent(prior, _estimator(memory, settings), settings)
-    if name == "static":
-        return JitrlAgent(prior, None, settings)
-    if name == "random":
-        agent = JitrlAgent(UniformPrior(), None, settings)
-        agent.name = "random"
-        return agent
-    raise UsageError(f"there is no agent {name!r}; choose one of: {', '.join(AGENTS)}")
-
-
-def _estimator(memory: EpisodicMemory, settings: Settings) -> Estimator:
     if settings.other_tasks == "lifted" and settings.estimator == "knn":
         from engine.values.knn import KnnEstimator, retriever
         from engine.web.states.lifting import LiftedMemory
 
-        return KnnEstimator(LiftedMemory(retriever(memory, settings)), settings)
-    from engine.values import make_estimator
+        return JitrlAgent(
+            prior, KnnEstimator(LiftedMemory(retriever(memory, settings)), settings), settings
+        )
+    return JitrlAgent(prior, make_estimator(memory, settings), settings)
 
-    return make_estimator(memory, settings)
+
+def _static(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+    from engine.agents.jitrl import JitrlAgent
+
+    return JitrlAgent(prior, None, settings)
+
+
+def _random(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+    from engine.agents.jitrl import JitrlAgent
+    from engine.agents.random import UniformPrior
+
+    return JitrlAgent(UniformPrior(), None, settings, name="random")
+
+
+BUILT_IN = (
+    Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
+    Method("static", "the model alone; remembers nothing", _static),
+    Method("random", "any valid action; the floor of every comparison", _random, asks_model=False),
+)
+"""The methods of this project, in the order in which they are shown."""
+
+
+def methods() -> Mapping[str, Method]:
+    """Return all methods by name: those of this project, then those of installed packages that load."""
+    known = {method.name: method for method in BUILT_IN}
+    for entry in entry_points(group=GROUP):
+        with contextlib.suppress(UsageError):  # told to who asks for it
+            known.setdefault(entry.name, _loaded(entry))
+    return known
+
+
+def find_method(name: str) -> Method:
+    """Return the method called `name`; one of this project even where a package has the same name.
+
+    Raises:
+        UsageError: There is none, or its package does not load.
+    """
+    for method in BUILT_IN:
+        if method.name == name:
+            return method
+    for entry in entry_points(group=GROUP, name=name):
+        return _loaded(entry)
+    raise UsageError(f"there is no agent {name!r}; choose one of: {', '.join(methods())}")
+
+
+def _loaded(entry: EntryPoint) -> Method:
+    """Return the method of an entry point.
+
+    Raises:
+        UsageError: It does not load, or is none of this name.
+    """
+    try:
+        method = entry.load()
+    except Exception as error:  # whatever a package of somebody else raises
+        raise UsageError(f"the agent {entry.name!r} of {entry.value} does not load: {error}") from None
+    if not isinstance(method, Method) or method.name != entry.name:
+        raise UsageError(f"the agent {entry.name!r} of {entry.value} is no Method of that name")
+    return method

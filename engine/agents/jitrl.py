@@ -31,10 +31,13 @@ class JitrlAgent:
 
     Args:
         estimator: Where V and Q come from; None makes the agent static (nothing is remembered).
+        name: What it is called where it is not one of these two.
     """
 
-    def __init__(self, prior: Prior, estimator: Estimator | None, settings: Settings) -> None:
-        self.name = "static" if estimator is None else "jitrl"
+    def __init__(
+        self, prior: Prior, estimator: Estimator | None, settings: Settings, *, name: str = ""
+    ) -> None:
+        self.name = name or ("static" if estimator is None else "jitrl")
         self.learns = estimator is not None
         self._prior = prior
         self._estimator = estimator

@@ -180,7 +180,7 @@ def open_parts(
     Raises:
         JitrlError: Something is missing or damaged.
     """
-    from engine.agents import make_agent
+    from engine.agents import find_method
     from engine.environment import Judged
     from engine.evaluator import make_evaluator
     from engine.llm import open_model
@@ -191,6 +191,7 @@ def open_parts(
     memory: Memory | None = None
     model: Model | None = None
     try:
+        method = find_method(config.agent)
         owner = config.memory.removeprefix("own:") if ":" in config.memory else saved.name
         own = saves / "sessions" / owner if owner != saved.name else saved.folder
         memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn)
@@ -198,7 +199,7 @@ def open_parts(
         check()
         progress(f"loading {config.model}")
         model = open_model(
-            config.model if config.agent != "random" else "prior/uniform",
+            config.model if method.asks_model else "prior/uniform",
             settings=config.settings,
             cache=saves / "cache",
             on_progress=progress,
@@ -211,13 +212,13 @@ def open_parts(
             model,
             environment,
             saves / "cache",
-            learns=config.agent == "jitrl",
+            learns=method.learns,
             progress=progress,
         )
         check()
         if settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
-        agent = make_agent(config.agent, model, scope, settings)
+        agent = method.make(model, scope, settings)
         evaluator = make_evaluator(settings, model)
         return Parts(environment, memory, scope, model, agent, evaluator, settings, replaced)
     except BaseException:

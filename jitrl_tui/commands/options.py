@@ -81,11 +81,9 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
     Raises:
         JitrlError: There is no such game or task, or something it needs is missing.
     """
-    from engine.agents import AGENTS
-    from engine.errors import UsageError
+    from engine.agents import find_method
 
-    if config.agent not in AGENTS:
-        raise UsageError(f"there is no agent {config.agent!r}; choose one of: {', '.join(AGENTS)}")
+    find_method(config.agent)
     if _is_web(config.game):
         from engine.web.opening import ready
 

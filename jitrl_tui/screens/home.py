@@ -34,11 +34,6 @@ DEFAULT_MODEL = "local/smollm2"
 _CAPABLE = "gemini/gemini-2.5-flash"
 _SMALL = (DEFAULT_MODEL, "prior/")
 """Models that write nothing, or nothing that is of use: what their names begin with."""
-_AGENTS = (
-    ("jitrl", "the model with its memory"),
-    ("static", "the model alone, no memory"),
-    ("random", "any valid action"),
-)
 _MEMORIES = (("shared", "goes on with what it knows"), ("own", "begins with an empty one"))
 _METHODS = (
     ("default", "plans through memory; learns best with small models"),
@@ -112,6 +107,8 @@ class HomeScreen(Screen[int]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the form."""
+        from engine.agents import methods
+
         yield Static(
             Content.assemble(
                 ("jitrl", ACCENT),
@@ -129,14 +126,16 @@ class HomeScreen(Screen[int]):
             with form:
                 yield Static(id="methodlabel", classes="label", markup=False)
                 yield Picker("method", list(_METHODS))
-                yield Picker("agent", list(_AGENTS), label="agent")
+                yield Picker(
+                    "agent", [(m.name, m.about.split(";")[0]) for m in methods().values()], label="agent"
+                )
                 yield Static("model, any litellm name", classes="label")
                 yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
                 with Horizontal(classes="row"):
                     for name, default, most in _NUMBERS:
                         with Vertical():
                             yield Static(name, classes="label")
-                            check = [Integer(1, most)]
+                            check = [Integer(0 if name == "seed" else 1, most)]
                             yield Input(default, id=name, validators=check, select_on_focus=False)
                 yield Picker("memory", list(_MEMORIES), label="memory")
                 yield Static(id="about", markup=False)
