@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from engine import texts
 from engine.errors import JitrlError, TooLong
-from engine.llm import parse, prompts
+from engine.llm import prompts
 from engine.llm.model import Model, writes_here
+from engine.llm.reading import parse
 from engine.records import ModelCall, Step, Trajectory
 from engine.settings import Settings
 

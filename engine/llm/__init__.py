@@ -37,7 +37,7 @@ def open_model(
         UsageError: No such local model.
     """
     if "+" in name:
-        from engine.llm.mixture import Mixture
+        from engine.llm.priors.mixture import Mixture
 
         parts = name.split("+")
         if len(parts) != 2 or not all(parts):
@@ -47,7 +47,7 @@ def open_model(
         )
         return Mixture(first, second, settings.mixture)
     if name.startswith("prior/"):
-        from engine.llm.priors import open_prior
+        from engine.llm.priors.wordless import open_prior
 
         return open_prior(name, settings.domain)
     from engine.llm.opening import open_local, open_remote

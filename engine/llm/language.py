@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from engine.errors import ModelError, TooLong
-from engine.llm import failures
-from engine.llm.cache import Cache
-from engine.llm.client import Answer, Client, Failed
-from engine.llm.gateway import Gateway
-from engine.llm.local import LocalEngine
+from engine.llm.calls import failures
+from engine.llm.calls.cache import Cache
+from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.gateway import Gateway
+from engine.llm.local.engine import LocalEngine
+from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.prompts import Prompt
-from engine.llm.readers import REPLY_TOKENS, Reader
-from engine.llm.runtime import TOO_LONG
+from engine.llm.reading.readers import REPLY_TOKENS, Reader
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
 from engine.settings import Settings
 

@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 
 from engine.errors import MissingError, UsageError
-from engine.llm import gguf, weights
-from engine.llm.cache import Cache
-from engine.llm.capability import best_reading
-from engine.llm.client import Client
-from engine.llm.gateway import Gateway
+from engine.llm.calls.cache import Cache
+from engine.llm.calls.client import Client
+from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.pace import Pace
+from engine.llm.calls.patience import Limits
 from engine.llm.language import LanguageModel
-from engine.llm.local import LocalEngine
-from engine.llm.pace import Pace
-from engine.llm.patience import Limits
+from engine.llm.local import gguf, weights
+from engine.llm.local.engine import LocalEngine
+from engine.llm.reading.capability import best_reading
 from engine.settings import Settings
 
 SMALL = 700 * 2**20
@@ -116,7 +116,7 @@ def open_remote(
 
 
 def _reading(cache: Path | None, client: Client) -> str:
-    from engine.llm import probing
+    from engine.llm.calls import probing
 
     return probing.reading(client, cache)
 

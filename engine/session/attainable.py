@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from engine.environment import Visible
 from engine.errors import MissingError, UsageError
-from engine.llm import writing
 from engine.llm.model import takes_pictures
+from engine.llm.reading import writing
 from engine.settings import Settings
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from engine import texts
 from engine.errors import JitrlError, UsageError
 from engine.evaluator import AGAIN, SCHEMA, Judgement
-from engine.llm import parse, prompts
+from engine.llm import prompts
 from engine.llm.model import Model
+from engine.llm.reading import parse
 from engine.records import Step, Trajectory
 from engine.settings import Settings
 from engine.web.actions import parse as parse_action

@@ -124,7 +124,7 @@ def _games(args: argparse.Namespace) -> Iterator[Check]:
 
 def _models(args: argparse.Namespace) -> Iterator[Check]:
     from engine.errors import JitrlError
-    from engine.llm import weights
+    from engine.llm.local import weights
     from engine.paths import saves_folder
 
     cache = saves_folder(args.saves) / "cache"
@@ -149,7 +149,7 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
-    from engine.llm.inquiry import listed
+    from engine.llm.calls.inquiry import listed
     from engine.llm.opening import address
 
     base = address("openai/", os.environ)
@@ -171,7 +171,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
     if name.startswith(("local/", "local:", "prior/")) or "+" in name:
         yield from _opened(args, name)
         return
-    from engine.llm import inquiry
+    from engine.llm.calls import inquiry
 
     known = inquiry.known(name)
     if not known.provider:
@@ -242,7 +242,7 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
 
 
 def _measured(args: argparse.Namespace, name: str) -> Check:
-    from engine.llm import capability
+    from engine.llm.reading import capability
     from engine.paths import saves_folder
 
     own = [c for c in capability.load(saves_folder(args.saves) / "cache") if c.model == name]

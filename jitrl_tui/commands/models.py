@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.llm.capability import Capability
+    from engine.llm.reading.capability import Capability
 
 READINGS = ("string", "token", "verbalized")
 
@@ -63,7 +63,8 @@ def _cache(args: argparse.Namespace) -> Path:
 
 
 def _ls(args: argparse.Namespace) -> int:
-    from engine.llm import capability, weights
+    from engine.llm.local import weights
+    from engine.llm.reading import capability
 
     cache = _cache(args)
     measured = capability.load(cache)
@@ -113,7 +114,7 @@ def _figures(best: dict[str, Any] | None) -> str:
 def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from engine.llm import weights
+    from engine.llm.local import weights
 
     known = weights.KNOWN.get(name)
     own = sorted((c for c in measured if c.model == name), key=lambda c: (c.rank, c.seconds))
@@ -135,7 +136,7 @@ def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from engine.llm import capability
+    from engine.llm.reading import capability
 
     cache, name = _cache(args), args.model
     _check_name(name)
@@ -169,7 +170,7 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
     from dataclasses import asdict
 
     from engine.errors import UsageError
-    from engine.llm import inquiry
+    from engine.llm.calls import inquiry
 
     known = inquiry.known(item["name"])
     if not known.provider:
@@ -197,7 +198,7 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _check_name(name: str) -> None:
     from engine.errors import MissingError, UsageError
-    from engine.llm import weights
+    from engine.llm.local import weights
 
     local = name.startswith("local/") and name not in weights.KNOWN
     if local or (name.startswith("prior/") and name not in PRIORS):
@@ -223,7 +224,7 @@ def _test(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from engine.errors import ModelError, UsageError
-    from engine.llm import capability
+    from engine.llm.reading import capability
 
     _check_name(args.model)
     local = args.model.startswith(("local/", "local:", "prior/"))
@@ -263,7 +264,8 @@ def _measure(args: argparse.Namespace, reading: str) -> Capability:
     """Return what one reading of the model gives."""
     import numpy as np
 
-    from engine.llm import capability, open_model
+    from engine.llm import open_model
+    from engine.llm.reading import capability
     from engine.settings import Settings
 
     # A busy machine makes a model slow, not worse: it is given time.
@@ -297,7 +299,7 @@ def _tell(text: str) -> None:
 
 def _add(args: argparse.Namespace) -> int:
     from engine.errors import UsageError
-    from engine.llm import weights
+    from engine.llm.local import weights
 
     _check_name(args.model)
     if args.model not in weights.KNOWN and not args.model.startswith("local:"):

@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.llm import gguf, open_model, prompts, weights
-from engine.llm.local import LocalEngine
+from engine.llm import open_model, prompts
+from engine.llm.local import gguf, weights
+from engine.llm.local.engine import LocalEngine
 from engine.records import ActionRequest, Observation
 from engine.settings import Settings
 

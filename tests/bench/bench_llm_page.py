@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.llm import capability
+from engine.llm.reading import capability
 
 PAGE = Path("docs/results/models.md")
 

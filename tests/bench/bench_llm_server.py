@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.llm import weights
+from engine.llm.local import weights
 
 
 def serve(path: Path, threads: int, context: int) -> Any:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.errors import JitrlError
-from engine.llm.web_prior import logits
+from engine.llm.priors.pages import logits
 from engine.paths import saves_folder
 from engine.records import ActionRequest
 from engine.web.environment import WebEnvironment

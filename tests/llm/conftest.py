@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.llm import opening, weights
-from engine.llm.local import LocalEngine
+from engine.llm import opening
+from engine.llm.local import weights
+from engine.llm.local.engine import LocalEngine
 from tests.llm.server import Server
 
 

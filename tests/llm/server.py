@@ -113,7 +113,7 @@ def reply(content: Any, **more: Any) -> Behaviour:
 def good(handler: Handler, body: dict[str, Any]) -> None:
     """Propose the first three actions of the list, in the alphabet, with confidences 60, 30 and 10.
 
-    Who asks whether JSON can be had (`engine.llm.inquiry`) gets some.
+    Who asks whether JSON can be had (`engine.llm.calls.inquiry`) gets some.
     """
     if body.get("logprobs"):
         return index_tokens({"1": -0.2, "2": -1.9, "3": -4.0})(handler, body)

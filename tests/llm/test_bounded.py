@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ModelError
-from engine.llm.client import TEXT_LIMIT
+from engine.llm.calls.client import TEXT_LIMIT
 from engine.llm.language import LanguageModel
 from engine.llm.opening import open_remote
 from engine.settings import Settings
@@ -121,8 +121,8 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
 
     import httpx
 
-    from engine.llm import bounded
-    from engine.llm.failures import Unreadable
+    from engine.llm.calls import bounded
+    from engine.llm.calls.failures import Unreadable
 
     server.default = fake.reply("x" * (5 * MB))
     model._gateway.prepare()

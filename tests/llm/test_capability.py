@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.llm import capability
 from engine.llm.model import Usage
-from engine.llm.priors import UniformModel
+from engine.llm.priors.wordless import UniformModel
+from engine.llm.reading import capability
 from engine.records import Candidate, Proposal
 
 TASKS = (

@@ -14,9 +14,9 @@ import pytest
 
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
-from engine.llm.cache import Cache, digest
+from engine.llm.calls.cache import Cache, digest
+from engine.llm.calls.pace import Pace
 from engine.llm.opening import open_remote
-from engine.llm.pace import Pace
 from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as fake

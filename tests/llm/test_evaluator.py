@@ -216,7 +216,7 @@ def test_a_model_that_fails_costs_no_episode(server: Server, model, behaviour, t
 
 
 def test_a_model_that_cannot_write_is_no_judge():
-    from engine.llm.priors import UniformModel
+    from engine.llm.priors.wordless import UniformModel
 
     judged = judge(EPISODE, Settings(rewards="llm"), UniformModel())
     assert judged.rewards == judge(EPISODE, Settings(), None).rewards

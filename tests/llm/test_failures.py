@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.errors import MissingError, ModelError
-from engine.llm import failures
+from engine.llm.calls import failures
 from engine.llm.language import LanguageModel
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest

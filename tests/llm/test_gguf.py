@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.llm import gguf, opening
-from engine.llm.llamacpp import library
-from engine.llm.local import LocalEngine
+from engine.llm import opening
+from engine.llm.local import gguf
+from engine.llm.local.engine import LocalEngine
+from engine.llm.local.llamacpp import library
 
 STATE = "Kitchen\nA table holds a lamp and a knife. A dark staircase leads down.\nYou are empty-handed."
 ACTIONS = ["take lamp", "take knife", "wait", "down", "turn on lamp", "put the knife on the table"]

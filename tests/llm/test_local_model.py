@@ -15,8 +15,8 @@ import pytest
 from engine import logits
 from engine.errors import MissingError, ModelError, UsageError
 from engine.llm import open_model
-from engine.llm.failures import CONTEXT, explain
-from engine.llm.gateway import Gateway
+from engine.llm.calls.failures import CONTEXT, explain
+from engine.llm.calls.gateway import Gateway
 from engine.records import ActionRequest
 from engine.settings import Settings
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.llm import parse
+from engine.llm.reading import parse
 
 VALID = ["open mailbox", "go north", "take Lamp", "wait"]
 

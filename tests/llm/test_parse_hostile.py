@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.llm import lenient, parse
+from engine.llm.reading import lenient, parse
 
 VALID = ["open mailbox", "go north", "take Lamp", "wait"]
 

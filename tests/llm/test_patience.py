@@ -12,11 +12,11 @@ from email.utils import formatdate
 import pytest
 
 from engine.errors import ModelError
-from engine.llm import failures
-from engine.llm.failures import BUSY, RATE, Failure, explain
+from engine.llm.calls import failures
+from engine.llm.calls.failures import BUSY, RATE, Failure, explain
+from engine.llm.calls.patience import Limits, Patience
 from engine.llm.language import LanguageModel
 from engine.llm.opening import open_client, open_remote
-from engine.llm.patience import Limits, Patience
 from engine.records import Waiting
 from engine.settings import Settings
 from tests.llm import server as bad
@@ -226,7 +226,7 @@ def test_a_held_slot_is_told_too(server: Server):
 
 def test_who_only_looks_has_no_patience(server: Server):
     server.default = bad.status(429, "slow down", retry_after="100")
-    from engine.llm import inquiry
+    from engine.llm.calls import inquiry
 
     client, close = open_client("openai/test", Settings(), {"OPENAI_API_BASE": server.base}, attempts=1)
     assert "rate limit" in inquiry.reach(client).trouble

@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
-from engine.llm.verbs import logit
+from engine.llm.priors.verbs import logit
 from engine.records import ActionRequest
 from engine.settings import Settings
 

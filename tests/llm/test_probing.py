@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from engine.errors import ModelError
-from engine.llm import capability, probing
+from engine.llm.calls import probing
 from engine.llm.opening import open_remote
+from engine.llm.reading import capability
 from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as fake

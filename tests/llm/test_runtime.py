@@ -13,8 +13,8 @@ import pytest
 
 from engine.errors import MissingError, ModelError
 from engine.llm import opening
-from engine.llm.local import LocalEngine
-from engine.llm.runtime import SEQUENCES, Runtime
+from engine.llm.local.engine import LocalEngine
+from engine.llm.local.runtime import SEQUENCES, Runtime
 
 pytestmark = pytest.mark.model
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import MissingError, ModelError
-from engine.llm.client import Limits
+from engine.llm.calls.client import Limits
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
 from engine.session import store as sessions

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadFile, MissingError, StorageError
-from engine.llm import weights
+from engine.llm.local import weights
 
 CONTENT = bytes(range(256)) * 40
 

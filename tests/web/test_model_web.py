@@ -126,7 +126,7 @@ def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(serve
     ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0, -3)), (False, False, (0, 0))]
 )
 def test_without_a_model_rules_judge_in_silence(won, died, expected):
-    from engine.llm.priors import open_prior
+    from engine.llm.priors.wordless import open_prior
 
     found = judged(Server(), open_prior("prior/uniform"), [], won=won, died=died)
     assert found.rewards == pytest.approx(expected)
@@ -135,7 +135,7 @@ def test_without_a_model_rules_judge_in_silence(won, died, expected):
 
 def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
     from engine.jitrl import discounted_returns
-    from engine.llm.priors import open_prior
+    from engine.llm.priors.wordless import open_prior
     from engine.web.states.state import task_tokens
 
     def by_rule(*, won):

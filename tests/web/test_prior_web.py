@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.llm.priors import open_prior
-from engine.llm.web_prior import logits
+from engine.llm.priors.pages import logits
+from engine.llm.priors.wordless import open_prior
 from engine.records import ActionRequest
 from engine.web.browser.snapshot import parse
 from engine.web.choices import is_secret, offered

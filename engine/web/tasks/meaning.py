@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import ModelError
-from engine.llm import parse, prompts
+from engine.llm import prompts
 from engine.llm.model import Model
+from engine.llm.reading import parse
 from engine.web.drawing.text import fenced
 from engine.web.tasks.classic import Judge
 

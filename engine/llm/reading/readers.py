@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from engine import logits
-from engine.llm import failures, parse, prompts
-from engine.llm.client import Answer, Client, Failed
-from engine.llm.failures import Failure
+from engine.llm import prompts
+from engine.llm.calls import failures
+from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.failures import Failure
 from engine.llm.prompts import Prompt
+from engine.llm.reading import parse
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 from engine.settings import Settings
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import JitrlError
-from engine.llm import failures
-from engine.llm.client import Answer, Client, Failed
-from engine.llm.failures import key_name
+from engine.llm.calls import failures
+from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.failures import key_name
 from engine.llm.opening import address, open_client
 from engine.llm.prompts import Prompt
-from engine.llm.readers import TOP
+from engine.llm.reading.readers import TOP
 from engine.settings import Settings
 
 QUESTION = Prompt(
@@ -90,7 +90,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     Raises:
         MissingError: litellm does not load.
     """
-    from engine.llm.gateway import import_litellm
+    from engine.llm.calls.gateway import import_litellm
 
     env = os.environ if environment is None else environment
     litellm = import_litellm()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.llm.failures import BUSY, RATE, Failure
+from engine.llm.calls.failures import BUSY, RATE, Failure
 
 ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0

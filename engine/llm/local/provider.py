@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import ModelError, TooLong
-from engine.llm.local import LocalEngine
+from engine.llm.local.engine import LocalEngine
 
 
 def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
 from engine.llm.model import Messages, Reply, Usage
-from engine.llm.verbs import logit
+from engine.llm.priors.verbs import logit
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
 
 
@@ -80,8 +80,10 @@ class UniformModel(Wordless):
 
 
 class VerbsModel(Wordless):
-    """General knowledge says what is worth trying: of games a small table of verbs (`engine.llm.verbs`), of web pages
-    the words of the task and what elements are for (`engine.llm.web_prior`).
+    """General knowledge says what is worth trying.
+
+    Of games a small table of verbs says it (`engine.llm.priors.verbs`), of web pages the words of the task and what
+    elements are for (`engine.llm.priors.pages`).
     """
 
     name = "prior/verbs"
@@ -102,7 +104,7 @@ class VerbsModel(Wordless):
         return Proposal(tuple(Candidate(request.valid_actions[i], float(z[i])) for i in drawn))
 
     def _on_page(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        from engine.llm.web_prior import logits
+        from engine.llm.priors.pages import logits
 
         z = np.array(logits(request))
         drawn = gumbel_top(z, request.candidates, rng)

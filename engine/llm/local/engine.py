@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import MissingError, ModelError, TooLong
-from engine.llm.cache import digest
-from engine.llm.llamacpp import INSTALL, Unsupported
+from engine.llm.calls.cache import digest
+from engine.llm.local.llamacpp import INSTALL, Unsupported
+from engine.llm.local.runtime import TOO_LONG, UBATCH, Runtime
+from engine.llm.local.weights import fingerprint
 from engine.llm.prompts import TRANSCRIPT
-from engine.llm.runtime import TOO_LONG, UBATCH, Runtime
-from engine.llm.weights import fingerprint
 
 CONTEXT = 4096
 KEPT_STATES = 4

@@ -18,8 +18,8 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from engine.errors import MissingError, ModelError
-from engine.llm.failures import Unreadable
-from engine.llm.local import LocalEngine, Scores
+from engine.llm.calls.failures import Unreadable
+from engine.llm.local.engine import LocalEngine, Scores
 
 LOCAL = "local"
 """litellm's name for the provider of models that run in this process."""
@@ -72,7 +72,7 @@ class Gateway:
         return self._wait(self._bounded(deadline, arguments))
 
     async def _bounded(self, deadline: float, arguments: Mapping[str, Any]) -> Any:
-        from engine.llm import bounded
+        from engine.llm.calls import bounded
 
         reading = bounded.begin()
         try:
@@ -146,11 +146,11 @@ class Gateway:
         shared = _shared()
         if shared.library is None:
             shared.library = import_litellm()
-            from engine.llm import bounded
+            from engine.llm.calls import bounded
 
             bounded.install()
         if self._engines:
-            from engine.llm.provider import register
+            from engine.llm.local.provider import register
 
             register(shared.library, self._engines)
         self._registered = True

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import JitrlError, MissingError, ModelError
-from engine.llm.cache import Cache, digest
-from engine.llm.failures import Failure, explain, redact
-from engine.llm.gateway import Gateway
-from engine.llm.local import Scores
+from engine.llm.calls.cache import Cache, digest
+from engine.llm.calls.failures import Failure, explain, redact
+from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.pace import Pace
+from engine.llm.calls.patience import PACED, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
+from engine.llm.local.engine import Scores
 from engine.llm.model import Usage
-from engine.llm.pace import Pace
-from engine.llm.patience import PACED, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
 from engine.llm.prompts import Prompt
 from engine.records import ModelCall, Waiting
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.llm.model import Messages, Model, Preparing, Reply, Usage, takes_pictures, writes_here
-from engine.llm.priors import Wordless, gumbel_top
+from engine.llm.priors.wordless import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waiting
 
 

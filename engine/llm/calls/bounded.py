@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from engine.llm.failures import Unreadable
+from engine.llm.calls.failures import Unreadable
 
 LIMIT = 4 * 2**20
 """Bytes of an answer; the longest useful one has some thousand."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.llm import lenient
+from engine.llm.reading import lenient
 
 LONGEST_REPLY = lenient.LONGEST_REPLY
 
@@ -56,7 +56,7 @@ class Options:
 def json_object(text: str, until: float = math.inf) -> dict[str, Any] | None:
     """Return the first JSON object in `text`, mended where that is safe; None if there is none.
 
-    An empty object is returned only if no other is there. See `engine.llm.lenient` for what is mended.
+    An empty object is returned only if no other is there. See `engine.llm.reading.lenient` for what is mended.
 
     Args:
         until: A time of `time.monotonic()`. When it is over, nothing is read.

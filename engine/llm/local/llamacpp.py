@@ -1,6 +1,6 @@
 """llama.cpp's C interface, as it lies inside xllamacpp's extension.
 
-Only what `engine.llm.runtime` needs. Structures change between versions: before anything is done with one,
+Only what `engine.llm.local.runtime` needs. Structures change between versions: before anything is done with one,
 the defaults found in it are compared with the known ones, so that another version is refused, not misread.
 """
 

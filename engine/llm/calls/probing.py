@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.llm.client import Client
-from engine.llm.inquiry import reach
+from engine.llm.calls.client import Client
+from engine.llm.calls.inquiry import reach
 
 FILE = "probes.json"
 MOST = 200

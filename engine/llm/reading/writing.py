@@ -127,7 +127,7 @@ _QUESTIONS = {STATE: _state, HISTORY: _history, REWARDS: _rewards, WEB_REWARDS: 
 
 def _ranks(text: str, *, best: int, worst: int, steps: int) -> bool:
     """Return whether every step has a score, and the useful one a higher one than the useless one."""
-    from engine.llm import parse
+    from engine.llm.reading import parse
 
     scores = {t: score for t, _, score, _ in parse.scores(text)}
     return all(t in scores for t in range(steps)) and scores[best] > scores[worst]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import MissingError, ModelError, TooLong
-from engine.llm.llamacpp import (
+from engine.llm.local.llamacpp import (
     CONTEXT_LAYOUT,
     MODEL_LAYOUT,
     PROGRESS,
@@ -32,7 +32,7 @@ from engine.llm.llamacpp import (
     library,
     params,
 )  # fmt: skip
-from engine.llm.trie import Trie, build
+from engine.llm.local.trie import Trie, build
 
 UBATCH = 32
 SEQUENCES = 128

@@ -1,0 +1,1 @@
+"""Calls to a model, whatever it is: the seam to litellm, retries, limits, accounts, what is kept."""

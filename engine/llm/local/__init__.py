@@ -1,0 +1,1 @@
+"""Model files that run in this process."""

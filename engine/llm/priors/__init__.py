@@ -1,0 +1,1 @@
+"""Priors without a language model, and two priors as one."""
