@@ -78,8 +78,8 @@ def attainable(
             instead(f"{model.name} writes nothing", **{name: by_rules})
         elif test is not None:
             progress(f"testing whether {model.name} can write ({test})")
-            if not writing.can_write(model, test, cache):
-                instead(f"{model.name} did not pass the short writing test", **{name: by_rules})
+            if problem := writing.why_not(model, test, cache):
+                instead(problem, **{name: by_rules})
     if settings.history_tokens == "text" and settings.history == "rules":
         instead("rules write the histories", history_tokens="rules")
     return settings, tuple(replaced)

@@ -227,7 +227,8 @@ def test_a_session_goes_on_where_the_model_tells_nothing(server, tmp_path, monke
     events = play(tmp_path, history="llm")
     (notice,) = [e for e in events if isinstance(e, Notice)]
     assert notice.level == "warning"
-    assert "history=rules in place of llm: openai/test did not pass the short writing test" in notice.message
+    assert "history=rules in place of llm: openai/test did not answer the short writing test" in notice.message
+    assert "no summaries here" in notice.message
     assert [e.steps for e in events if isinstance(e, EpisodeEnded)] == [6]
 
 

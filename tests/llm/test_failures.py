@@ -325,3 +325,13 @@ def test_secrets_are_hidden_everywhere(server: Server, monkeypatch: pytest.Monke
         propose(model, dataclasses.replace(REQUEST, summary="x"))
     assert secret not in str(refused.value)
     model.close()
+
+
+def test_a_missing_key_is_told_whatever_the_provider_calls_it():
+    class APIConnectionError(Exception):
+        pass
+
+    said = "litellm.APIConnectionError: Missing Gemini API key. Set the GEMINI_API_KEY or GOOGLE_API_KEY"
+    failure = failures.explain(APIConnectionError(said), "gemini/gemini-2.5-flash")
+    assert (failure.kind, failure.retry) == ("key", False)
+    assert "set GEMINI_API_KEY" in failure.message

@@ -133,6 +133,7 @@ def _by_text(low: str, model: str, where: str) -> Failure | None:
         return Failure("quota", f"the account for {model} has no quota left; add credit, or choose another "
                        "model with --model", fatal=True)  # fmt: skip
     if "api_key client option must be set" in low or "missing credentials" in low or "no api key" in low \
+            or re.search(r"missing \w+ api key", low) \
             or "api key not found" in low or "default credentials" in low:  # fmt: skip
         return Failure("key", f"{model} needs an API key; set {key_name(model)} and start again", fatal=True)
     if "llm provider not provided" in low:

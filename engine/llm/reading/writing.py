@@ -21,6 +21,7 @@ from engine.llm.model import Model
 FILE = "writing.json"
 KEPT_S = 30 * 86400.0
 TRIES = 2
+FAILED = "{} did not pass the short writing test"
 
 STATE, HISTORY, REWARDS, WEB_REWARDS = "state", "history", "rewards", "web_rewards"
 """What is tested: the names of the prompts."""
@@ -46,10 +47,11 @@ _WEB_STEPS = (
 )
 
 
-def can_write(model: Model, what: str, cache: Path | None, clock: Callable[[], float] = time.time) -> bool:
-    """Return whether `model` answers questions of this kind usably. Asks it at most twice, once a month.
+def why_not(model: Model, what: str, cache: Path | None, clock: Callable[[], float] = time.time) -> str:
+    """Return why `model` does not answer questions of this kind usably, "" if it does.
 
-    A model that does not answer at all cannot, but that is not kept: it may be able to the next time.
+    It is asked at most twice, once a month. That a model did not answer at all is not kept: it may be able to the next
+    time.
 
     Args:
         what: One of STATE, HISTORY, REWARDS, WEB_REWARDS.
@@ -62,18 +64,18 @@ def can_write(model: Model, what: str, cache: Path | None, clock: Callable[[], f
     known = _load(cache)
     entry = known.get(key)
     if isinstance(entry, dict) and clock() - float(entry.get("at", 0.0)) < KEPT_S:
-        return bool(entry.get("can"))
-    can = _tested(model, what)
-    if cache is not None and can is not None:
-        _save(cache, {**known, key: {"can": can, "at": clock()}})
-    return bool(can)
+        return "" if entry.get("can") else FAILED.format(model.name)
+    answered, problem = _tested(model, what)
+    if cache is not None and answered:
+        _save(cache, {**known, key: {"can": not problem, "at": clock()}})
+    return problem
 
 
-def _tested(model: Model, what: str) -> bool | None:
-    """Return whether an answer could be used, None if there was none."""
+def _tested(model: Model, what: str) -> tuple[bool, str]:
+    """Return whether there was an answer, and why none could be used, "" if one could."""
     from engine.evaluator import SCHEMA
 
-    answered = False
+    answered, problem = False, ""
     question, passes = _QUESTIONS[what]()
     for tries in range(TRIES):
         try:
@@ -81,12 +83,13 @@ def _tested(model: Model, what: str) -> bool | None:
                 what.removeprefix("web_"), question.chat(), SCHEMA if what.endswith("rewards") else None,
                 usable=passes, fresh=tries > 0,
             )  # fmt: skip
-        except ModelError:
+        except ModelError as error:
+            problem = f"{model.name} did not answer the short writing test: {error}"
             continue
-        answered = True
         if passes(reply.text):
-            return True
-    return False if answered else None
+            return True, ""
+        answered, problem = True, FAILED.format(model.name)
+    return answered, problem
 
 
 def _state() -> tuple[prompts.Prompt, Callable[[str], bool]]:
