@@ -252,3 +252,9 @@ def test_a_trajectory_above_the_token_budget_is_told_in_parts_the_oldest_left_ou
     last = server.requests[-1]["messages"][1]["content"]
     assert "Step 59:" in last
     assert "Step 0:" not in last
+
+
+def test_scores_beyond_the_scale_that_is_set_do_not_count(server: Server, model):
+    server.default = judge_well(lambda t: 15.0)
+    assert judge(EPISODE, Settings(rewards="llm"), model).rewards == (15, 15, 15, 15)
+    assert judge(EPISODE, Settings(rewards="llm", reward_scale=10.0), model).scored == ()
