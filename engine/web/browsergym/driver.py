@@ -64,8 +64,9 @@ class GymProcess:
         """
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
             line = self._line(time.monotonic() + seconds)
         except (OSError, ValueError):
             line = b""
