@@ -46,6 +46,20 @@ def test_epsilon_counts_once_or_twice():
     assert twice == pytest.approx([1 / 1.02])
 
 
+def test_a_decision_follows_the_epsilon_and_the_normalisation_that_are_set():
+    prior = Proposing(("open door", 0.5), ("sing", 0.5))
+    found = ("open door", 4.0), ("sing", 1.0), ("sing", 1.0)
+
+    def scaled(**changes) -> list[float]:
+        return list(decided(Settings(**changes), prior, *found).advantage_normalised)
+
+    assert scaled(epsilon=0.01) == pytest.approx([2 / 2.01, -1 / 2.01])
+    assert scaled(epsilon=0.01, epsilon_times=2) == pytest.approx([2 / 2.02, -1 / 2.02])
+    bad = ("open door", 0.0), ("sing", 1.0), ("sing", 1.0), ("sing", 1.0)
+    kept = list(decided(Settings(normalisation="positive"), prior, *bad).advantage_normalised)
+    assert kept == pytest.approx([-3.0, 1.0])
+
+
 def test_adaptive_optimism_is_high_without_a_steady_action_and_low_with_one():
     assert jitrl.adaptive_optimism([], [], 0.65) == 0.8
     assert jitrl.adaptive_optimism(["a", "b"], [9, 9], 0.65) == 0.8  # each was taken once

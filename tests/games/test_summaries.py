@@ -146,7 +146,9 @@ def test_raw_states_are_runs_of_words_of_what_was_printed(told, played):
     assert " ".join(first.description.split())[:40] in " ".join(begun.text.split())
     assert all(len(token.partition("*")[0].split()) == 4 for token in begun.tokens)
     assert begun.tokens != after.tokens
-    assert after.history == GameAbstractor().written(writing(None, told)).begin(first).history or after.history
+    rules = GameAbstractor()
+    rules.begin(first)
+    assert after.history == rules.advance(*rows[0]).history  # only the state is another one
 
 
 def test_histories_can_be_compared_by_the_words_of_the_models_text(server, model, told, played):

@@ -17,10 +17,10 @@ import dataclasses
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from engine.errors import UsageError
 from engine.records import Neighbour, State
+from engine.values.knn import Retriever
 from engine.web.actions import ENDING, Call, Target, parse
 from engine.web.choices import DONE, REDACTED, values_of
 from engine.web.states.wording import STOP
@@ -34,21 +34,10 @@ MOST = 1000
 """Neighbours looked through at most for those that can be told."""
 
 
-class Memory(Protocol):
-    """The read side of a memory scope, as `engine.values.knn.Retriever`."""
-
-    def neighbours(
-        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
-        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
-    ) -> tuple[Neighbour, ...]:  # fmt: skip
-        """Return at most k remembered steps with similarity r or more, best first."""
-        ...
-
-
 class LiftedMemory:
     """A memory whose neighbours are told in terms of the task asked for; a retriever like the memory itself."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Retriever) -> None:
         self._memory = memory
 
     def neighbours(
