@@ -70,9 +70,10 @@ class GeneratedStory:
             self._parents: dict[str, str] = dict(metadata["types"])
             self._kind = {key: kind for key, kind, _ in metadata["entities"]}
             self._name = {key: str(name) for key, _, name in metadata["entities"]}
-            self._facts: dict[str, set[tuple[str, ...]]] = {}
+            # Facts keep the order of the file: a set's order differs from one process to the next.
+            self._facts: dict[str, dict[tuple[str, ...], None]] = {}
             for predicate, *arguments in metadata["facts"]:
-                self._facts.setdefault(predicate, set()).add(tuple(arguments))
+                self._facts.setdefault(predicate, {})[tuple(arguments)] = None
             rules = metadata["rules"]
             self._rules = [_rule(template, conditions) for _, template, conditions, _ in rules]
             self._read_effects(rules)
@@ -127,7 +128,7 @@ class GeneratedStory:
         room = self._rooms.get(place.group(1).lower(), "") if place else ""
         carried, shown = self._read(inventory)
         visible, more = self._read(description)
-        here = {thing for thing, where in self._facts.get("at", set()) if where == room}
+        here = {thing for thing, where in self._facts.get("at", ()) if where == room}
         doors = {door for (a, _), door in self._doors.items() if a == room}
         seen = [
             key
@@ -217,10 +218,10 @@ class GeneratedStory:
         if predicate == "free" and len(keys) == 2:
             door = self._doors.get((keys[0], keys[1]))
             if door is None:
-                return keys in self._facts.get("free", set())
+                return keys in self._facts.get("free", ())
             return self._may_hold("open", (door,), view)
         if predicate not in self._fluent:
-            return keys in self._facts.get(predicate, set())
+            return keys in self._facts.get(predicate, ())
         if len(keys) != 1:
             return True
         key = keys[0]
@@ -229,7 +230,7 @@ class GeneratedStory:
             return not told or predicate in told
         if any(predicate in self._ends.get(state, ()) for state, other in view.shown if other == key):
             return False
-        initially = keys in self._facts.get(predicate, set())
+        initially = keys in self._facts.get(predicate, ())
         return initially or any(name == predicate and self._is(key, kind) for name, kind in self._made)
 
     def _placed(self, predicate: str, keys: tuple[str, ...], view: View) -> bool:
@@ -240,7 +241,7 @@ class GeneratedStory:
             return thing in view.carried
         if self._portable(thing):
             return thing in view.visible
-        return keys in self._facts.get(predicate, set())
+        return keys in self._facts.get(predicate, ())
 
     def _portable(self, key: str) -> bool:
         return self._is(key, "o")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -150,6 +153,28 @@ def test_candidates_depend_on_the_text_alone(game):
     again = GeneratedStory.load(STORIES / INDEX[game.name]["metadata"])
     for number in order:
         assert again.candidates(*texts[number]) == once[number]
+
+
+def test_candidates_come_in_the_same_order_in_every_process():
+    code = """
+import json, sys
+from pathlib import Path
+from engine.games.generated import GeneratedStory
+for path in sorted(Path(sys.argv[1]).glob("tw-*.json")):
+    story = GeneratedStory.load(path)
+    things = ", ".join(sorted(name for key, name in story._name.items() if name))
+    for room in sorted(name for key, name in story._name.items() if story._kind[key] == "r"):
+        print(path.name, json.dumps(story.candidates(f"-= {room.title()} =-\\nYou see {things}.", "nothing")))
+"""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(STORIES)], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1", "2")
+    ]  # fmt: skip
+    assert len(told[0].splitlines()) > 10
+    assert told[0] == told[1] == told[2]
 
 
 def test_text_that_shows_nothing_gives_nothing(game):
