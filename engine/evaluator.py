@@ -12,22 +12,10 @@ from engine.llm import prompts
 from engine.llm.model import Model, writes_here
 from engine.llm.reading import parse
 from engine.records import ModelCall, Step, Trajectory
-from engine.settings import Settings
-
-BATCH = 15
-"""Steps judged in one call: each is to be explained in some eighty words."""
-
-BATCH_HERE = 10
-"""Steps judged in one call by a model of this process, which writes at most a quarter as much."""
+from engine.settings import JudgingSettings, Settings
 
 REASONING_HERE = 160
 """Characters in which a model of this process explains a step: it writes some twenty words a second."""
-
-CONTEXT_STEPS = 60
-"""Steps shown around the ones to be judged."""
-
-TRIES = 4
-"""Most calls for one batch, when each brings some of the scores."""
 
 AGAIN = "Your answer cannot be used for these steps. Answer again, with the JSON object alone, for these steps: {}"
 """What is said when steps are asked for once more."""
@@ -63,7 +51,7 @@ class ScoreEvaluator:
     A victory needs no bonus: games pay for it themselves.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: JudgingSettings) -> None:
         self._death = settings.death_penalty
         self._idle = settings.idle_penalty
 
@@ -87,7 +75,7 @@ class LlmEvaluator:
     it says 0; then the change of the score, and the penalty of death for the last step of an episode that was not won.
     """
 
-    def __init__(self, settings: Settings, model: Model) -> None:
+    def __init__(self, settings: JudgingSettings, model: Model) -> None:
         self._score = ScoreEvaluator(settings)
         self._settings = settings
         self._model = model
@@ -96,7 +84,7 @@ class LlmEvaluator:
         """Return r_t for every step."""
         steps, settings = trajectory.steps, self._settings
         widest = max([settings.reward_scale, *(2 * abs(s.env_reward) for s in steps)])
-        asking = _Asking(self._model, trajectory, widest)
+        asking = _Asking(self._model, trajectory, widest, settings)
         batch = asking.batch
         for first in range(0, len(steps), batch):
             asking.ask(range(first, min(first + batch, len(steps))))
@@ -122,20 +110,24 @@ class LlmEvaluator:
 class _Asking:
     """The questions about one episode: how many steps a call shows and asks for is learned as they are asked."""
 
-    def __init__(self, model: Model, trajectory: Trajectory, widest: float) -> None:
+    def __init__(
+        self, model: Model, trajectory: Trajectory, widest: float, settings: JudgingSettings
+    ) -> None:
         self.found: dict[int, float] = {}
         self.calls: list[ModelCall] = []
         self.problem = ""
         self._model, self._steps, self._widest = model, trajectory.steps, widest
         self._told = [_told(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
         self._here = writes_here(model)
-        self._shown, self.batch = CONTEXT_STEPS, BATCH_HERE if self._here else BATCH
+        self._settings = settings
+        self._shown = settings.judged_context
+        self.batch = settings.judged_steps_here if self._here else settings.judged_steps
 
     def ask(self, wanted: Sequence[int]) -> None:
         """Ask for the scores of `wanted`; what is missing once more, and on as long as an answer brings some."""
         fruitless = tries = 0
         while (missing := [t for t in wanted if t not in self.found]) and not self.problem:
-            if fruitless == 2 or tries == TRIES:
+            if fruitless == 2 or tries == self._settings.judging_tries:
                 return
             asked = missing[: self.batch]
             try:
@@ -171,7 +163,7 @@ class _Asking:
     def _messages(self, asked: Sequence[int], *, again: bool) -> list[dict[str, str]]:
         """Return the question: the steps before those asked for that there is room for, and some after them."""
         start = min(asked[0], max(0, asked[-1] + 1 - self._shown))
-        stop = min(len(self._told), asked[-1] + 1 + min(BATCH, self._shown // 4))
+        stop = min(len(self._told), asked[-1] + 1 + min(self._settings.judged_steps, self._shown // 4))
         names = ", ".join(map(str, asked))
         prompt = prompts.render(
             "rewards",

@@ -19,9 +19,9 @@ from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Messages, Reply, Usage
 from engine.llm.prompts import Prompt
-from engine.llm.reading.readers import REPLY_TOKENS, Reader
+from engine.llm.reading.readers import Reader
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
-from engine.settings import Settings
+from engine.settings import ModelSettings
 
 LEAST_ROOM = 512
 """Tokens that an answer in words needs in the context of a local model."""
@@ -44,7 +44,7 @@ class LanguageModel:
         client: Client,
         gateway: Gateway,
         cache: Cache,
-        settings: Settings,
+        settings: ModelSettings,
         reading: str,
         engine: LocalEngine | None = None,
         scored_after: str = "actions_transcript",
@@ -55,6 +55,7 @@ class LanguageModel:
         self._client = client
         self._gateway = gateway
         self._cache = cache
+        self._reply_tokens = settings.reply_tokens
         self._engine = engine
         self._lock = threading.Lock()
         self._probe = probe
@@ -62,7 +63,7 @@ class LanguageModel:
         self._reader = Reader(
             client,
             settings,
-            engine.context - REPLY_TOKENS // 4 if engine else settings.prompt_tokens,
+            engine.context - settings.reply_tokens // 4 if engine else settings.prompt_tokens,
             self._count(engine),
             scored_after=scored_after,
         )
@@ -228,7 +229,7 @@ class LanguageModel:
             ModelError: There is none.
             MissingError: The network or a key is missing.
         """
-        words = REPLY_TOKENS if self._engine is None else REPLY_TOKENS // 4
+        words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
         options: dict[str, Any] = {"temperature": 0.0, "max_tokens": words}
         for _ in range(2):
             if schema is not None and self._reader.schema:

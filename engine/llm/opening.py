@@ -167,6 +167,7 @@ def _cache(folder: Path | None) -> Cache:
 def _limits(settings: Settings) -> Limits:
     return Limits(
         deadline_s=settings.deadline_s,
+        attempts=settings.attempts,
         usd=settings.budget_usd,
         tokens=settings.budget_tokens,
         minutes=settings.budget_minutes,

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 MODES = ("hybrid", "recall", "embedding")
 
-RECALL, RECALL_TIMES = 100, 10
-"""Steps recalled by cosine from either index: 100, or 10 k if that is more (the authors' code)."""
 _EPISODES = 64
 """Episodes whose texts are embedded together."""
 
@@ -46,18 +44,23 @@ class SemanticMemory:
     Args:
         scope: What is searched; it may grow, here and elsewhere.
         mode: One of `MODES`.
+        pool: Steps that the mode recall takes from either index by cosine, at least.
+        times: Steps that it takes for each of the k neighbours, if that is more.
 
     Raises:
         UsageError: There is no such mode.
     """
 
-    def __init__(self, scope: Scope, mode: str, embedder: Embedder) -> None:
+    def __init__(
+        self, scope: Scope, mode: str, embedder: Embedder, pool: int = 100, times: int = 10
+    ) -> None:
         if mode not in MODES:
             raise UsageError(
                 f"there is no retrieval {mode!r} by embeddings; choose one of: {', '.join(MODES)}"
             )
         self._scope = scope
         self._mode = mode
+        self._pool, self._times = pool, times
         self._index = _Index(embedder, None, "", None)
 
     def neighbours(
@@ -94,7 +97,7 @@ class SemanticMemory:
             returns = entries.returns(gamma, zero_rewards == "own") if ties == "return" else None
             search = _Search(index, state, history_weight, state_floor, keep_above, returns)
             if self._mode == "recall":
-                return search.recall(k, r)
+                return search.recall(k, r, max(self._times * k, self._pool))
             if self._mode == "hybrid":
                 return search.best(k, least=-np.inf, overlap=r)
             return search.best(k, least=r, overlap=0.0)
@@ -272,11 +275,10 @@ class _Search:
         newest = _numbers(index.newest)[groups]
         return select(bound, newest, score, index.older, k, least, self._keep_above, self._returns)
 
-    def recall(self, k: int, r: float) -> Hits:
-        """Return the best k rows by Jaccard similarity, of those recalled by cosine."""
+    def recall(self, k: int, r: float, most: int) -> Hits:
+        """Return the best k rows by Jaccard similarity, of the `most` nearest by cosine in either index."""
         index, weight = self._index, self._weight
         assert index.entries is not None
-        most = max(RECALL_TIMES * k, RECALL)
         recalled = self._nearest(index.states, self._asked_state, index.state_text, most)
         recalled |= self._nearest(index.histories, self._asked_history, index.history_text, most)
         rows = np.array(sorted(recalled), np.int64)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from engine.llm import prompts
@@ -17,15 +19,31 @@ PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 
 
 def manifest(started: SessionStarted) -> dict[str, Any]:
-    """Return settings as they were followed, what was replaced, versions, and digests of prompts and story."""
+    """Return settings as they were followed, what was replaced, versions, and digests of code, prompts and story."""
     return {
         "reading": started.reading,
         "replaced": list(started.replaced),
         "settings": dict(started.settings),
         "versions": versions(),
+        "code": code(),
         "prompts": {name: prompts.digest(name) for name in prompts.NAMES},
         "story": started.environment.digest,
     }
+
+
+def code() -> dict[str, str]:
+    """Return the first 12 digits of a SHA-256 for each folder of the engine.
+
+    Two runs with the same digests used the same tables and limits, those that are no settings included.
+    """
+    root = Path(__file__).parents[1]
+    found: dict[str, str] = {}
+    for folder in sorted(path for path in root.iterdir() if (path / "__init__.py").is_file()):
+        whole = hashlib.sha256()
+        for file in sorted(folder.rglob("*.py")):
+            whole.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes())
+        found[folder.name] = whole.hexdigest()[:12]
+    return found
 
 
 def versions() -> dict[str, str]:

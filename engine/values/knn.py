@@ -40,10 +40,6 @@ class Retriever(Protocol):
         ...
 
 
-RELAX_STEPS = 20
-"""Steps of an episode over which the least similarity falls by the setting `relax`, as in the authors' code."""
-
-
 def retriever(memory: Retriever, settings: Settings) -> Retriever:
     """Return what finds neighbours in a memory scope the way that `settings.retrieval` names.
 
@@ -58,7 +54,13 @@ def retriever(memory: Retriever, settings: Settings) -> Retriever:
 
     if not isinstance(memory, Scope):
         raise TypeError(f"embeddings are kept of a memory scope, not of {type(memory).__name__}")
-    return SemanticMemory(memory, settings.retrieval, open_embedder(settings.embedder))
+    return SemanticMemory(
+        memory,
+        settings.retrieval,
+        open_embedder(settings.embedder),
+        settings.recall_pool,
+        settings.recall_times,
+    )
 
 
 class KnnEstimator:
@@ -79,7 +81,7 @@ class KnnEstimator:
         With the setting `relax`, r falls with the steps of the running episode.
         """
         s = self._settings
-        relaxed = s.r - s.relax * min(self._steps, RELAX_STEPS) / RELAX_STEPS
+        relaxed = s.r - s.relax * min(self._steps, s.relax_steps) / s.relax_steps
         return self._memory.neighbours(
             state,
             k=s.k,

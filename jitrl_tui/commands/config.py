@@ -36,16 +36,18 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     """Print every setting of a profile; those that differ from the default value are marked."""
-    from engine.settings import Settings, profile
+    from engine.settings import GROUPS, Settings, profile
 
     settings, usual = profile(args.profile, _kind(args)), Settings()
     if args.json:
         print(json.dumps(dataclasses.asdict(settings), indent=1))
         return 0
-    for spec in dataclasses.fields(Settings):
-        value = getattr(settings, spec.name)
-        mark = "*" if value != getattr(usual, spec.name) else " "
-        _row(f"{mark} {spec.name:<18} {_text(value):<14} ", spec.metadata["meaning"])
+    for group in GROUPS:
+        print(f"\n{group.__doc__}")
+        for spec in dataclasses.fields(group):
+            value = getattr(settings, spec.name)
+            mark = "*" if value != getattr(usual, spec.name) else " "
+            _row(f"{mark} {spec.name:<19} {_text(value):<14} ", spec.metadata["meaning"])
     return 0
 
 
@@ -58,9 +60,9 @@ def _diff(args: argparse.Namespace) -> int:
         print(json.dumps({name: {args.one: a, args.other: b} for name, (a, b) in found.items()}, indent=1))
         return 0
     meanings = {spec.name: spec.metadata["meaning"] for spec in dataclasses.fields(Settings)}
-    print(f"{'setting':<18} {args.one:<14} {args.other:<14} meaning")
+    print(f"{'setting':<19} {args.one:<14} {args.other:<14} meaning")
     for name, (a, b) in found.items():
-        _row(f"{name:<18} {_text(a):<14} {_text(b):<14} ", meanings[name])
+        _row(f"{name:<19} {_text(a):<14} {_text(b):<14} ", meanings[name])
     return 0
 
 

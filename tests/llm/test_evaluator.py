@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from engine.evaluator import BATCH, REASONING_HERE, make_evaluator
+from engine.evaluator import REASONING_HERE, make_evaluator
 from engine.llm.opening import open_remote
 from engine.records import State, Step, Trajectory
 from engine.settings import Settings
@@ -131,7 +131,7 @@ def test_hybrid_lets_the_game_have_the_last_word(server: Server, model):
 
 def test_long_episodes_are_judged_in_batches_each_step_once(server: Server, model):
     server.default = judge_well(lambda t: t / 10)
-    episode = steps(*[(f"push {i}", 0, True) for i in range(3 * BATCH + 2)])
+    episode = steps(*[(f"push {i}", 0, True) for i in range(3 * Settings().judged_steps + 2)])
     judged = judge(episode, Settings(rewards="llm"), model)
     assert judged.rewards == tuple(t / 10 for t in range(len(episode)))
     assert len(server.requests) == 4

@@ -98,7 +98,7 @@ def test_a_local_model_can_be_read_by_index_tokens(weights_file: Path):
 
 
 def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("engine.llm.language.REPLY_TOKENS", 4 * 8)
+    monkeypatch.setattr(model, "_reply_tokens", 4 * 8)
     reply = model.complete("history", [{"role": "user", "content": "Say hello."}])
     assert reply.text.strip()
     assert 0 < reply.call.completion_tokens <= 8

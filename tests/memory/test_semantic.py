@@ -28,7 +28,7 @@ from engine.memory.semantic import MODES, SemanticMemory
 from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step
 from engine.settings import Settings
-from engine.values.knn import RELAX_STEPS, KnnEstimator, retriever
+from engine.values.knn import KnnEstimator, retriever
 from tests.memory.lives import jaccard, make_episode, make_state
 from tests.memory.test_index import document
 
@@ -413,16 +413,16 @@ def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> N
     )
     for _ in range(2):
         estimator.begin_episode(state)
-        for _ in range(RELAX_STEPS + 3):
+        for _ in range(Settings().relax_steps + 3):
             estimator.neighbours(state)
             estimator.observe(step, state, ended=False, died=False)
-    falling = [0.95 - 0.1 * min(step, 20) / 20 for step in range(RELAX_STEPS + 3)]
+    falling = [0.95 - 0.1 * min(step, 20) / 20 for step in range(Settings().relax_steps + 3)]
     assert [how["r"] for how in asked] == pytest.approx(falling * 2)
     assert {(how["keep_above"], how["ties"], how["zero_rewards"]) for how in asked} == {
         (0.98, "return", "own")
     }
     estimator = KnnEstimator(Remembering(), Settings(r=0.2, relax=1.0))  # type: ignore[arg-type]
-    for _ in range(RELAX_STEPS):
+    for _ in range(Settings().relax_steps):
         estimator.observe(step, state, ended=False, died=False)
     estimator.neighbours(state)
     assert asked[-1]["r"] == 0.0

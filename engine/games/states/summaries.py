@@ -14,12 +14,6 @@ from engine.errors import JitrlError, ModelError, TooLong
 from engine.llm import prompts
 from engine.records import Observation, State
 
-CONTEXT_STEPS = 60
-"""Steps the model is shown; what came before them it knows from its own last summary."""
-
-MOST_NOUNS = 100
-"""Most nouns of a state that are taken from a model."""
-
 _HEADS = ("SUMMARY", "PROGRESS", "LOCATION")
 _SECTION = re.compile(r"\**\[(SUMMARY|PROGRESS|LOCATION)\]\**:?", re.I)
 _STATE = re.compile(r"\[State:([^\[\]]*)\]", re.I)
@@ -139,7 +133,7 @@ class WrittenAbstractor:
                     "state", prompt.chat(), usable=lambda text: bool(read_state(text))
                 )
                 self._writing.spent(reply.call)
-                nouns = read_state(reply.text)
+                nouns = read_state(reply.text, self._writing.settings.written_nouns)
                 if not nouns:
                     raise ModelError("the model's answer has no [State: ...]")
                 tokens = sorted({word for noun in nouns for word in texts.words(noun)})
@@ -151,7 +145,7 @@ class WrittenAbstractor:
 
     def _write(self, state: State, observation: Observation) -> str:
         """Return the model's history, "" if there is none to be had."""
-        shown = CONTEXT_STEPS
+        shown = self._writing.settings.summary_steps
         while True:
             lines = [self._rules.recent(shown), f"Step {self._steps}: {texts.compact(observation.text)}"]
             if self._steps > shown and self._history:
@@ -179,13 +173,13 @@ class WrittenAbstractor:
         return ""
 
 
-def read_state(text: str) -> list[str]:
-    """Return the nouns of the last `[State: noun, ...]` in a model's answer, in order; [] if there is none."""
+def read_state(text: str, most: int = 100) -> list[str]:
+    """Return the first `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none."""
     found = _STATE.findall(_CONTROL.sub("", text))
     if not found:
         return []
     nouns = (" ".join(noun.split()).casefold()[:_LONGEST_NOUN] for noun in found[-1].split(","))
-    return list(dict.fromkeys(noun for noun in nouns if any(map(str.isalnum, noun))))[:MOST_NOUNS]
+    return list(dict.fromkeys(noun for noun in nouns if any(map(str.isalnum, noun))))[:most]
 
 
 def read_history(text: str, instead: str) -> str:

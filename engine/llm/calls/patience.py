@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from engine.llm.calls.failures import BUSY, RATE, Failure
 
-ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 REASONS = {RATE: "rate limit", BUSY: "server overloaded"}
@@ -42,7 +41,7 @@ class Limits:
     usd: float = 0.0
     tokens: int = 0
     minutes: float = 0.0
-    attempts: int = ATTEMPTS
+    attempts: int = 4
     first_wait_s: float = FIRST_WAIT
     longest_wait_s: float = LONGEST_WAIT
     patience_s: float = 0.0

@@ -21,28 +21,11 @@ from engine.llm.calls.failures import Failure
 from engine.llm.prompts import Prompt
 from engine.llm.reading import parse
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
-from engine.settings import Settings
-
-INDICES = 9
-"""Most options told apart by one index token: several tokenizers split longer numbers."""
+from engine.settings import ModelSettings
 
 TOP = 20
 """Alternatives asked for; the most that the OpenAI protocol gives."""
 
-LENGTH_PENALTY = 0.75
-"""Exponent a of log-likelihood / length^a: 0 is the sum, 1 the mean per token.
-
-This and SOFTENING were chosen on 100 states of full games' solutions and the 24 states of `capability`:
-the sum proposes nothing but short moves, the mean no moves at all; both are worse than guessing somewhere.
-"""
-
-SOFTENING = 1.9
-"""How much flatter small models' likelihoods are made than the temperature says: they are overconfident."""
-
-MOST_LISTED, LONGEST_LIST = 120, 3500
-"""Actions, and characters of them all, up to which a schema lists them: servers limit both."""
-
-REPLY_TOKENS = 4096
 UNUSABLE = "the model gave no usable option"
 
 
@@ -58,7 +41,7 @@ class Reader:
     """
 
     client: Client
-    settings: Settings
+    settings: ModelSettings
     budget: int
     count: Any
     schema: bool = True
@@ -75,8 +58,8 @@ class Reader:
         actions = request.valid_actions
         scores, call = self.client.score("actions", self.string_prompt(request), actions)
         # Between the sum, which favours short commands, and the mean, which favours long ones.
-        values = np.asarray(scores.mean) * np.asarray(scores.lengths) ** (1 - LENGTH_PENALTY)
-        z = logits.from_logprobs(values, SOFTENING * self.settings.temperature)
+        values = np.asarray(scores.mean) * np.asarray(scores.lengths) ** (1 - self.settings.length_penalty)
+        z = logits.from_logprobs(values, self.settings.softening * self.settings.temperature)
         return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
@@ -103,8 +86,9 @@ class Reader:
         """
         actions = request.valid_actions
         before = Proposal(())
-        if len(actions) > min(INDICES, request.candidates):
-            asked = dataclasses.replace(request, candidates=min(INDICES, max(2, request.candidates)))
+        most = self.settings.index_options
+        if len(actions) > min(most, request.candidates):
+            asked = dataclasses.replace(request, candidates=min(most, max(2, request.candidates)))
             before = self.verbalized(asked, rng)
             actions = tuple(c.action for c in before.candidates)
             if len(actions) < 2:
@@ -202,11 +186,12 @@ class Reader:
         return read
 
     def _ask(self, prompt: Prompt, valid: Sequence[str], count: int, *, fresh: bool = False) -> Answer:
-        options: dict[str, Any] = {"temperature": self.settings.temperature, "max_tokens": REPLY_TOKENS}
+        settings = self.settings
+        options: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.reply_tokens}
         if self.schema:
             options["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "options", "schema": _schema(count, self.settings.domain, valid)},
+                "json_schema": {"name": "options", "schema": _schema(count, settings, valid)},
             }
         answer = self.client.ask("actions", prompt, fresh=fresh, **options)
         if answer.refusal or answer.finish == "content_filter":
@@ -299,10 +284,11 @@ def _web_form(count: int) -> str:
     return json.dumps(form | {"best_action": 1}, indent=2)
 
 
-def _schema(count: int, domain: str, valid: Sequence[str]) -> dict[str, Any]:
+def _schema(count: int, settings: ModelSettings, valid: Sequence[str]) -> dict[str, Any]:
     """Return the schema of an answer. In games it holds options to the valid actions, as the paper does (App. E)."""
-    web = domain == "web"
-    listed = not web and len(valid) <= MOST_LISTED and sum(map(len, valid)) <= LONGEST_LIST
+    web = settings.domain == "web"
+    short = len(valid) <= settings.listed_actions and sum(map(len, valid)) <= settings.listed_characters
+    listed = short and not web
     option: dict[str, Any] = {"type": "string", "enum": sorted(valid)} if listed else {"type": "string"}
     first = ("reasoning",) if web else ("progress_analysis", "next_objective")
     properties: dict[str, Any] = {name: {"type": "string"} for name in first}

@@ -1,0 +1,32 @@
+"""Every number that changes a decision: meaning, range, source. One frozen class a room, and all of them together.
+
+Tables named in meanings are in the paper's appendix on hyperparameters (Jericho).
+"""
+
+from engine.settings.judging import JudgingSettings
+from engine.settings.model import ModelSettings
+from engine.settings.policy import PolicySettings
+from engine.settings.profiles import DOMAINS, PROFILES, differences, profile
+from engine.settings.retrieval import RetrievalSettings
+from engine.settings.run import RunSettings
+from engine.settings.session import SessionConfig
+from engine.settings.states import StateSettings
+from engine.settings.values import ValueSettings
+from engine.settings.whole import GROUPS, Settings
+
+__all__ = [
+    "DOMAINS",
+    "GROUPS",
+    "PROFILES",
+    "JudgingSettings",
+    "ModelSettings",
+    "PolicySettings",
+    "RetrievalSettings",
+    "RunSettings",
+    "SessionConfig",
+    "Settings",
+    "StateSettings",
+    "ValueSettings",
+    "differences",
+    "profile",
+]

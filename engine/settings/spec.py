@@ -1,0 +1,49 @@
+"""How a setting is declared, and what every group of settings does."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import UsageError
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare one setting: its default, what it means, and what it may be (both ends included)."""
+    return field(default=default, metadata={"meaning": meaning, "low": low, "high": high, "choices": choices})
+
+
+@dataclass(frozen=True)
+class Group:
+    """The settings of one room. Values that are out of range are refused when a group is made."""
+
+    def __post_init__(self) -> None:
+        """Check every value.
+
+        Raises:
+            UsageError: A value is out of range, or of another type.
+        """
+        for spec in dataclasses.fields(self):
+            value, meta = getattr(self, spec.name), spec.metadata
+            if meta["choices"]:
+                if value not in meta["choices"]:
+                    raise UsageError(
+                        f"{spec.name} cannot be {value!r}; choose one of: {', '.join(meta['choices'])}"
+                    )
+            elif isinstance(spec.default, str):
+                if not isinstance(value, str):
+                    raise UsageError(f"{spec.name} must be a name, not {value!r}")
+            elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise UsageError(f"{spec.name} must be a number, not {value!r}")
+            elif not meta["low"] <= value <= meta["high"]:
+                raise UsageError(
+                    f"{spec.name} must lie between {meta['low']} and {meta['high']}, not {value}"
+                )
