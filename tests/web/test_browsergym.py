@@ -19,8 +19,8 @@ from engine.web.actions import parse as parse_action
 from engine.web.browser import chromium
 from engine.web.browser.snapshot import parse
 from engine.web.browsergym import adapter as browsergym
-from engine.web.browsergym.driver import GymProcess, spoken
-from engine.web.browsergym.worker import snapshot
+from engine.web.browsergym.driver import GymDriver, GymProcess, spoken
+from engine.web.browsergym.worker import Gym, snapshot
 from engine.web.drawing.items import items_of
 from engine.web.opening import expand, open_web
 from engine.web.sites.miniwob import pages_folder
@@ -338,6 +338,60 @@ def test_a_worker_that_fails_hangs_or_dies_is_an_error_in_a_sentence(tmp_path, c
         process.end()
         process.end()
     assert not group(process.pid)
+
+
+class OwnGym:
+    """The worker around an environment of one step that ends as it is told to; asked without a process."""
+
+    def __init__(self, *, reward, terminated, truncated):
+        self.ends = (reward, terminated, truncated)
+        self.gym = Gym()
+        self.gym._env = self
+        self.gym.told = lambda seen: {
+            "url": "about:blank", "title": "", "tabs": ["about:blank"], "active": 0, "error": "", "snapshot": "",
+            "width": 800, "height": 600,
+        }  # fmt: skip
+
+    def ask(self, seconds, **request):
+        return {} if request["op"] == "open" else self.gym.answer(request)
+
+    def reset(self, seed):
+        return {"goal": "Wait", "chat_messages": []}, {}
+
+    def step(self, action):
+        return {"chat_messages": []}, *self.ends, {}
+
+    def end(self):
+        pass
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("reward", "terminated", "truncated", "ends"),
+    [
+        (1.0, True, False, (True, False, "won")),
+        (0.0, True, False, (True, False, "lost")),
+        (0.5, True, False, (True, False, "")),
+        (0.0, False, True, (False, True, "")),
+        (0.5, False, True, (False, True, "")),
+        (1.0, True, True, (True, False, "won")),
+        (0.0, False, False, (False, False, "")),
+    ],
+)
+def test_browsergyms_terminated_and_truncated_are_kept_apart(monkeypatch, reward, terminated, truncated, ends):
+    own = OwnGym(reward=reward, terminated=terminated, truncated=truncated)
+    monkeypatch.setattr("engine.web.browsergym.driver.GymProcess", lambda *how: own)
+    driver = GymDriver(Path("python"), "own.wait", "chromium", None, {})
+    environment = browsergym.BrowserGymEnvironment("own.wait", driver, "about:blank", {}, lambda: None, repeatable=True)
+    for _ in range(2):
+        assert not environment.reset(1).over
+        seen = environment.step("noop()")
+        seen = environment.step("noop()")
+        assert (seen.terminated, seen.truncated, seen.outcome) == ends
+        assert seen.over == (terminated or truncated)
+        assert seen.score == (reward if seen.over else 0.0)
 
 
 def ax(node, role, name="", children=(), bid="", value="", **states):

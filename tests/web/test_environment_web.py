@@ -197,6 +197,19 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         env.close()
 
 
+def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(browser_path, site):
+    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    env = WebEnvironment(job, browser_path, scope="web/shop")
+    try:
+        env.reset(1)
+        seen = env.step("send_msg_to_user('done')")
+        assert (seen.terminated, seen.truncated, seen.outcome, seen.score) == (False, True, "", 0.0)
+        assert env.valid_actions() == ()
+        assert env.step("click(<link[Find]>)") == seen
+    finally:
+        env.close()
+
+
 def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, site):
     env = opened(site)
     env.reset(1)
