@@ -118,6 +118,23 @@ def test_an_old_memory_tells_how_episodes_ended(saves):
     ]
 
 
+def test_what_is_shown_of_an_old_memory_has_the_present_names(saves, capsys):
+    def told(*arguments):
+        assert main(["--saves", str(saves), "memory", *arguments, "feast", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    rows = told("show")
+    assert [(row["terminated"], row["truncated"], row["outcome"]) for row in rows] == [
+        (True, False, "lost"),
+        (True, False, "won"),
+        (False, True, ""),
+    ]
+    assert not OLD & set().union(*rows)
+    (numbers,) = told("stats")
+    assert (numbers["won"], numbers["lost"]) == (1, 1)
+    assert "died" not in numbers
+
+
 def test_an_old_memory_is_added_to_and_earlier_versions_can_read_what_was_added(saves):
     old = remembered(saves)
     cut = dataclasses.replace(old[2], uid="cut", number=0)
