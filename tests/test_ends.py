@@ -35,7 +35,7 @@ class Walker(JitrlAgent):
 
 @pytest.fixture
 def walk(monkeypatch, tmp_path, capsys):
-    """Play one episode of Feast with given commands by `jitrl run`; return the agent, the recording and the result."""
+    """Play one episode of Feast with given commands; return the agent, the result and the replay."""
 
     def play(commands, steps):
         made = []

@@ -56,7 +56,7 @@ def test_only_the_last_step_of_an_old_recordings_episode_is_its_end():
         (2, 26, True, False, "won"),
     ]
     assert len(steps) == 30
-    started = [e.observation for e in (*events(BEFORE, EpisodeStarted), *events(BEFORE_OUT_OF_STEPS, EpisodeStarted))]
+    started = [e.observation for path in (BEFORE, BEFORE_OUT_OF_STEPS) for e in events(path, EpisodeStarted)]
     limited = [s.observation for s in events(BEFORE_OUT_OF_STEPS, Stepped)]
     assert [ends(seen) for seen in (*started, *limited)] == [(False, False, "")] * 5
 

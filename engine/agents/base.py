@@ -71,7 +71,7 @@ class Agent(Protocol):
 
         Args:
             terminated: The task ended the episode with this step. False where it was only cut off.
-            lost: It ended it in death or another loss.
+            lost: The episode ended in death or another loss.
         """
         ...
 

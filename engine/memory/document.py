@@ -1,8 +1,8 @@
 """Episodes to and from the documents that are stored, checked and bounded.
 
 A document keeps each distinct state, history and list of valid actions once; its steps point to them by
-index. `docs/memory-format.md` describes every field. How an episode ended has the names `done`, `won` and `died` there,
-which earlier versions read, too.
+index. `docs/memory-format.md` describes every field. How an episode ended is stored as `done`, `won` and
+`died`, which earlier versions read, too.
 """
 
 from __future__ import annotations

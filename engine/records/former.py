@@ -24,11 +24,6 @@ def modern(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
         "terminated": done,
         # A whole episode that the environment had not ended had run out of steps.
         "truncated": cls is not Observation and not done,
-        "outcome": outcome(won=bool(data.get("won")), lost=bool(data.get("died"))),
+        "outcome": "won" if data.get("won") else "lost" if data.get("died") else "",
     }
     return {**ends, **data}
-
-
-def outcome(*, won: bool, lost: bool) -> str:
-    """Return how an episode ended, as `Observation.outcome` says it."""
-    return "won" if won else "lost" if lost else ""

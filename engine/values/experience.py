@@ -164,7 +164,7 @@ class Experience:
         Args:
             reward: The change of the game's score.
             terminated: The game ended the episode with it.
-            died: It ended it in death or another loss.
+            died: The episode ended in death or another loss.
         """
         self.openness.stay(now.place, then.place, terminated)
         moved = then.place != now.place and not terminated
@@ -450,7 +450,9 @@ class Experience:
         effective = [o for o in near if o.did_something and not o.terminated]
         success = 1.0
         if effective and len(effective) < len(near):
-            idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.terminated)
+            idle = sum(
+                w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.terminated
+            )
             success = max(0.05, 1.0 - idle / total)
         lasting = effective or [o for o in near if not o.terminated] or near
         return Outcome(

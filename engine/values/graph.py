@@ -136,10 +136,14 @@ class GraphEstimator:
         self._sources.take(now)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
-        self._experience.learn(now, step.action, step.env_reward, after, terminated=terminated, died=died, fresh=fresh)
+        self._experience.learn(
+            now, step.action, step.env_reward, after, terminated=terminated, died=died, fresh=fresh
+        )
         self._frontier.see(now, step.valid_actions)
         self._frontier.add(now, step.action, after, terminated=terminated)
-        self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, terminated), hash(then.tokens))
+        self._trails.add(
+            TrailStep(now, step.action, step.env_reward, after, died, terminated), hash(then.tokens)
+        )
         key, progress = (now.place, step.action), self._progress
         self._points.append(self._points[-1] + step.env_reward)
         progress.tried[key] += 1

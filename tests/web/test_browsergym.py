@@ -384,7 +384,9 @@ def test_browsergyms_terminated_and_truncated_are_kept_apart(monkeypatch, reward
     own = OwnGym(reward=reward, terminated=terminated, truncated=truncated)
     monkeypatch.setattr("engine.web.browsergym.driver.GymProcess", lambda *how: own)
     driver = GymDriver(Path("python"), "own.wait", "chromium", None, {})
-    environment = browsergym.BrowserGymEnvironment("own.wait", driver, "about:blank", {}, lambda: None, repeatable=True)
+    environment = browsergym.BrowserGymEnvironment(
+        "own.wait", driver, "about:blank", {}, lambda: None, repeatable=True
+    )
     for _ in range(2):
         assert not environment.reset(1).over
         seen = environment.step("noop()")
