@@ -1,7 +1,8 @@
 """Records to and from plain JSON values.
 
 Decoding is strict about types and lenient about additions: fields that a newer version wrote are
-ignored, fields with a default may be missing. Numbers must be finite.
+ignored, fields with a default may be missing. What an earlier version wrote is read, too
+(`engine.records.former`). Numbers must be finite.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 
 from engine.errors import BadFile
 from engine.records import EVENTS, Event
+from engine.records.former import modern
 
 T = TypeVar("T")
 
@@ -48,6 +50,7 @@ def from_plain(cls: type[T], data: Any) -> T:
     """
     if not isinstance(data, Mapping):
         raise BadFile(f"expected the fields of a {cls.__name__}, found {type(data).__name__}")
+    data = modern(cls, data)
     hints = _hints(typing.cast(Any, cls))
     values: dict[str, Any] = {}
     for spec in dataclasses.fields(cls):  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ class Environment(Protocol):
         ...
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the actions that would change the world now, in a fixed order; () when done."""
+        """Return the actions that would change the world now, in a fixed order; () when the episode is over."""
         ...
 
     def save(self) -> bytes:

@@ -58,7 +58,7 @@ class ScoreEvaluator:
     def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step."""
         judged = [s.env_reward + (0.0 if s.changed else self._idle) for s in trajectory.steps]
-        if trajectory.died and judged:
+        if trajectory.outcome == "lost" and judged:
             judged[-1] += self._death
         return Judgement(tuple(judged))
 
@@ -101,7 +101,7 @@ class LlmEvaluator:
             return tuple(by_score[t] or found.get(t, 0.0) for t in range(len(by_score)))
         if how == "llm_or_score":
             plain = [step.env_reward for step in trajectory.steps]
-            if plain and not trajectory.won:
+            if plain and trajectory.outcome != "won":
                 plain[-1] = self._settings.death_penalty
             return tuple(found.get(t, 0.0) or plain[t] for t in range(len(plain)))
         return tuple(found.get(t, by_score[t]) for t in range(len(by_score)))
@@ -207,8 +207,8 @@ def _told(t: int, trajectory: Trajectory) -> str:
 
 def _ending(trajectory: Trajectory) -> str:
     how = (
-        "won" if trajectory.won else "died" if trajectory.died else "over" if trajectory.done
-        else "out of steps"
+        "won" if trajectory.outcome == "won" else "died" if trajectory.outcome == "lost"
+        else "over" if trajectory.terminated else "out of steps"
     )  # fmt: skip
     return f"End ({how}): {texts.compact(trajectory.texts[-1])}"
 

@@ -322,7 +322,8 @@ class RunView:
         self.pending = False
         if self.activity != "paused":
             self.activity, self.doing = "starting", BEGINNING
-        how = "won" if event.won else "died" if event.died else "game over" if event.done else "step limit"
+        out = self.started is not None and event.steps >= self.started.steps
+        how = event.outcome or ("ended" if event.terminated else "out of steps" if out else "cut off")
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
         changed = (

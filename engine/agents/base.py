@@ -66,8 +66,13 @@ class Agent(Protocol):
         """An episode begins in `state`."""
         ...
 
-    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
-        """A step was taken, by the agent or by a person, and led to `then`."""
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+        """A step was taken, by the agent or by a person, and led to `then`.
+
+        Args:
+            terminated: The task ended the episode with this step. False where it was only cut off.
+            lost: The episode ended in death or another loss.
+        """
         ...
 
     def end_episode(self, episode: Episode, first: int) -> None:

@@ -61,10 +61,10 @@ class JitrlAgent:
         if self._estimator is not None:
             self._estimator.begin_episode(state)
 
-    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Tell the estimator."""
         if self._estimator is not None:
-            self._estimator.observe(step, then, ended=ended, died=died)
+            self._estimator.observe(step, then, terminated=terminated, lost=lost)
 
     def end_episode(self, episode: Episode, first: int) -> None:
         """Tell the estimator where the episode is in memory."""

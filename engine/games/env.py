@@ -118,7 +118,7 @@ class GameEnvironment:
             )
             return self._last
         self._since.append(command)
-        if len(self._since) >= _SAVE_EVERY and not self._last.done:
+        if len(self._since) >= _SAVE_EVERY and not self._last.over:
             self._saved, self._since = self.save(), []
         return self._last
 

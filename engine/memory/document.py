@@ -1,7 +1,8 @@
 """Episodes to and from the documents that are stored, checked and bounded.
 
 A document keeps each distinct state, history and list of valid actions once; its steps point to them by
-index. `docs/memory-format.md` describes every field.
+index. `docs/memory-format.md` describes every field. How an episode ended is stored as `done`, `won` and
+`died`, which earlier versions read, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from engine.errors import BadFile
-from engine.records import Episode, State, Step
+from engine.records import OUTCOMES, Episode, State, Step
 
 TEXT_LIMIT = 1 << 16
 """Longest text, in characters; longer ones are clipped."""
@@ -34,9 +35,10 @@ _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters, which could steer a terminal, and lone surrogates, which have no UTF-8."""
 _EPISODE_FIELDS: tuple[tuple[str, type], ...] = (
     ("uid", str), ("scope", str), ("number", int), ("agent", str), ("model", str), ("seed", int),
-    ("session", str), ("score", float), ("max_score", float), ("done", bool), ("won", bool), ("died", bool),
+    ("session", str), ("score", float), ("max_score", float),
     ("started", float), ("wall_s", float), ("token_scheme", int),
 )  # fmt: skip
+_END_FIELDS = (("done", bool), ("won", bool), ("died", bool), ("truncated", bool))
 _OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
 
 T = TypeVar("T")
@@ -57,6 +59,8 @@ def bounded(episode: Episode) -> Episode:
             raise BadFile(f"{step.provenance!r} is no provenance: agent, human or imported:NAME")
         if not all(map(math.isfinite, (step.reward, step.env_reward, step.score))):
             raise BadFile("a step's reward or score is not a finite number")
+    if episode.outcome not in OUTCOMES:
+        raise BadFile(f"an episode was won or lost, or has no outcome; {episode.outcome!r} is none")
     numbers = (episode.score, episode.max_score or 0.0, episode.started, episode.wall_s)
     if not all(map(math.isfinite, numbers)):
         raise BadFile("an episode's score or time is not a finite number")
@@ -92,6 +96,7 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
     final = episode.final
     end = [states.index(_state_key(final)), histories.index((final.history, final.history_tokens))]
     document: dict[str, Any] = {name: getattr(episode, name) for name, _ in _EPISODE_FIELDS}
+    document |= _stored_end(episode)
     document["first"] = first
     document["states"] = [{"text": t, "tokens": list(tokens), "place": p} for t, tokens, p in states.items]
     document["histories"] = [{"text": text, "tokens": list(tokens)} for text, tokens in histories.items]
@@ -135,7 +140,29 @@ def to_episode(document: Mapping[str, Any]) -> Episode:
         for fields in document["steps"]
     )
     values = {name: document[name] for name, _ in _EPISODE_FIELDS if name in document}
+    values |= _end(document)
     return Episode(**values, steps=steps, final=state(*document["final"]))
+
+
+def _stored_end(episode: Episode) -> dict[str, bool]:
+    """Return how an episode ended as it is stored."""
+    return {
+        "done": episode.terminated,
+        "won": episode.outcome == "won",
+        "died": episode.outcome == "lost",
+        "truncated": episode.truncated,
+    }
+
+
+def _end(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how an episode ended, by the fields of `Episode`."""
+    terminated = bool(document.get("done"))
+    return {
+        "terminated": terminated,
+        # Earlier versions stored no `truncated`: what the environment had not ended had run out of steps.
+        "truncated": bool(document.get("truncated", not terminated)),
+        "outcome": "won" if document.get("won") else "lost" if document.get("died") else "",
+    }
 
 
 def check(document: Mapping[str, Any]) -> None:
@@ -144,7 +171,7 @@ def check(document: Mapping[str, Any]) -> None:
     Raises:
         BadFile: It is not; the sentence says where.
     """
-    for name, kind in _EPISODE_FIELDS:
+    for name, kind in (*_EPISODE_FIELDS, *_END_FIELDS):
         value = document.get(name)
         if name in ("uid", "scope", "number") and value is None:
             raise BadFile(f"an episode lacks its {name}")

@@ -34,7 +34,7 @@ _COLUMNS = {
     "episode": "i", "provenance": "H", "reward": "d", "env_reward": "d",
 }  # fmt: skip
 _KEPT = (
-    "first", "start", "numbers", "doc_ids", "done", "scores", "max_scores", "text_offset", "text_length", "text_hash",
+    "first", "start", "numbers", "doc_ids", "scores", "max_scores", "text_offset", "text_length", "text_hash",
     "_set_text", "pair_state", "pair_history", "pair_last", "state_last", "_first_pair",
 )  # fmt: skip
 _GAMMAS = 4
@@ -54,7 +54,6 @@ class Entries:
         numbers: Number of each episode within the scope.
         doc_ids: Id of each episode's document.
         scores: Final score of each episode; `max_scores` the highest reachable one, NaN where unknown.
-        done: 1 for each episode that the environment ended.
         pair_state: State of each combination of a state and a history that was lived.
         pair_history: Its history.
         pair_last: Its newest row; older ones follow in the column `older_pair`.
@@ -74,7 +73,6 @@ class Entries:
         self.start = array("q", [0])
         self.numbers = array("q")
         self.doc_ids = array("q")
-        self.done = array("b")
         self.scores = array("d")
         self.max_scores = array("d")
         self.next_entry = next_entry
@@ -153,7 +151,6 @@ class Entries:
         self.scores.append(document.get("score") or 0.0)
         top = document.get("max_score")
         self.max_scores.append(math.nan if top is None else top)
-        self.done.append(bool(document.get("done")))
         self.next_entry = max(self.next_entry, document["first"] + len(steps))
         self.next_number = max(self.next_number, document["number"] + 1)
 

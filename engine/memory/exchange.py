@@ -24,7 +24,7 @@ from engine.memory.store import Memory
 from engine.records import Episode
 
 FORMAT = "jitrl-episodes"
-VERSION = 1
+VERSION = 2
 LINE_LIMIT = 64 << 20
 _BATCH = 50
 

@@ -43,21 +43,21 @@ def statistics(scope: Scope) -> dict[str, Any]:
     """Return everything that can be counted. Reads every episode."""
     provenances: Counter[str] = Counter()
     by: dict[str, Counter[str]] = {"agents": Counter(), "models": Counter(), "token_schemes": Counter()}
-    scores, wins, deaths = [], 0, 0
+    scores, wins, losses = [], 0, 0
     for episode in scope.episodes():
         provenances.update(step.provenance for step in episode.steps)
         by["agents"][episode.agent] += 1
         by["models"][episode.model] += 1
         by["token_schemes"][str(episode.token_scheme)] += 1
         scores.append(episode.score)
-        wins += episode.won
-        deaths += episode.died
+        wins += episode.outcome == "won"
+        losses += episode.outcome == "lost"
     forgotten = provenances.pop(FORGOTTEN, 0)
     return {
         **summary(scope),
         "mean_score": sum(scores) / len(scores) if scores else None,
         "won": wins,
-        "died": deaths,
+        "lost": losses,
         "distinct": scope.counts(),
         "provenance": dict(provenances.most_common()),
         "forgotten": forgotten,

@@ -36,6 +36,7 @@ from engine.records.events import (
     Waiting,
 )
 from engine.records.lived import (
+    OUTCOMES,
     EnvironmentInfo,
     Episode,
     Observation,
@@ -47,6 +48,7 @@ from engine.records.lived import (
 __all__ = [
     "EVENTS",
     "NO_TALLY",
+    "OUTCOMES",
     "ActionRequest",
     "Candidate",
     "Decided",

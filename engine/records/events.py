@@ -150,6 +150,9 @@ class EpisodeEnded:
     """An episode is over, judged and (for agents that learn) remembered.
 
     Attributes:
+        terminated: The task itself ended it.
+        truncated: It was cut off: by the session's step limit, or by the environment.
+        outcome: "won", "lost" or "", as in `Observation`.
         rewards: r_t of the evaluator.
         returns: G_t for the session's discount.
         memory_entries: Steps remembered in this scope now.
@@ -160,9 +163,9 @@ class EpisodeEnded:
     score: float
     max_score: float | None
     steps: int
-    done: bool
-    won: bool
-    died: bool
+    terminated: bool
+    truncated: bool
+    outcome: str
     rewards: tuple[float, ...]
     returns: tuple[float, ...]
     memory_entries: int

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+OUTCOMES = ("", "won", "lost")
+"""How an episode can have ended, "" where its environment does not say."""
+
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
@@ -41,9 +44,10 @@ class Observation:
         score: Score so far, in the game's own points.
         max_score: Highest reachable score, None if unknown.
         moves: Moves the game has counted.
-        done: The episode is over. Latched: stays True once True.
-        won: It ended in victory.
-        died: It ended in death or another loss.
+        terminated: The task itself ended the episode, for good or bad. Latched: stays True once True.
+        truncated: The episode was cut off from outside the task: by a time limit of the environment, because its
+            browser is gone, because nobody judged it. Latched. The session's step limit is not told here.
+        outcome: How it ended, where the environment says so: "won", "lost" (by death or otherwise), or "".
         world_hash: Equal for equal worlds; keys caches. "" if unknown.
         changed: Whether the last action changed the world.
         scene: What looking around would print if nothing wandered about on its own (a thief, say); ""
@@ -61,14 +65,19 @@ class Observation:
     score: float = 0.0
     max_score: float | None = None
     moves: int = 0
-    done: bool = False
-    won: bool = False
-    died: bool = False
+    terminated: bool = False
+    truncated: bool = False
+    outcome: str = ""
     world_hash: str = ""
     changed: bool = True
     scene: str = ""
     room: int = 0
     marks: tuple[str, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        """Whether the environment takes no more actions in this episode."""
+        return self.terminated or self.truncated
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +136,9 @@ class Episode:
         uid: Unique for ever; an episode sent twice is stored once.
         number: From 1 within its scope; 0 lets memory assign the next one.
         final: The state after the last action.
-        done: The environment ended it (as against the step limit).
+        terminated: The task itself ended it.
+        truncated: It was cut off: by the session's step limit, or by the environment.
+        outcome: "won", "lost" or "", as in `Observation`.
         started: Unix time, seconds.
     """
 
@@ -142,9 +153,9 @@ class Episode:
     session: str = ""
     score: float = 0.0
     max_score: float | None = None
-    done: bool = False
-    won: bool = False
-    died: bool = False
+    terminated: bool = False
+    truncated: bool = False
+    outcome: str = ""
     started: float = 0.0
     wall_s: float = 0.0
     token_scheme: int = 1
@@ -157,14 +168,14 @@ class Trajectory:
     Attributes:
         texts: What the environment printed: before each step, and after the last one. One more than there are steps.
         final: The state after the last action.
-        won: It ended in victory.
-        died: It ended in death or another loss.
-        done: The environment ended it (as against the step limit).
+        terminated: The task itself ended it.
+        truncated: It was cut off: by the session's step limit, or by the environment.
+        outcome: "won", "lost" or "", as in `Observation`.
     """
 
     steps: tuple[Step, ...]
     final: State
     texts: tuple[str, ...]
-    won: bool = False
-    died: bool = False
-    done: bool = False
+    terminated: bool = False
+    truncated: bool = False
+    outcome: str = ""

@@ -116,7 +116,7 @@ class Lookahead:
 
     def _look(self, wanted: tuple[str, ...]) -> None:
         seen = self._go(wanted)
-        if seen is None or seen.done or self._environment is None:
+        if seen is None or seen.over or self._environment is None:
             return
         valid, present = self._environment.valid_actions(), self._environment.abstractor().situation(seen)
         request = ActionRequest("", "", "", present, valid, len(valid))

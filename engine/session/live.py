@@ -90,12 +90,17 @@ class Live:
         self.state = self.abstractor.advance(decision.action, observation)
         return step
 
+    @property
+    def truncated(self) -> bool:
+        """Whether the episode, now that it is over, was cut off: by its environment, or by the step limit."""
+        return not self.observation.terminated
+
     def trajectory(self) -> Trajectory:
-        """Return the episode so far as an evaluator reads it."""
+        """Return the whole episode as an evaluator reads it."""
         last = self.observation
         return Trajectory(
             tuple(self.steps), self.state, (*self.texts, last.text),
-            won=last.won, died=last.died, done=last.done,
+            terminated=last.terminated, truncated=self.truncated, outcome=last.outcome,
         )  # fmt: skip
 
     def episode(self, saved: SavedSession, scope: str, rewards: tuple[float, ...], now: float) -> Episode:
@@ -120,9 +125,9 @@ class Live:
             session=saved.name,
             score=last.score,
             max_score=last.max_score,
-            done=last.done,
-            won=last.won,
-            died=last.died,
+            terminated=last.terminated,
+            truncated=self.truncated,
+            outcome=last.outcome,
             started=self.started,
             wall_s=now - self.started,
         )

@@ -258,7 +258,7 @@ class Session:
                 self._tell(EpisodeStarted(number, self._seed(number), live.observation, live.uid))
                 self._show_page(parts, live)
             self.episode = number
-            while not live.observation.done and len(live.steps) < self._settings.step_limit:
+            while not live.observation.over and len(live.steps) < self._settings.step_limit:
                 self.control.check()
                 try:
                     decision = self._decide(parts, live)
@@ -281,7 +281,7 @@ class Session:
                     )
                 )
                 self._show_page(parts, live)
-            if not live.observation.done and isinstance(parts.environment, Concluding):
+            if not live.observation.over and isinstance(parts.environment, Concluding):
                 live.observation = parts.environment.conclude()
             self._end(parts, live)
             live = None
@@ -398,7 +398,8 @@ class Session:
         live.account(decision)
         step = live.take(decision, parts.environment.step(decision.action))
         self._account(live)
-        parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
+        terminated, lost = live.observation.terminated, live.observation.outcome == "lost"
+        parts.agent.observe(step, live.state, terminated=terminated, lost=lost)
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, tell about it (step 7)."""
@@ -419,9 +420,9 @@ class Session:
             score=last.score,
             max_score=last.max_score,
             steps=len(episode.steps),
-            done=last.done,
-            won=last.won,
-            died=last.died,
+            terminated=last.terminated,
+            truncated=live.truncated,
+            outcome=last.outcome,
             rewards=judged.rewards,
             returns=tuple(map(float, self._returns(judged.rewards))),
             memory_entries=len(parts.scope),

@@ -68,8 +68,13 @@ class Estimator(Protocol):
         """An episode begins in `state`."""
         ...
 
-    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
-        """A step of the running episode was taken and led to `then`."""
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+        """A step of the running episode was taken and led to `then`.
+
+        Args:
+            terminated: The task ended the episode with this step. False where it was only cut off.
+            lost: The episode ended in death or another loss.
+        """
         ...
 
     def remembered(self, episode: Episode, first: int) -> None:

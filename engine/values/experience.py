@@ -155,13 +155,19 @@ class Experience:
         reward: float,
         then: Situation,
         *,
-        ended: bool,
+        terminated: bool,
         died: bool,
         fresh: bool = True,
     ) -> None:
-        """Learn from one step; `reward` is the change of the game's score."""
-        self.openness.stay(now.place, then.place, ended)
-        moved = then.place != now.place and not ended
+        """Learn from one step.
+
+        Args:
+            reward: The change of the game's score.
+            terminated: The game ended the episode with it.
+            died: The episode ended in death or another loss.
+        """
+        self.openness.stay(now.place, then.place, terminated)
+        moved = then.place != now.place and not terminated
         if moved and action not in self.moves:
             self.moves.add(action)
             self.news.append(ALL)
@@ -187,12 +193,12 @@ class Experience:
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
                 self.handlings += token not in then.have and token in self.dangers.light
         changed = moved or then.have != now.have or then.see != now.see
-        if self.vain.add(self.kind(action), key, showed=changed or ended or reward > 0, died=died):
+        if self.vain.add(self.kind(action), key, showed=changed or terminated or reward > 0, died=died):
             self.news.append(self.kind(action))
         settled = self._is_settled(key)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
-        if ended or then == now:
+        if terminated or then == now:
             self._settle()
         self.tried_so[(now, action)] += 1
         if died:
@@ -210,7 +216,7 @@ class Experience:
                 vanished=_NONE if moved else now.see - then.see,
                 moved=moved,
                 died=died,
-                ended=ended,
+                terminated=terminated,
                 did_something=changed,
                 reward=reward,
                 fresh=fresh,
@@ -223,7 +229,7 @@ class Experience:
             self._exits[now.place][action] = then.place
             self.moves_version += 1
         if not moved:
-            if then.have == now.have and reward <= 0 and not ended:
+            if then.have == now.have and reward <= 0 and not terminated:
                 self.bringing.open(now, action, then)
             for token in (then.have - now.have) | (then.see - now.see):
                 place.makers.add(token, action, union(now.have, now.see))
@@ -240,7 +246,7 @@ class Experience:
         alike = self._alike[key] + 1 if occasions and occasions[-1].did_as(occasion) else 1
         occasions.append(occasion)
         self._alike[key] = alike
-        if alike >= min(len(occasions), _OCCASIONS) and not occasion.ended:
+        if alike >= min(len(occasions), _OCCASIONS) and not occasion.terminated:
             self._steady[key] = Outcome(occasion, 1.0, 0.0)
         else:
             self._steady.pop(key, None)
@@ -441,12 +447,14 @@ class Experience:
         near, weights = self._near(occasions, context)
         total = sum(weights)
         death = sum(w for o, w in zip(near, weights, strict=True) if o.died) if key in self.fatal else 0.0
-        effective = [o for o in near if o.did_something and not o.ended]
+        effective = [o for o in near if o.did_something and not o.terminated]
         success = 1.0
         if effective and len(effective) < len(near):
-            idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.ended)
+            idle = sum(
+                w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.terminated
+            )
             success = max(0.05, 1.0 - idle / total)
-        lasting = effective or [o for o in near if not o.ended] or near
+        lasting = effective or [o for o in near if not o.terminated] or near
         return Outcome(
             lasting[-1],
             success,

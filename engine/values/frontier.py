@@ -24,9 +24,9 @@ class Frontier:
         """Remember what can be done in a situation."""
         self._possible[now] = possible
 
-    def add(self, now: Situation, action: str, then: Situation, *, ended: bool) -> None:
+    def add(self, now: Situation, action: str, then: Situation, *, terminated: bool) -> None:
         """Remember where an action led last."""
-        self._led.setdefault(now, {})[action] = None if ended else then
+        self._led.setdefault(now, {})[action] = None if terminated else then
 
     def toward(
         self,

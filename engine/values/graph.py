@@ -110,11 +110,11 @@ class GraphEstimator:
         self._experience.begin_episode()
         self._sources.begin()
 
-    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Learn from the step just taken, as soon as it is known what can be done after it."""
         self._catch_up(step.valid_actions)
-        self._last = step, then, ended, died
-        if ended:
+        self._last = step, then, terminated, lost
+        if terminated:
             self._catch_up(None)
 
     def remembered(self, episode: Episode, first: int) -> None:
@@ -130,16 +130,20 @@ class GraphEstimator:
         """
         if self._last is None:
             return
-        (step, then, ended, died), self._last = self._last, None
+        (step, then, terminated, died), self._last = self._last, None
         now, after = self._experience.reader.read_step(step, then, possible)
         self._arrive(now)
         self._sources.take(now)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
-        self._experience.learn(now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh)
+        self._experience.learn(
+            now, step.action, step.env_reward, after, terminated=terminated, died=died, fresh=fresh
+        )
         self._frontier.see(now, step.valid_actions)
-        self._frontier.add(now, step.action, after, ended=ended)
-        self._trails.add(TrailStep(now, step.action, step.env_reward, after, died, ended), hash(then.tokens))
+        self._frontier.add(now, step.action, after, terminated=terminated)
+        self._trails.add(
+            TrailStep(now, step.action, step.env_reward, after, died, terminated), hash(then.tokens)
+        )
         key, progress = (now.place, step.action), self._progress
         self._points.append(self._points[-1] + step.env_reward)
         progress.tried[key] += 1
@@ -149,7 +153,7 @@ class GraphEstimator:
             # Whatever was done may have opened a way; but nobody looks at every door after everything done.
             progress.barred = {way for way in progress.barred if progress.checked[way] >= _CHECKS}
         progress.world[now.place] = now.see
-        if ended:
+        if terminated:
             return
         if after == now and step.env_reward <= 0:
             progress.idle[key] += 1
@@ -406,24 +410,24 @@ class GraphEstimator:
             if now.place not in visited:
                 self._experience.arrive(now)
                 visited.add(now.place)
-            ended = last and episode.done
+            terminated = last and episode.terminated
             self._experience.see(now, step.valid_actions)
-            died = ended and episode.died
+            died = terminated and episode.outcome == "lost"
             fresh = (now.place, step.action) not in gained
             self._experience.learn(
-                now, step.action, step.env_reward, after, ended=ended, died=died, fresh=fresh
+                now, step.action, step.env_reward, after, terminated=terminated, died=died, fresh=fresh
             )
             if step.env_reward > 0:
                 gained.add((now.place, step.action))
             points += step.env_reward
             most = max(most, points)
             self._frontier.see(now, step.valid_actions)
-            self._frontier.add(now, step.action, after, ended=ended)
+            self._frontier.add(now, step.action, after, terminated=terminated)
             self._trails.add(
-                TrailStep(now, step.action, step.env_reward, after, died, ended), hash(then.tokens)
+                TrailStep(now, step.action, step.env_reward, after, died, terminated), hash(then.tokens)
             )
             # An episode's last step may lead to a new place, too.
-            if not ended and after.place not in visited:
+            if not terminated and after.place not in visited:
                 self._experience.arrive(after)
                 visited.add(after.place)
         self._sources.remember(episode, first)

@@ -118,7 +118,7 @@ class KnnEstimator:
         """Count the episode's steps anew; only finished episodes are learnt from."""
         self._steps = 0
 
-    def observe(self, step: Step, then: State, *, ended: bool, died: bool) -> None:
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Count the step; only finished episodes are learnt from."""
         self._steps += 1
 

@@ -32,9 +32,9 @@ class Openness:
         self._before = None
         self._open = (place, frozenset(now))
 
-    def stay(self, place: str, then: str, ended: bool) -> None:
+    def stay(self, place: str, then: str, terminated: bool) -> None:
         """Take note of a step: ways are compared when it was made at a place and did not lead away from it."""
-        stayed = place == then and not ended and self._open[0] == place
+        stayed = place == then and not terminated and self._open[0] == place
         self._before = self._open if stayed else None
 
     def leave(self) -> None:

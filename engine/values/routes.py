@@ -380,7 +380,7 @@ class Router:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
         see = self.look(at.world, at.place, at.have)
         outcome = self._x.outcome((at.place, action), union(at.have, see))
-        if outcome is None or (outcome.occasion.ended and outcome.death > 0.9):
+        if outcome is None or (outcome.occasion.terminated and outcome.death > 0.9):
             return None
         did = outcome.occasion
         have = (at.have - did.lost) | did.gained

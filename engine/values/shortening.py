@@ -142,7 +142,7 @@ class _Walk:
             see = _changed(see, before.see, after.see)
         world[place] = see
         then = Situation(after.place, have, world.get(after.place, after.see))
-        return TrailStep(now, step.action, step.reward, then, step.died, step.ended)
+        return TrailStep(now, step.action, step.reward, then, step.died, step.terminated)
 
 
 def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:

@@ -56,7 +56,7 @@ class Occasion:
     vanished: Tokens
     moved: bool
     died: bool
-    ended: bool
+    terminated: bool
     did_something: bool
     reward: float = 0.0
     fresh: bool = True
@@ -69,7 +69,7 @@ class Occasion:
             and self.lost == other.lost
             and self.appeared == other.appeared
             and self.vanished == other.vanished
-            and self.ended == other.ended
+            and self.terminated == other.terminated
             and self.died == other.died
         )
 

@@ -34,7 +34,7 @@ class TrailStep(NamedTuple):
     reward: float
     then: Situation
     died: bool
-    ended: bool
+    terminated: bool
 
 
 class Trail(NamedTuple):
@@ -271,7 +271,7 @@ class Trails:
         part = slice(start, min(end, self._paying[number]))
         steps = zip(self._episodes[number][part], self._told[number][part], strict=True)
         for after, (step, (outcomes, came, verb)) in enumerate(steps, start + 1):
-            if step.ended:
+            if step.terminated:
                 break
             same = outcomes[came]
             counted *= self._sure(verb, same, same if same and len(outcomes) == 1 else sum(outcomes.values()))

@@ -161,7 +161,7 @@ class WebEnvironment:
         before = self._last
         if before is None:
             raise GameError("the episode has not begun; reset comes first")
-        if before.done:
+        if before.over:
             return before
         self._moves, began = self._moves + 1, self._clock()
         try:
@@ -177,19 +177,22 @@ class WebEnvironment:
             if self._rules is not None:
                 reward = self._rules.reward(self._driver)
                 if reward is not None:
-                    return self._end(self._worth(reward), f"the page gave the reward {reward:.2f}")
+                    cut = self._rules.truncated(self._driver)
+                    return self._end(
+                        self._worth(reward), f"the page gave the reward {reward:.2f}", truncated=cut
+                    )
         except GameError as error:
-            return self._end(0.0, f"{error}; the episode ends here", judged=False)
+            return self._end(0.0, f"{error}; the episode ends here", truncated=True)
         self._spent += self._clock() - began
         limit = self._driver.limits.episode
         if self._spent > limit:
-            return self._end(0.0, f"the pages took more than {limit:.0f} s of it", judged=False)
+            return self._end(0.0, f"the pages took more than {limit:.0f} s of it", truncated=True)
         self._moved = self._moved or self._seen.page.url != self._begun
         self._last = self._observe(self._said(), changed=self._hash() != before.world_hash)
         return self._last
 
     def conclude(self) -> Observation:
-        """Return the last observation; done, if the sites alone show that the task was (WebArena's own checks).
+        """Return the last observation; won, if the sites alone show that the task was done (WebArena's own checks).
 
         Raises:
             GameError: There was no `reset`.
@@ -197,15 +200,15 @@ class WebEnvironment:
         last = self._last
         if last is None:
             raise GameError("the episode has not begun; reset comes first")
-        if not last.done and self._judge is not None and not self._judge.wants_answer:
+        if not last.over and self._judge is not None and not self._judge.wants_answer:
             with contextlib.suppress(GameError):  # A browser that is gone shows nothing.
                 if self._verdict()[0] == 1.0:
                     return self._end(1.0, "the task was done, though nobody said so")
         return last
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the page's possible actions as far as they can be counted; () when done."""
-        if self._last is None or self._last.done:
+        """Return the page's possible actions as far as they can be counted; () when the episode is over."""
+        if self._last is None or self._last.over:
             return ()
         back = self._answers and self._moved
         found = offered(self._seen.page, self._intent, answers=self._answers, back=back)
@@ -341,10 +344,10 @@ class WebEnvironment:
         if call.name == "report_infeasible":
             self._answer = "N/A"
         if self._judge is None:
-            return self._end(0.0, "the answer was given; nobody judges this task", judged=False)
+            return self._end(0.0, "the answer was given; nobody judges this task", truncated=True)
         score, why = self._verdict()
         if score is None:
-            return self._end(0.0, f"the answer was given and could not be judged: {why}", judged=False)
+            return self._end(0.0, f"the answer was given and could not be judged: {why}", truncated=True)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
 
     def _worth(self, reward: float) -> float:
@@ -358,15 +361,18 @@ class WebEnvironment:
         del self._driver.traffic.entries[len(entries) :]  # Judging is no work of the agent's.
         return self._judge.judge(self._answer, url, entries, found)
 
-    def _end(self, score: float, why: str, *, judged: bool = True) -> Observation:
-        self._last = self._observe(f"The episode is over: {why}.", changed=True, score=score, done=True)
-        if not judged:  # nobody found that the task was not done
-            self._last = dataclasses.replace(self._last, died=False)
+    def _end(self, score: float, why: str, *, truncated: bool = False) -> Observation:
+        """End the episode: with a verdict, or without one where it is truncated."""
+        outcome = "won" if score >= 1.0 else "lost" if score <= 0.0 else ""
+        seen = self._observe(f"The episode is over: {why}.", changed=True, score=score)
+        self._last = dataclasses.replace(
+            seen, terminated=not truncated, truncated=truncated, outcome="" if truncated else outcome
+        )
         return self._last
 
     # ------------------------------------------------------------------------------------------ looking
 
-    def _observe(self, said: str, *, changed: bool, score: float = 0.0, done: bool = False) -> Observation:
+    def _observe(self, said: str, *, changed: bool, score: float = 0.0) -> Observation:
         page, self._picture = self._seen.page, None
         head = [f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
         if len(self._seen.tabs) > 1:
@@ -382,9 +388,6 @@ class WebEnvironment:
             score=score,
             max_score=1.0,
             moves=self._moves,
-            done=done,
-            won=done and score >= 1.0,
-            died=done and score <= 0.0,
             world_hash=self._hash(),
             changed=changed,
         )

@@ -46,15 +46,15 @@ class WebEvaluator:
     def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step.
 
-        `won` and `died` are the environment's verdict; both are False where it has none (out of steps, or nobody
-        could judge), and then the last step is judged as any other.
+        `outcome` is the environment's verdict; it is "" where there is none (out of steps, or nobody could judge), and
+        then the last step is judged as any other.
         """
-        steps, won, died = trajectory.steps, trajectory.won, trajectory.died
-        by_rule = _by_rules(steps, self._gamma, won=won, died=died)
+        steps, outcome = trajectory.steps, trajectory.outcome
+        by_rule = _by_rules(steps, self._gamma, outcome)
         if self._model is None or not steps:
-            return Judgement(_capped(by_rule, won=won, died=died))
+            return Judgement(_capped(by_rule, outcome))
         verdict = (
-            "the task was DONE" if won else "the task was NOT done" if died
+            "the task was DONE" if outcome == "won" else "the task was NOT done" if outcome == "lost"
             else "nobody said whether the task was done"
         )  # fmt: skip
         prompt = prompts.render(
@@ -93,7 +93,7 @@ class WebEvaluator:
             found = accepted(reply.text) | found
         judged = tuple(found.get(t, by_rule[t]) for t in range(len(steps)))
         if self._how == "hybrid" or (self._how == "llm_or_score" and judged[-1] == 0):
-            judged = _capped(judged, won=won, died=died)
+            judged = _capped(judged, outcome)
         left = len(steps) - len(found)
         note = f"judged {left} of {len(steps)} steps by rule: {problem}" if left else ""
         return Judgement(judged, tuple(calls), note, tuple(sorted(found)))
@@ -103,16 +103,16 @@ def _wordless(model: Model) -> bool:
     return model.name.startswith("prior/") or getattr(model, "reading", "") == "string"
 
 
-def _by_rules(steps: Sequence[Step], gamma: float, *, won: bool, died: bool) -> tuple[float, ...]:
+def _by_rules(steps: Sequence[Step], gamma: float, outcome: str) -> tuple[float, ...]:
     """Return what rules say of each step; the last one has the environment's verdict already."""
     rewards = [0.0] * len(steps)
     ahead = 0.0  # The return of the step after.
     for t in range(len(steps) - 1, -1, -1):
-        if t == len(steps) - 1 and (won or died):
-            rewards[t] = BEST if won else WORST
+        if t == len(steps) - 1 and outcome:
+            rewards[t] = BEST if outcome == "won" else WORST
         elif not steps[t].changed:
             rewards[t] = USELESS
-        elif won:
+        elif outcome == "won":
             rewards[t] = PERHAPS
         elif _about(steps[t]):
             rewards[t] = max(0.0, -gamma * ahead)
@@ -132,11 +132,11 @@ def _about(step: Step) -> bool:
     return bool(set(said) & set(task))
 
 
-def _capped(rewards: Sequence[float], *, won: bool, died: bool) -> tuple[float, ...]:
+def _capped(rewards: Sequence[float], outcome: str) -> tuple[float, ...]:
     """Return the rewards with the environment's verdict as that of the last step."""
-    if not rewards or not (won or died):
+    if not rewards or not outcome:
         return tuple(rewards)
-    return (*rewards[:-1], BEST if won else WORST)
+    return (*rewards[:-1], BEST if outcome == "won" else WORST)
 
 
 def _line(t: int, trajectory: Trajectory) -> str:

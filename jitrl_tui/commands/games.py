@@ -180,13 +180,13 @@ def check(args: argparse.Namespace) -> int:
         for command in commands:
             seen = environment.step(command)
             best = max(best, seen.score)
-            if seen.done:
+            if seen.over:
                 break
     finally:
         environment.close()
     top = seen.max_score
     of = f" of {top:g}" if top is not None else ""
-    end = ", won" if seen.won else ", died" if seen.died else ""
+    end = f", {seen.outcome}" if seen.outcome else ""
     print(f"{story.name}: {best:g}{of} points in {seen.moves} moves{end}")
     return 0 if top is None or best >= top else 1
 

@@ -54,7 +54,7 @@ def scope_journal(memory: Memory, text: str) -> Path:
 def episode_row(first: int, episode: Any) -> dict[str, Any]:
     """Return what a list of episodes says about one."""
     names = ("number", "uid", "agent", "model", "seed", "session", "score", "max_score",
-             "done", "won", "died", "started")  # fmt: skip
+             "terminated", "truncated", "outcome", "started")  # fmt: skip
     fields = {name: getattr(episode, name) for name in names}
     return {**fields, "steps": len(episode.steps), "first_entry": first}
 

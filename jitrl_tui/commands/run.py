@@ -149,7 +149,8 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
 
     episodes = [
         {
-            "score": e.score, "max_score": e.max_score, "steps": e.steps, "done": e.done, "won": e.won,
+            "score": e.score, "max_score": e.max_score, "steps": e.steps,
+            "terminated": e.terminated, "truncated": e.truncated, "outcome": e.outcome,
             "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
             "answers": counts(e.tally),
         }

@@ -118,7 +118,7 @@ def seen(story: Story, folder: str | None) -> list[tuple[str, str, State]]:
             place = f"{observation.place} {observation.room}"
             found.append((place, f"{text}\n{observation.inventory}", state))
             valid = environment.valid_actions()
-            if observation.done or not valid or step % 100 == 0:
+            if observation.over or not valid or step % 100 == 0:
                 observation = environment.reset(1)
                 state = abstract.begin(observation)
                 continue

@@ -127,7 +127,7 @@ def measure(name: str, path: Path, states: int, first: int) -> None:
                     missed.append(f"{number}:WALK {command}")
             peer.step(command)
             last = ours.step(command.lower())
-            if last.done:
+            if last.over:
                 break
     ms = [statistics.median(values) * 1e3 for values in (times, theirs, cached)]
     say(f"{name} valid actions, cold, median", ms[0], "ms", target=TARGET_MS.get(name),
@@ -181,7 +181,7 @@ def measure_process(name: str, path: Path) -> None:
             begun = time.perf_counter()
             seen = env.step(("north", "south", "look", "wait")[i % 4])
             steps.append(time.perf_counter() - begun)
-            if seen.done:
+            if seen.over:
                 env.reset(1)
         saved = env.save()
         times: list[list[float]] = [[], []]
@@ -214,7 +214,7 @@ def episodes(name: str, path: Path, count: int, steps: int) -> None:
                 seen = env.reset(episode + 1)
                 for _ in range(steps):
                     valid = env.valid_actions()
-                    if seen.done or not valid:
+                    if seen.over or not valid:
                         break
                     seen = env.step(valid[int(rng.integers(len(valid)))])
             taken = time.perf_counter() - begun

@@ -184,7 +184,7 @@ def reading(steps: int) -> None:
                         model.prepare(request, lambda: False)
                     seconds[prepared].append(timed(lambda r=request: model.propose(r, rng))[0])
                 observation = environment.step(valid[int(rng.integers(len(valid)))]) if valid else observation
-                if observation.done or not valid:
+                if observation.over or not valid:
                     observation = environment.reset(int(rng.integers(1, 1000)))
         finally:
             model.close()
@@ -215,7 +215,7 @@ def tokens_per_step(engine: LocalEngine, steps: int) -> None:
         abstractor = environment.abstractor()
         state = abstractor.begin(observation)
         trajectory: list[str] = []
-        while taken < steps and not observation.done:
+        while taken < steps and not observation.over:
             valid = environment.valid_actions()
             action_prompt = prompts.render(
                 "actions", summary=state.history, memory_text="", recent_history=abstractor.recent(5),

@@ -74,7 +74,7 @@ def main() -> None:
         for game in args.games.split(","):
             for number, episode in enumerate(recorded(Path(scratch), game, args.episodes, args.steps), 1):
                 started, processor = time.perf_counter(), time.process_time()
-                end = {"won": episode.won, "died": episode.died, "done": episode.done}
+                end = {"terminated": episode.terminated, "truncated": episode.truncated, "outcome": episode.outcome}
                 by_score = ScoreEvaluator(settings).rewards(episode.steps, episode.final, **end).rewards
                 evaluator = LlmEvaluator(settings, model, hybrid=False)
                 judged = evaluator.rewards(episode.steps, episode.final, **end)

@@ -325,7 +325,7 @@ def play(
             before = state
             state, reward = dungeon.step(action)
             step = Step(before, action, reward, reward, dungeon.score, valid_actions=turn.valid_actions)
-            agent.observe(step, state, ended=dungeon.done, died=dungeon.died)
+            agent.observe(step, state, terminated=dungeon.done, lost=dungeon.died)
             if dungeon.done:
                 break
         shares.append(dungeon.score / dungeon.most)

@@ -49,7 +49,7 @@ def loops(folder: Path, tell: Tell) -> Iterator[bool]:
             game.reset(1)
             for command in way:
                 lost = game.step("jump")
-                good = "brought back" in lost.text and not lost.changed and not game.step(command).done
+                good = "brought back" in lost.text and not lost.changed and not game.step(command).over
                 if not good:
                     tell(f"{story.name}: {lost.text[:80]!r}")
                 yield good

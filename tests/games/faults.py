@@ -210,7 +210,7 @@ def odd_inputs(story: Story, seed: int, count: int, tell: Tell) -> Iterator[bool
                 problem, worker = f"the worker was lost: {seen.text[:100]}", game._worker.pid
             if problem:
                 tell(f"input {number} of {story.name}, {line[:60]!r}: {problem}")
-            if seen.done or number % 500 == 499:
+            if seen.over or number % 500 == 499:
                 seen = game.reset(1 + number)
             yield not problem
     tell(f"odd input: {count} lines into {story.name}")
@@ -303,7 +303,7 @@ def flat_memory(
             seen = game.reset(1 + episode % 40)
             for _ in range(steps):
                 valid = game.valid_actions()
-                if seen.done or not valid:
+                if seen.over or not valid:
                     break
                 seen = game.step(rng.choice(valid))
             if episode == grace:

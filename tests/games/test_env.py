@@ -34,7 +34,7 @@ def play(environment, commands):
 
 def test_the_opening_of_zork_scores_and_names_its_places(zork):
     first = zork.reset(1)
-    assert (first.place, first.score, first.max_score, first.done) == ("West of House", 0, 350, False)
+    assert (first.place, first.score, first.max_score, first.over) == ("West of House", 0, 350, False)
     seen = play(zork, OPENING)
     assert [o.place for o in seen][-2:] == ["Behind House", "Kitchen"]
     assert seen[-1].score == 10
@@ -123,16 +123,16 @@ def test_death_ends_the_episode_for_good(zork):
     zork.reset(1)
     way = [*OPENING, "west", "move rug", "open trap door", "down", *["wait", "north"] * 20]
     for seen in play(zork, way):
-        if seen.done:
+        if seen.over:
             break
     else:
         pytest.fail("the cellar without a light should have killed")
-    assert seen.died
+    assert (seen.terminated, seen.truncated, seen.outcome) == (True, False, "lost")
     again = zork.step("north")
-    assert again.done
+    assert again.terminated
     assert not again.changed
     assert zork.valid_actions() == ()
-    assert not zork.reset(1).done
+    assert not zork.reset(1).over
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_odd_input_kills_nothing(zork):
         ", , .",
         "'" * 300,
     ):
-        assert not zork.step(text).done
+        assert not zork.step(text).over
     assert zork.step("look").place == "West of House"
 
 

@@ -35,10 +35,10 @@ def test_an_unlisted_story_has_place_score_moves_and_end_as_its_listed_twin(name
         pairs = [(known.reset(seed), plain.reset(seed))]
         pairs += [(known.step(command), plain.step(command)) for command in way[:STEPS]]
     for one, other in pairs:
-        assert (one.place, one.score, one.done) == (other.place, other.score, other.done), one.text
+        assert (one.place, one.score, one.terminated) == (other.place, other.score, other.terminated), one.text
         assert one.inventory == other.inventory
         if other.moves != one.moves:  # Jericho counts commands at the end of a game, where nothing is printed
-            assert one.done
+            assert one.terminated
     assert max(other.score for _, other in pairs) > 0
     same = sum(one.changed == other.changed for one, other in pairs)
     assert same >= 0.9 * len(pairs)

@@ -31,21 +31,21 @@ def steps(*rows) -> list[Step]:
 EPISODE = steps(("go north", 0, True), ("wait", 0, False), ("take gold", 5, True), ("jump", 0, True))
 
 
-def judge(episode, settings: Settings, model, *, died=False):
-    return make_evaluator(settings, model).rewards(trajectory(episode, died=died))
+def judge(episode, settings: Settings, model, outcome=""):
+    return make_evaluator(settings, model).rewards(trajectory(episode, outcome))
 
 
-def trajectory(episode, *, died=False, won=False) -> Trajectory:
+def trajectory(episode, outcome="") -> Trajectory:
     texts = tuple(f"You are at place {t}.\n\nIt is dark." for t in range(len(episode) + 1))
-    return Trajectory(tuple(episode), FINAL, texts, won=won, died=died, done=died or won)
+    return Trajectory(tuple(episode), FINAL, texts, terminated=bool(outcome), truncated=not outcome, outcome=outcome)
 
 
 def test_score_evaluator():
     settings = Settings()
-    judged = judge(EPISODE, settings, None, died=True)
+    judged = judge(EPISODE, settings, None, outcome="lost")
     assert judged.rewards == (0, settings.idle_penalty, 5, settings.death_penalty)
     assert judge(EPISODE, settings, None).rewards == (0, settings.idle_penalty, 5, 0)
-    assert judge([], settings, None, died=True).rewards == ()
+    assert judge([], settings, None, outcome="lost").rewards == ()
 
 
 def wanted(body) -> list[int]:
@@ -89,7 +89,7 @@ def test_llm_evaluator_takes_the_models_scores(server: Server, model):
 
 def test_the_evaluator_is_shown_what_the_game_printed_and_how_it_ended(server: Server, model):
     server.default = judge_well(lambda t: 1.0)
-    judge(EPISODE, Settings(rewards="llm"), model, died=True)
+    judge(EPISODE, Settings(rewards="llm"), model, outcome="lost")
     told = server.requests[0]["messages"][1]["content"]
     assert "Step 2: You are at place 2.\nIt is dark.\n-> Action: take gold\n-> Reward: +5 (score 5)" in told
     assert "-> Action: wait (nothing in the world changed)" in told
@@ -101,7 +101,7 @@ def test_where_the_model_says_nothing_the_score_does(server: Server, model):
     server.default = judge_well(lambda t: 0.0 if t != 1 else 2.0)
     settings = Settings(rewards="llm_or_score")
     assert judge(EPISODE, settings, model).rewards == (0, 2, 5, settings.death_penalty)
-    won = make_evaluator(settings, model).rewards(trajectory(EPISODE, won=True))
+    won = make_evaluator(settings, model).rewards(trajectory(EPISODE, outcome="won"))
     assert won.rewards == (0, 2, 5, 0)
 
 
@@ -125,7 +125,7 @@ def test_a_step_is_asked_for_again_with_another_prompt_and_never_from_the_cache(
 def test_hybrid_lets_the_game_have_the_last_word(server: Server, model):
     server.default = judge_well(lambda t: 3.0)
     settings = Settings(rewards="hybrid")
-    judged = judge(EPISODE, settings, model, died=True)
+    judged = judge(EPISODE, settings, model, outcome="lost")
     assert judged.rewards == (3.0, settings.idle_penalty, 5, settings.death_penalty)
 
 

@@ -40,7 +40,7 @@ def found(scope: Scope, query: State, **how: float) -> list[tuple[object, ...]]:
 def test_what_is_appended_comes_back_whole(memory: Memory, tmp_path: Path) -> None:
     rng = random.Random(1)
     scope = memory.scope(NAME)
-    sent = [make_episode(rng, f"u{i}", won=bool(i % 2), token_scheme=i) for i in range(4)]
+    sent = [make_episode(rng, f"u{i}", outcome=("", "won", "lost")[i % 3], token_scheme=i) for i in range(4)]
     assert [scope.append(one) for one in sent] == [8] * 4
     assert len(scope) == 32
     back = list(scope.episodes())

@@ -415,7 +415,7 @@ def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> N
         estimator.begin_episode(state)
         for _ in range(Settings().relax_steps + 3):
             estimator.neighbours(state)
-            estimator.observe(step, state, ended=False, died=False)
+            estimator.observe(step, state, terminated=False, lost=False)
     falling = [0.95 - 0.1 * min(step, 20) / 20 for step in range(Settings().relax_steps + 3)]
     assert [how["r"] for how in asked] == pytest.approx(falling * 2)
     assert {(how["keep_above"], how["ties"], how["zero_rewards"]) for how in asked} == {
@@ -423,6 +423,6 @@ def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> N
     }
     estimator = KnnEstimator(Remembering(), Settings(r=0.2, relax=1.0))  # type: ignore[arg-type]
     for _ in range(Settings().relax_steps):
-        estimator.observe(step, state, ended=False, died=False)
+        estimator.observe(step, state, terminated=False, lost=False)
     estimator.neighbours(state)
     assert asked[-1]["r"] == 0.0

@@ -177,7 +177,7 @@ def test_export_and_import_carry_everything(run: Run, saves: Path, tmp_path: Pat
     code, out, _ = run("export", tmp_path / "x.jsonl", "--saves", saves)
     assert (code, out) == (0, "")
     lines = (tmp_path / "x.jsonl").read_text().splitlines()
-    assert json.loads(lines[0]) == {"format": "jitrl-episodes", "version": 1}
+    assert json.loads(lines[0]) == {"format": "jitrl-episodes", "version": 2}
     assert len(lines) == 6
     assert (tmp_path / "x.jsonl").stat().st_mode & 0o777 == 0o600
     assert run("export", "-", "--scope", "zork1", "--saves", saves)[1].splitlines()[1:] == [

@@ -136,7 +136,7 @@ def run(episodes: int = 2, steps: int = 8, seed: int = 1, planned: int = 0) -> l
         scores.append(score)
         remembered += steps
         events.append(
-            EpisodeEnded(episode, score, 350.0, steps, False, False, False, (0.0,) * steps, (0.0,) * steps,
+            EpisodeEnded(episode, score, 350.0, steps, False, True, "", (0.0,) * steps, (0.0,) * steps,
                          remembered, steps, 852 * steps, 0.0, 9.0, 2)
         )  # fmt: skip
     events.append(SessionEnded(True, episodes, sum(scores) / len(scores), scores[-1]))

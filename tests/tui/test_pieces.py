@@ -95,6 +95,19 @@ def test_the_view_follows_the_run():
     assert len(gains) == sum(e.reward != 0 for e in events if isinstance(e, Stepped))
 
 
+@pytest.mark.parametrize(
+    ("steps", "terminated", "outcome", "said"),
+    [(8, True, "won", "won"), (3, True, "lost", "lost"), (3, True, "", "ended"), (8, False, "", "out of steps"),
+     (3, False, "", "cut off")],
+)  # fmt: skip
+def test_the_transcript_says_how_an_episode_ended(steps, terminated, outcome, said):
+    view = RunView()
+    view.fold_all(stream.run(1, 8)[:2])  # eight steps at most
+    zeros = (0.0,) * steps
+    view.fold(EpisodeEnded(1, 2.0, 9.0, steps, terminated, not terminated, outcome, zeros, zeros, steps, 0))
+    assert view.paragraphs[-1].text == f"Episode 1 ended: score 2 of 9 after {steps} steps ({said})."
+
+
 def test_the_view_is_bounded():
     view = RunView()
     view.fold_all(stream.run(1, 1)[:2])

@@ -83,4 +83,7 @@ def live(world: World, actions: list[str], uid: str = "e") -> Episode:
         then, reward = world.step(action)
         steps.append(Step(state, action, reward, reward, world.score, valid_actions=valid))
         state = then
-    return Episode(uid, "game/grid", tuple(steps), state, score=world.score, done=world.done, died=world.died)
+    outcome = "lost" if world.died else ""
+    return Episode(
+        uid, "game/grid", tuple(steps), state, score=world.score, terminated=world.done, outcome=outcome
+    )

@@ -26,7 +26,7 @@ def lived(number, action, reward):
     state = State(f"hall {number}", tokens, place="hall")
     step = Step(state, action, reward, reward, reward, valid_actions=ACTIONS)
     return Episode(
-        f"u{number}", "test", (step,), end, number + 1, score=reward, done=True, started=float(number)
+        f"u{number}", "test", (step,), end, number + 1, score=reward, terminated=True, started=float(number)
     )
 
 
@@ -64,7 +64,7 @@ def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_change
             action, swapped = ("left", "right")[number % 2], drift and number >= 60
             x.see(hall, ("left", "right"))
             won = float(rng.random() < (0.8 if (action == "left") != swapped else 0.3))
-            x.learn(hall, action, won, end, ended=True, died=False)
+            x.learn(hall, action, won, end, terminated=True, died=False)
         estimated.append([x.gain(("hall", action), frozenset()) for action in ("left", "right")])
     left, right = np.mean(estimated, axis=0)
     # The weights .75^age leave about seven occasions a lever: four standard errors of the mean of 30 such estimates.

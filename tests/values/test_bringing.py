@@ -23,7 +23,7 @@ def test_where_all_was_tried_one_goes_to_where_what_is_in_hand_never_was(brought
 
     def did(now, action, then):
         x.see(x.read(now), ("east", "take key", "drop key") if now.place == "hall" else ("west",))
-        x.learn(x.read(now), action, 0.0, x.read(then), ended=False, died=False)
+        x.learn(x.read(now), action, 0.0, x.read(then), terminated=False, died=False)
 
     for _ in range(9):
         did(state("hall"), "take key", state("hall", "have:key"))
@@ -108,11 +108,11 @@ def test_who_bars_a_way_has_to_go_first():
     for _ in range(2):
         x.begin_episode()
         x.see(x.read(barred), ("attack troll", "south"))
-        x.learn(x.read(barred), "attack troll", 0.0, x.read(free), ended=False, died=False)
+        x.learn(x.read(barred), "attack troll", 0.0, x.read(free), terminated=False, died=False)
         x.see(x.read(free), ("north", "south"))
-        x.learn(x.read(free), "north", 0.0, x.read(cave), ended=False, died=False)
+        x.learn(x.read(free), "north", 0.0, x.read(cave), terminated=False, died=False)
         x.see(x.read(cave), ("dig",))
-        x.learn(x.read(cave), "dig", 5.0, x.read(cave), ended=False, died=False)
+        x.learn(x.read(cave), "dig", 5.0, x.read(cave), terminated=False, died=False)
     planner = Planner(x, PlannerSettings(curiosity=0.0))
     now = x.read(barred)
     here = Imagined(now.place, now.have, {now.place: now.see})
@@ -144,9 +144,9 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
     pack = ("have:key", "have:rope", "have:leaf", "have:sack")
     hall, den = state("hall", *pack), state("den", *pack)
     x.see(x.read(hall), ("east", "drop key"))
-    x.learn(x.read(hall), "east", 0.0, x.read(den), ended=False, died=False)
+    x.learn(x.read(hall), "east", 0.0, x.read(den), terminated=False, died=False)
     x.see(x.read(den), (needed,))
-    x.learn(x.read(den), needed, 5.0, x.read(den), ended=False, died=False)
+    x.learn(x.read(den), needed, 5.0, x.read(den), terminated=False, died=False)
     for number in range(9):  # dropping costs the thing, as far as is known
         other = state(f"room {number}", f"have:thing{number}")
         x.see(x.read(other), (f"drop thing{number}",))
@@ -155,7 +155,7 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
             f"drop thing{number}",
             0.0,
             x.read(state(f"room {number}")),
-            ended=False,
+            terminated=False,
             died=False,
         )
     planner = Planner(x, PlannerSettings(curiosity=9.0))
@@ -175,7 +175,7 @@ def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_
     router = Router(x, PlannerSettings())
     trails = Trails()
     for now, action, reward, then in ((hall, "east", 0.0, shut), (shut, "open chest", 5.0, opened)):
-        x.learn(x.read(now), action, reward, x.read(then), ended=False, died=False)
+        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
         trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))
     trails.close()
     # The history is another one by now, so that nothing is said to fall as before.

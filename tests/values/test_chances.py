@@ -26,7 +26,7 @@ def vault(open_times, shut_times):
     def did(now, possible, action, then, reward=0.0):
         x.arrive(x.read(now))
         x.see(x.read(now), possible)
-        x.learn(x.read(now), action, reward, x.read(then), ended=False, died=False, fresh=True)
+        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False, fresh=True)
 
     for thing in (f"have:coin{number}" for number in range(open_times)):
         did(state("yard", thing), ("north",), "north", state("hall", thing))
@@ -83,7 +83,7 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
     for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
         x.see(x.read(hall), ("up",))
-        x.learn(x.read(hall), "up", 0.0, x.read(attic), ended=False, died=False)
+        x.learn(x.read(hall), "up", 0.0, x.read(attic), terminated=False, died=False)
         x.see(x.read(attic), possible)
         if not number:
             trails.add(TrailStep(x.read(hall), "up", 0.0, x.read(attic), False, False))
@@ -125,7 +125,7 @@ def test_who_holds_what_can_be_taken_once_he_is_dead_is_gone_where_he_is_gone():
     free = state("cave", "have:bloody axe", "have:rope")
     for now, then in ((barred, state("cave", "see:bloody axe", "see:rope")), (free, free)):
         x.see(x.read(now), ("east",))
-        x.learn(x.read(now), "wait", 0.0, x.read(then), ended=False, died=False)
+        x.learn(x.read(now), "wait", 0.0, x.read(then), terminated=False, died=False)
     assert {token for token in x.read(free).see if token.startswith("gone:")} == {
         "gone:see:troll blocks passages brandishing bloody axe"
     }

@@ -37,7 +37,7 @@ def walk(x, *steps):
     """Live through (situation, action, situation after it) one after the other."""
     for now, action, then in steps:
         x.see(now, (action,))
-        x.learn(now, action, 0.0, then, ended=False, died=False)
+        x.learn(now, action, 0.0, then, terminated=False, died=False)
 
 
 def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_done_then():
@@ -54,7 +54,7 @@ def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_don
 
 def test_what_killed_is_tried():
     x, edge = Experience(), at("edge")
-    x.learn(edge, "jump", 0.0, edge, ended=True, died=True)
+    x.learn(edge, "jump", 0.0, edge, terminated=True, died=True)
     assert x.tried[("edge", "jump")] == 1
 
 
@@ -111,7 +111,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
         died = action.startswith("pull") and dice.random() < 0.01
         died = died or (there != here and here % 3 == 1 and dice.random() < danger)
         died = died or (action.startswith("pull") and here % 3 == 2 and dice.random() < danger)
-        x.learn(now, action, 0.0, at(f"room {there}", have), ended=died, died=died)
+        x.learn(now, action, 0.0, at(f"room {there}", have), terminated=died, died=died)
         here = 0 if died else there
     possible = (*exits[0], *things[0], "take cup")
     x.see(at("room 0"), possible)
@@ -174,7 +174,7 @@ def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_i
     for _ in range(3):  # rubbing a cup cost it elsewhere; shouting cost nobody anything
         walk(x, (at("den", cup), possible[1], at("den", () if cost == "cup" else cup)))
     for number in range(20 if cost == "life" else 0):
-        x.learn(at("a", cup), "nap", 0.0, at("a", cup), ended=not number, died=not number)
+        x.learn(at("a", cup), "nap", 0.0, at("a", cup), terminated=not number, died=not number)
     walk(x, (at("a", cup), "east", at("b", cup)), (at("b", cup), "east", at("c", cup)))
     walk(x, (at("c", cup), "west", at("b", cup)), (at("b", cup), "west", at("a", cup)))
     x.see(at("a", cup), possible)
@@ -211,13 +211,13 @@ def cellar(deadly):
     light = Situation("room 1", frozenset({"have:lamp=lit"}), frozenset({"place:cellar#1"}))
     dark = Situation("room 1", frozenset({"have:lamp"}), frozenset({"place:dark#1", "see:ghost"}))
     x.see(light, ("put out lamp", "north"))
-    x.learn(light, "put out lamp", 0.0, dark, ended=False, died=False)
+    x.learn(light, "put out lamp", 0.0, dark, terminated=False, died=False)
     x.see(dark, ("ask ghost", "light lamp", "north"))
-    x.learn(dark, "light lamp", 0.0, light, ended=False, died=False)
+    x.learn(dark, "light lamp", 0.0, light, terminated=False, died=False)
     x.see(light, ("put out lamp", "north"))
     x.moves.add("north")
     for _ in range(4 if deadly else 0):
-        x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+        x.learn(dark, "north", 0.0, dark, terminated=True, died=True)
     return x, light
 
 
@@ -257,10 +257,10 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
         dark = Situation(f"room {number}", frozenset(), frozenset({f"place:dark#{number}"}))
         x.see(dark, ("north",))
         for _ in range(3):
-            x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+            x.learn(dark, "north", 0.0, dark, terminated=True, died=True)
     x.see(attic, ("throw lamp at wall", "polish lamp", "north"))
-    x.learn(attic, "polish lamp", 0.0, attic, ended=False, died=False)
-    x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), ended=False, died=False)
+    x.learn(attic, "polish lamp", 0.0, attic, terminated=False, died=False)
+    x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), terminated=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
     assert x.dangers.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
@@ -299,11 +299,11 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
         dark = room(number, "dark", out)
         x.see(dark, ("north",))
         for _ in range(3):
-            x.learn(dark, "north", 0.0, dark, ended=True, died=True)
+            x.learn(dark, "north", 0.0, dark, terminated=True, died=True)
     x.see(room(1, "hall", out), ("light lamp", "north"))
-    x.learn(room(1, "hall", out), "light lamp", 0.0, room(1, "hall", lit), ended=False, died=False)
+    x.learn(room(1, "hall", out), "light lamp", 0.0, room(1, "hall", lit), terminated=False, died=False)
     x.see(room(1, "hall", lit), ("north",))
-    x.learn(room(1, "hall", lit), "north", 0.0, room(2, "attic", lit), ended=False, died=False)
+    x.learn(room(1, "hall", lit), "north", 0.0, room(2, "attic", lit), terminated=False, died=False)
     x.see(room(2, "attic", lit), ("north",))
     now, valid = room(9, "dark", out), ("north", "light lamp", "throw lamp", "wait")
     x.see(now, valid)  # never here before
@@ -340,7 +340,7 @@ def test_what_is_told_by_what_matters_is_what_the_whole_situation_tells():
         now, then = somewhere(), somewhere()
         x.see(now, possible(now))
         if number % 3 == 0:
-            x.learn(now, rng.choice(possible(now)), 0.0, then, ended=False, died=False)
+            x.learn(now, rng.choice(possible(now)), 0.0, then, terminated=False, died=False)
         for _ in range(4):
             at, action = somewhere(), rng.choice(possible(somewhere()))
             shared = ready.of("hall", at.have, at.see, action)
@@ -364,13 +364,13 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
         x.see(place, ("north", "up"))
         x.arrive(place)
         for _ in range(3):
-            x.learn(place, "north", 0.0, place, ended=True, died=True)
+            x.learn(place, "north", 0.0, place, terminated=True, died=True)
     walk(
         x, (hall, "down", dark), (hall, "take lamp", laden), (laden, "down", cellar), (cellar, "north", vault)
     )
     x.arrive(cellar)
     x.see(vault, ("south", "open chest"))
-    x.learn(vault, "south", 0.0, cellar, ended=False, died=False)
+    x.learn(vault, "south", 0.0, cellar, terminated=False, died=False)
     now = Imagined(hall.place, none, {hall.place: hall.see})
     finder, *_ = explorer(x, now, ("take lamp", "down"))
     world = {hall.place: laden.see, cellar.place: cellar.see, vault.place: vault.see}

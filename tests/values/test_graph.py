@@ -57,7 +57,7 @@ def play(estimator, world, steps, seed=0, settings=SETTINGS):
         before = state
         state, reward = world.step(decision.action)
         step = Step(before, decision.action, reward, reward, world.score, valid_actions=turn.valid_actions)
-        agent.observe(step, state, ended=world.done, died=world.died)
+        agent.observe(step, state, terminated=world.done, lost=world.died)
         done.append(decision.action)
         if world.done:
             break
@@ -106,7 +106,7 @@ def test_who_reads_memory_again_plans_as_who_lived_it(lived):
     there = GraphEstimator(Remembered(), SETTINGS)
     there.begin_episode(episode.steps[0].state)
     for step, then in zip(episode.steps, [*[s.state for s in episode.steps[1:]], episode.final], strict=True):
-        there.observe(step, then, ended=False, died=False)
+        there.observe(step, then, terminated=False, lost=False)
     there.remembered(dataclasses.replace(episode, number=1), 0)
     assert begun(there, World()) == begun(GraphEstimator(Remembered(episode), SETTINGS), World())
 
@@ -125,9 +125,9 @@ def test_ways_that_are_barred_are_no_ways_until_something_is_done():
         (hall, "east", den), (den, "south", cave), (cave, "up", attic), (attic, "down", cave), (hall, "north", attic),
     ):  # fmt: skip
         x.see(now, (action,))
-        x.learn(now, action, 0.0, then, ended=False, died=False)
+        x.learn(now, action, 0.0, then, terminated=False, died=False)
     x.see(cave, ("up", "dig"))
-    x.learn(cave, "dig", 5.0, cave, ended=False, died=False)
+    x.learn(cave, "dig", 5.0, cave, terminated=False, died=False)
     planner = Planner(x, PlannerSettings(curiosity=0.0))
 
     def plan(*barred):
@@ -161,7 +161,7 @@ def test_who_walks_into_a_wall_again_and_again_takes_another_way():
         if taken[-1] == "east":
             break
         step = Step(at["hall"], taken[-1], 0.0, 0.0, 0.0, valid_actions=VALID)
-        agent.observe(step, at["hall"], ended=False, died=False)
+        agent.observe(step, at["hall"], terminated=False, lost=False)
     assert taken == ["north", "north", "east"]
 
 
@@ -185,7 +185,7 @@ def test_what_lies_behind_certain_death_promises_nothing():
     gate, garden = (situation(State(p, (f"place:{p}",))) for p in ("gate", "garden"))
     x.see(gate, ("on",))
     x.see(garden, ("back", *(f"open chest {n}" for n in range(9))))
-    x.learn(gate, "on", 0.0, garden, ended=False, died=False)
+    x.learn(gate, "on", 0.0, garden, terminated=False, died=False)
     planner = Planner(x, PlannerSettings(curiosity=3.0))
     here = Imagined(gate.place, gate.have, {})
 
@@ -194,7 +194,7 @@ def test_what_lies_behind_certain_death_promises_nothing():
 
     assert goal()[0] == garden.place
     for _ in range(12):
-        x.learn(gate, "on", 0.0, gate, ended=True, died=True)
+        x.learn(gate, "on", 0.0, gate, terminated=True, died=True)
     assert goal()[0] != garden.place
 
 
@@ -210,10 +210,10 @@ def test_a_route_that_keeps_its_promise_less_and_less_gives_way_to_another():
     start, left, right = (situation(State(p, (f"place:{p}",))) for p in ("start", "left", "right"))
     for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
         x.see(now, actions)
-    x.learn(start, "west", 0.0, left, ended=False, died=False)
-    x.learn(start, "east", 0.0, right, ended=False, died=False)
-    x.learn(left, "dig", 10.0, left, ended=False, died=False)
-    x.learn(right, "dig", 6.0, right, ended=False, died=False)
+    x.learn(start, "west", 0.0, left, terminated=False, died=False)
+    x.learn(start, "east", 0.0, right, terminated=False, died=False)
+    x.learn(left, "dig", 10.0, left, terminated=False, died=False)
+    x.learn(right, "dig", 6.0, right, terminated=False, died=False)
     planner = Planner(x, PlannerSettings(curiosity=0.0))
 
     def plan(record):
@@ -312,7 +312,7 @@ def test_who_is_trapped_waits_rather_than_dies():
         for way in ways:
             agent.begin_episode(pit)
             died = Step(pit, way, 0.0, 0.0, 0.0, valid_actions=ways)
-            agent.observe(died, pit, ended=True, died=True)
+            agent.observe(died, pit, terminated=True, lost=True)
     agent.begin_episode(pit)
     decision = agent.decide(turn, np.random.default_rng(0))
     assert decision.action == "wait"

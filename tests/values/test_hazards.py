@@ -67,7 +67,7 @@ def test_a_step_at_a_deadly_place_is_counted_at_once():
     x.moves.add("down")
     shares = []
     for died in (True, False, False, True):
-        x.learn(cliff, "down", 0.0, cliff if died else shore, ended=died, died=died)
+        x.learn(cliff, "down", 0.0, cliff if died else shore, terminated=died, died=died)
         shares.append(x.dangers.hazard("cliff", moving=True))
     assert shares == [1 / 3, 1 / 4, 1 / 5, 2 / 6]
     assert x.dangers.deadly() == ("cliff",)
@@ -75,10 +75,10 @@ def test_a_step_at_a_deadly_place_is_counted_at_once():
     assert x.dangers.is_safe("shore")
     assert not x.dangers.helps("have:rope")
     for _ in range(12):
-        x.learn(rope, "down", 0.0, shore, ended=False, died=False)
+        x.learn(rope, "down", 0.0, shore, terminated=False, died=False)
     assert x.dangers.helps("have:rope")
     for _ in range(30):
-        x.learn(cliff, "down", 0.0, shore, ended=False, died=False)
+        x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
     assert x.dangers.deadly() == ()
 
 
@@ -86,11 +86,11 @@ def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():
     x = Experience()
     cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
     x.see(cliff, ("down",))
-    x.learn(cliff, "down", 0.0, shore, ended=False, died=False)
+    x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
     ways = Ways(x)
     way = ways.of("cliff")["shore"]
     assert ways.perils(way) == ((), ())
-    x.learn(cliff, "down", 0.0, cliff, ended=True, died=True)
+    x.learn(cliff, "down", 0.0, cliff, terminated=True, died=True)
     assert ways.perils(ways.of("cliff")["shore"]) == ((("cliff", "down"),), ())
     x.miss(("cliff", "down"))
     assert ways.perils(ways.of("cliff")["shore"]).unsure == (("cliff", "down"),)
@@ -102,11 +102,11 @@ def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():
     x.moves.add("north")
     for room in dark:
         x.see(room, ("north",))
-        x.learn(room, "north", 0.0, dark[0], ended=False, died=False)
+        x.learn(room, "north", 0.0, dark[0], terminated=False, died=False)
     before = x.dangers.hazard("room 2", dark[2].see, moving=True)
-    x.learn(dark[1], "north", 0.0, dark[1], ended=True, died=True)
+    x.learn(dark[1], "north", 0.0, dark[1], terminated=True, died=True)
     once = x.dangers.hazard("room 2", dark[2].see, moving=True)
-    x.learn(dark[1], "north", 0.0, dark[0], ended=False, died=False)
+    x.learn(dark[1], "north", 0.0, dark[0], terminated=False, died=False)
     assert before == 0.0 < x.dangers.hazard("room 2", dark[2].see, moving=True) < once
     assert not x.dangers.is_safe("room 2")
 
@@ -114,7 +114,7 @@ def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():
 def test_however_much_is_asked_of_a_place_little_of_it_is_kept():
     x = Experience()
     shore = Situation("shore", frozenset(), frozenset())
-    x.learn(shore, "wait", 0.0, shore, ended=False, died=False)
+    x.learn(shore, "wait", 0.0, shore, terminated=False, died=False)
     for number in range(5000):
         assert x.dangers.hazard("shore", frozenset({f"have:thing{number}"}), moving=False) == 0.0
     assert len(x.dangers._places["shore"].told) < 2000

@@ -43,11 +43,11 @@ def begun(*episodes, settings=SETTLED):
     return estimator, world
 
 
-def go(estimator, world, action, ended=False):
+def go(estimator, world, action, terminated=False):
     before, valid = world.state(), world.valid()
     then, reward = world.step(action)
     step = Step(before, action, reward, reward, world.score, valid_actions=valid)
-    estimator.observe(step, then, ended=ended, died=False)
+    estimator.observe(step, then, terminated=terminated, lost=False)
     return step
 
 
@@ -283,7 +283,7 @@ def play(environment, estimator, uid, lived):
     seen, abstractor = environment.reset(1), environment.abstractor()
     state, steps, told = abstractor.begin(seen), [], 0
     estimator.begin_episode(state)
-    while not seen.done and len(steps) < 25:
+    while not seen.over and len(steps) < 25:
         valid = environment.valid_actions()
         found, action = valued(estimator, state, valid, 25 - len(steps))
         check(found.hits, lived, state)
@@ -294,8 +294,8 @@ def play(environment, estimator, uid, lived):
         seen = environment.step(action)
         state, gain = abstractor.advance(action, seen), seen.score - score
         steps.append(Step(before, action, gain, gain, seen.score, valid_actions=valid))
-        estimator.observe(steps[-1], state, ended=seen.done, died=seen.died)
-    return Episode(uid, "", tuple(steps), state, done=seen.done, died=seen.died), told
+        estimator.observe(steps[-1], state, terminated=seen.terminated, lost=seen.outcome == "lost")
+    return Episode(uid, "", tuple(steps), state, terminated=seen.terminated, outcome=seen.outcome), told
 
 
 def test_hits_on_a_shipped_game_are_steps_that_are_in_memory(tmp_path):

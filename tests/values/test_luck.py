@@ -110,7 +110,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
     def lived(uid, *steps):
         taken = [Step(hall, a, r, r, 0.0, valid_actions=possible) for a, r in steps]
         died = steps[-1][1] < 0
-        return Episode(uid, "game/hall", tuple(taken), hall, done=died, died=died)
+        return Episode(uid, "game/hall", tuple(taken), hall, terminated=died, outcome="lost" if died else "")
 
     episodes = [lived("0", ("strike", -1.0))]
     episodes += [lived(str(n), *[("shout", 0.0)] * n, ("strike", 3.0)) for n in range(1, 9)]
@@ -129,7 +129,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
         struck = decision.action == "strike"
         reward = 3.0 if struck else 0.0
         step = Step(hall, decision.action, reward, reward, reward, valid_actions=possible)
-        agent.observe(step, hall, ended=False, died=False)
+        agent.observe(step, hall, terminated=False, lost=False)
     assert done == ["shout", "strike"]
 
 
@@ -139,9 +139,9 @@ def cave_of_a_troll(*came):
     for died in came:
         x.begin_episode()
         x.see(HALL, ("attack troll",))
-        x.learn(HALL, "attack troll", 0.0, HALL, ended=died, died=died)
+        x.learn(HALL, "attack troll", 0.0, HALL, terminated=died, died=died)
         for _ in range(9):
-            x.learn(HALL, "wait", 0.0, HALL, ended=False, died=False)
+            x.learn(HALL, "wait", 0.0, HALL, terminated=False, died=False)
     return x
 
 
@@ -159,8 +159,8 @@ def test_plans_that_did_not_keep_what_they_promised_give_way_to_what_was_lived()
     for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
         x.see(now, actions)
     for action, place, points in (("west", left, 10.0), ("east", right, 8.0)):
-        x.learn(start, action, 0.0, place, ended=False, died=False)
-        x.learn(place, "dig", points, place, ended=False, died=False)
+        x.learn(start, action, 0.0, place, terminated=False, died=False)
+        x.learn(place, "dig", points, place, terminated=False, died=False)
     trails.add(TrailStep(start, "east", 0.0, right, False, False))
     trails.add(TrailStep(right, "dig", 8.0, right, False, False))
     trails.close()

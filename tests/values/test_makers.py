@@ -63,7 +63,7 @@ def chain(length: int) -> tuple[Experience, list[str], list[Situation]]:
     at = [Situation("smithy", NONE, frozenset({f"see:{name}"})) for name in names]
     for before, action, after in zip(at, actions, at[1:], strict=False):
         x.see(before, (action, "wait"))
-        x.learn(before, action, 0.0, after, ended=False, died=False)
+        x.learn(before, action, 0.0, after, terminated=False, died=False)
     x.see(at[-1], (f"use {names[-1]}", "wait"))
     x.begin_episode()
     return x, [*actions, f"use {names[-1]}"], at

@@ -39,7 +39,7 @@ class Wanderer:
             for x in experiences:
                 now, then = x.read(state), x.read(after)
                 x.see(now, valid)
-                x.learn(now, action, reward, then, ended=self.dungeon.done, died=self.dungeon.died)
+                x.learn(now, action, reward, then, terminated=self.dungeon.done, died=self.dungeon.died)
                 self.met.setdefault(now.place, {})[(now.have, now.see)] = None
             state = after
             if self.dungeon.done:
@@ -115,7 +115,7 @@ def test_what_can_be_tried_is_the_same_to_who_asked_all_along(seed, monkeypatch)
 def step(place, action, then, reward=0.0, have=()):
     """Return a step from place to place."""
     now, after = (Situation(name, frozenset(have), frozenset()) for name in (place, then))
-    return TrailStep(now, action, reward, after, died=False, ended=False)
+    return TrailStep(now, action, reward, after, died=False, terminated=False)
 
 
 def test_a_trail_from_the_middle_is_as_sure_as_what_is_still_to_be_done():

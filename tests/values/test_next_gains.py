@@ -24,7 +24,7 @@ def test_the_next_gains_are_the_best_of_all(seed):
             for _ in range(3):  # sometimes in vain, sometimes deadly
                 died = dice.random() < 0.1
                 points = 0.0 if died else dice.choice((0.0, 1.0, 5.0))
-                x.learn(there, f"dig {number}", points, there, ended=died, died=died)
+                x.learn(there, f"dig {number}", points, there, terminated=died, died=died)
     assert len(x.gains) > 2 * settings.width
     router = Router(x, settings)
     router.stand(now, possible)

@@ -28,7 +28,7 @@ def lived(*, deaths=0):
 
     def did(now, possible, action, then, died=False):
         x.see(x.read(now), possible)
-        x.learn(x.read(now), action, 0.0, x.read(then), ended=died, died=died)
+        x.learn(x.read(now), action, 0.0, x.read(then), terminated=died, died=died)
 
     for _ in range(3):  # what else there is was tried
         did(yard, ("north",), "north", shut)
@@ -111,5 +111,5 @@ def test_there_is_none_through_a_way_that_is_open_or_leads_nowhere_any_more():
     assert not through(x, ajar, ("south", "east", "close gate"), 9)
     for _ in range(30):
         x.see(ajar, ("south", "east", "close gate"))
-        x.learn(ajar, "east", 0.0, ajar, ended=False, died=False)
+        x.learn(ajar, "east", 0.0, ajar, terminated=False, died=False)
     assert not through(x, hall, ("south", "open gate"), 9)

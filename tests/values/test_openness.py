@@ -61,15 +61,15 @@ def hall(woke, dug):
     stunned, awake = Situation("hall", NONE, OUT), Situation("hall", NONE, AWAKE)
     vault = Situation("vault", NONE, frozenset({"see:gold"}))
     x.see(stunned, ("east", "sing", "south"))
-    x.learn(stunned, "east", 0.0, vault, ended=False, died=False)
+    x.learn(stunned, "east", 0.0, vault, terminated=False, died=False)
     x.see(vault, ("dig", "west"))
     if dug:
-        x.learn(vault, "dig", 5.0, vault, ended=False, died=False)
+        x.learn(vault, "dig", 5.0, vault, terminated=False, died=False)
         x.see(vault, ("dig", "west"))
-    x.learn(vault, "west", 0.0, stunned, ended=False, died=False)
+    x.learn(vault, "west", 0.0, stunned, terminated=False, died=False)
     x.see(stunned, ("east", "sing", "south"))
     if woke:
-        x.learn(stunned, "look", 0.0, awake, ended=False, died=False)
+        x.learn(stunned, "look", 0.0, awake, terminated=False, died=False)
         x.see(awake, ("sing", "south"))
     x.begin_episode()
     return x
@@ -161,7 +161,7 @@ def test_what_counts_on_luck_is_a_choice_beside_the_same_without_it(kept, first)
         (HALL, "hit troll", 0.0, FREE),
         (FREE, "take gold", 5.0, FREE),
     ):
-        x.learn(now, action, reward, then, ended=False, died=False)
+        x.learn(now, action, reward, then, terminated=False, died=False)
         trails.add(TrailStep(now, action, reward, then, False, False))
     trails.close()
     planner = Planner(x, PlannerSettings(curiosity=0.0))
@@ -183,9 +183,9 @@ def test_an_outcome_is_the_same_to_who_reads_it_otherwise_by_now(monkeypatch):
     for then in (hall, rug, hall):
         estimator.begin_episode(hall)
         step = Step(hall, "look", 0.0, 0.0, 0.0, valid_actions=("look",))
-        estimator.observe(step, then, ended=False, died=False)
+        estimator.observe(step, then, terminated=False, lost=False)
         estimator.observe(
-            Step(then, "look", 0.0, 0.0, 0.0, valid_actions=("look",)), then, ended=False, died=False
+            Step(then, "look", 0.0, 0.0, 0.0, valid_actions=("look",)), then, terminated=False, lost=False
         )
     estimator.begin_episode(hall)
     assert read[0] != read[4]  # the rug that was seen meanwhile is missed

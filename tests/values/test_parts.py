@@ -42,10 +42,10 @@ def test_the_frontier_leads_the_shortest_way_to_what_was_never_done():
     rooms = [at(str(i)) for i in range(5)]
     for a, b in itertools.pairwise(rooms):
         frontier.see(a, ("on", "back"))
-        frontier.add(a, "on", b, ended=False)
-        frontier.add(a, "back", rooms[0], ended=False)
+        frontier.add(a, "on", b, terminated=False)
+        frontier.add(a, "back", rooms[0], terminated=False)
     frontier.see(rooms[4], ("on", "dig"))
-    frontier.add(rooms[4], "on", rooms[4], ended=False)
+    frontier.add(rooms[4], "on", rooms[4], terminated=False)
     safe = lambda now, action: False  # noqa: E731
     assert frontier.toward(rooms[0], 9, lambda now, action: 1.0, safe) == ("on", "on", "on", "on", "dig")
     assert frontier.toward(rooms[0], 4, lambda now, action: 1.0, safe) == ()
@@ -57,8 +57,8 @@ def test_the_frontier_leads_the_shortest_way_to_what_was_never_done():
 def test_a_dead_end_is_no_way():
     frontier = Frontier()
     frontier.see(at("a"), ("jump", "walk"))
-    frontier.add(at("a"), "jump", at("a"), ended=True)
-    frontier.add(at("a"), "walk", at("a"), ended=False)
+    frontier.add(at("a"), "jump", at("a"), terminated=True)
+    frontier.add(at("a"), "walk", at("a"), terminated=False)
     assert frontier.toward(at("a"), 9, lambda now, action: 1.0, lambda now, action: False) == ()
 
 
@@ -123,7 +123,7 @@ def lived(way):
     for now, action, then in way:
         x.see(now, (action,))
         gold = 5.0 * (action == "take gold")
-        x.learn(now, action, gold, then, ended=False, died=False)
+        x.learn(now, action, gold, then, terminated=False, died=False)
         steps.append(trail_step(now, action, then, gold))
     return x, steps
 
@@ -189,9 +189,9 @@ def test_what_is_in_hand_may_take_the_danger_away():
     dark, lit = at("cellar", see=("dark",)), at("cellar", have=("light",), see=("walls",))
     x.moves.add("north")
     for _ in range(4):
-        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+        x.learn(dark, "north", -10.0, dark, terminated=True, died=True)
     for _ in range(4):
-        x.learn(lit, "north", 0.0, at("hall", have=("light",)), ended=False, died=False)
+        x.learn(lit, "north", 0.0, at("hall", have=("light",)), terminated=False, died=False)
     assert x.dangers.hazard("cellar", moving=True) > 0.3
     assert x.dangers.hazard("cellar", lit.have, moving=True) < 0.1
     assert x.dangers.protects("cellar", "have:light")
@@ -218,16 +218,16 @@ def test_a_gain_is_expected_where_it_was_had_and_less_each_time_it_stays_away():
     x, now = Experience(), at("bank", have=("card",))
     other = at("bank", see=("robbers", "smoke"))
     x.see(now, ("ask",))
-    x.learn(now, "ask", 5.0, now, ended=False, died=False)
+    x.learn(now, "ask", 5.0, now, terminated=False, died=False)
     assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
     x.learn(
-        now, "ask", 0.0, now, ended=False, died=False, fresh=False
+        now, "ask", 0.0, now, terminated=False, died=False, fresh=False
     )  # the same episode: it had paid already
     assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
-    x.learn(other, "ask", 0.0, other, ended=False, died=False)
+    x.learn(other, "ask", 0.0, other, terminated=False, died=False)
     assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
     assert x.gain(("bank", "ask"), other.have | other.see) == 0.0
-    x.learn(now, "ask", 0.0, now, ended=False, died=False)
+    x.learn(now, "ask", 0.0, now, terminated=False, died=False)
     assert 0.0 < x.gain(("bank", "ask"), now.have | now.see) < 2.5
 
 
@@ -237,16 +237,16 @@ def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
     x.moves.add("north")
     for _ in range(3):
         dark = room("darkness", 7, "sword")
-        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+        x.learn(dark, "north", -10.0, dark, terminated=True, died=True)
     attic_dark, attic = room("darkness", 2, "sword"), room("attic", 2, "sword", "lamp lit")
-    x.learn(attic_dark, "look", 0.0, attic_dark, ended=False, died=False)
-    x.learn(attic, "look", 0.0, attic, ended=False, died=False)
+    x.learn(attic_dark, "look", 0.0, attic_dark, terminated=False, died=False)
+    x.learn(attic, "look", 0.0, attic, terminated=False, died=False)
     before = x.dangers.hazard("room 7", dark.have | dark.see, moving=True)
     assert before > 0.5
     assert x.dangers.hazard("room 7", dark.have | {"have:lamp lit"}, moving=True) < 0.1 * before + 1e-9
     assert x.dangers.protects("room 7", "have:lamp lit")
     assert not x.dangers.protects("room 7", "have:sword")
-    x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, ended=False, died=False)
+    x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, terminated=False, died=False)
     assert not x.dangers.protects("room 7", "have:lamp lit")  # dark all the same: it was not that
 
 
@@ -255,7 +255,7 @@ def one_step(number, action, reward):
     end = State("end", ("place:end",))
     step = Step(state, action, reward, reward, reward, valid_actions=("left", "right"))
     return Episode(
-        f"u{number}", "test", (step,), end, number + 1, score=reward, done=True, started=float(number)
+        f"u{number}", "test", (step,), end, number + 1, score=reward, terminated=True, started=float(number)
     )
 
 
@@ -314,10 +314,10 @@ def test_who_ran_into_a_wall_has_not_left():
     x, dark = Experience(), at("cellar", see=("dark",))
     x.moves.update(("north", "south"))
     for _ in range(3):
-        x.learn(dark, "north", -10.0, dark, ended=True, died=True)
+        x.learn(dark, "north", -10.0, dark, terminated=True, died=True)
     before = x.dangers.hazard("cellar", dark.see, moving=True)
     for _ in range(9):
-        x.learn(dark, "south", 0.0, dark, ended=False, died=False)
+        x.learn(dark, "south", 0.0, dark, terminated=False, died=False)
     assert x.dangers.hazard("cellar", dark.see, moving=True) == before > 0.5
 
 
@@ -326,9 +326,9 @@ def test_one_dark_is_as_deadly_as_another():
 
     x.moves.add("north")
     for _ in range(4):
-        x.learn(room("darkness", 7), "north", -10.0, room("darkness", 7), ended=True, died=True)
-    x.learn(room("darkness", 2), "look", 0.0, room("darkness", 2), ended=False, died=False)
-    x.learn(room("attic", 2, "light"), "look", 0.0, room("attic", 2, "light"), ended=False, died=False)
+        x.learn(room("darkness", 7), "north", -10.0, room("darkness", 7), terminated=True, died=True)
+    x.learn(room("darkness", 2), "look", 0.0, room("darkness", 2), terminated=False, died=False)
+    x.learn(room("attic", 2, "light"), "look", 0.0, room("attic", 2, "light"), terminated=False, died=False)
     assert (
         x.dangers.hazard("room 2", room("darkness", 2).see, moving=True) > 0.5
     )  # nobody died of leaving it yet
@@ -343,7 +343,7 @@ def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
 
     def took(now, action, reward, then, *, died=False):
         x.see(now, (action, "wait"))
-        x.learn(now, action, reward, then, ended=died, died=died)
+        x.learn(now, action, reward, then, terminated=died, died=died)
         trails.add(TrailStep(now, action, reward, then, died, died))
 
     took(lit, "put lamp out", 0.0, dark)
@@ -381,11 +381,11 @@ def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
         for number in range(lamps):
             now = at(f"room {number}", see=("lamp",))
             x.see(now, ("take lamp",))
-            x.learn(now, "take lamp", 0.0, at(f"room {number}", have=("lamp",)), ended=False, died=False)
+            x.learn(now, "take lamp", 0.0, at(f"room {number}", have=("lamp",)), terminated=False, died=False)
             x.see(at(f"room {number}", have=("lamp",)), ())
         now = at("vault", see=("ring",))
         x.see(now, ("take ring",))
-        x.learn(now, "take ring", 9.0, at("vault", have=("ring",)), ended=False, died=False)
+        x.learn(now, "take ring", 9.0, at("vault", have=("ring",)), terminated=False, died=False)
         assert x.staleness("take lamp") == 1.0 + lamps
         return x.discovery_rate("take")
 

@@ -136,13 +136,13 @@ def test_what_is_done_often_enough_with_the_same_result_tells_nothing_new_of_a_p
     versions = []
     for _ in range(40):
         x.see(hall, ("north",))
-        x.learn(hall, "north", 0.0, room, ended=False, died=False)
+        x.learn(hall, "north", 0.0, room, terminated=False, died=False)
         x.see(room, ("look",))
         versions.append(x.places["hall"].version)
     assert versions[5] > versions[4]
     assert versions[39] == versions[30]
     x.see(hall, ("north",))
-    x.learn(hall, "north", 0.0, hall, ended=False, died=False)  # it did not work
+    x.learn(hall, "north", 0.0, hall, terminated=False, died=False)  # it did not work
     assert x.places["hall"].version > versions[39]
 
 
@@ -161,7 +161,7 @@ class Explorer:
                 after, reward = dungeon.step(action)
                 now, then = self.x.read(state), self.x.read(after)
                 self.x.see(now, valid)
-                self.x.learn(now, action, reward, then, ended=dungeon.done, died=dungeon.died)
+                self.x.learn(now, action, reward, then, terminated=dungeon.done, died=dungeon.died)
                 steps.append(TrailStep(now, action, reward, then, dungeon.died, dungeon.done))
                 state = after
                 if dungeon.done:
@@ -234,7 +234,7 @@ def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_
 
     def did(now, action, then, *possible):
         x.see(now, (action, *possible))
-        x.learn(now, action, 0.0, then, ended=False, died=False)
+        x.learn(now, action, 0.0, then, terminated=False, died=False)
 
     for _ in range(3):
         did(a, "jump", a, "east")

@@ -130,7 +130,7 @@ def test_what_can_be_opened_is_opened_again_with_something_new_in_hand(brought):
 
     def did(now, possible, action, then):
         x.see(x.read(now), possible)
-        x.learn(x.read(now), action, 0.0, x.read(then), ended=False, died=False)
+        x.learn(x.read(now), action, 0.0, x.read(then), terminated=False, died=False)
 
     def have(now, *things):
         return State(now.text, (*now.tokens, *(f"have:{thing}" for thing in things)), place=now.place)
@@ -157,7 +157,7 @@ def test_the_dark_is_no_news_in_the_next_room():
         lit = State("", (f"place:room {number}#{number}", "have:lamp=lit"))
         dark = State("", (f"place:darkness#{number}", "have:lamp"))
         x.see(x.read(lit), ("extinguish lamp",))
-        x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), ended=False, died=False)
+        x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), terminated=False, died=False)
         x.see(x.read(dark), ("light lamp",))
     assert (
         x.discovery_rate("extinguish") / x.staleness("extinguish lamp") < 0.15
@@ -169,10 +169,10 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     x.moves.update(("north", "south"))
     dark = [x.read(State("", (f"place:darkness#{number}",))) for number in range(9)]
     for number in range(8):
-        x.learn(dark[number], "south", 0.0, dark[number + 1], ended=False, died=False)
+        x.learn(dark[number], "south", 0.0, dark[number + 1], terminated=False, died=False)
         for _ in range(4):  # gone again
-            x.learn(dark[number], "south", 0.0, dark[number + 1], ended=False, died=False)
-        x.learn(dark[number], "north", -10.0, dark[number], ended=True, died=True)
+            x.learn(dark[number], "south", 0.0, dark[number + 1], terminated=False, died=False)
+        x.learn(dark[number], "north", -10.0, dark[number], terminated=True, died=True)
     known, untried = (
         x.dangers.hazard("room 8", dark[8].see, moving=True, first=first) for first in (False, True)
     )
@@ -191,7 +191,7 @@ def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
     estimator, lived = GraphEstimator(Remembered(), SETTLED), live(Hall(), [OPEN, CLOSE])
     estimator.begin_episode(lived.steps[0].state)
     for step, then in zip(lived.steps, (lived.steps[1].state, lived.final), strict=True):
-        estimator.observe(step, then, ended=False, died=False)
+        estimator.observe(step, then, terminated=False, lost=False)
     now = estimator.experience.read(lived.final, ("up", CLOSE))
     assert now.see == {"see:case", "can:close case"}
 
@@ -234,7 +234,7 @@ def test_something_new_is_brought_to_what_stands_open(brought):
 
     def did(now, possible, action, then):
         x.see(now, possible)
-        x.learn(now, action, 0.0, then, ended=False, died=False)
+        x.learn(now, action, 0.0, then, terminated=False, died=False)
 
     for _ in range(9):  # all of this is known
         for have in (frozenset[str](), egg):

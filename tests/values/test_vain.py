@@ -57,7 +57,7 @@ def fought(times: int) -> tuple[Experience, State, tuple[str, ...]]:
     for action, then in [*results.items()] * 3 + [("attack troll", cave)] * times:
         x.begin_episode()
         x.see(x.read(cave), valid)
-        x.learn(x.read(cave), action, 0.0, x.read(then), ended=False, died=False)
+        x.learn(x.read(cave), action, 0.0, x.read(then), terminated=False, died=False)
         x.see(x.read(then), ("attack troll",))
     x.begin_episode()
     return x, cave, valid
@@ -126,7 +126,7 @@ def test_that_a_blow_failed_is_not_held_against_the_way_behind_it():
         turn = Turn(number, 30 - number, Observation(""), cave, valid)
         assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
         agent.observe(
-            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave, ended=False, died=False
+            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave, terminated=False, lost=False
         )
     assert not estimator.experience.missed[("place:cave", "north")]
 
@@ -138,7 +138,7 @@ def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
     assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
     free, shut = State("cave", ("place:cave",), place="cave"), ("attack troll",)
     agent.observe(
-        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), free, ended=False, died=False
+        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), free, terminated=False, lost=False
     )
     agent.decide(Turn(1, 29, Observation(""), free, shut), np.random.default_rng(0))
     assert estimator.experience.missed[("place:cave", "north")] == 1

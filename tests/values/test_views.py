@@ -61,9 +61,9 @@ def caves() -> Experience:
         x.begin_episode()
         x.arrive(now)
         x.see(now, ways[number])
-    x.learn(hall, "down", 0.0, lit[2], ended=False, died=False)
-    x.learn(lit[2], "east", 0.0, lit[3], ended=False, died=False)
-    x.learn(lit[3], "dig", 9.0, lit[3], ended=False, died=False)
+    x.learn(hall, "down", 0.0, lit[2], terminated=False, died=False)
+    x.learn(lit[2], "east", 0.0, lit[3], terminated=False, died=False)
+    x.learn(lit[3], "dig", 9.0, lit[3], terminated=False, died=False)
     x.see(room(1, "hall", OUT), ("down",))
     assert not x.dangers.light  # nobody died yet
     for number in (2, 3):
@@ -71,7 +71,7 @@ def caves() -> Experience:
         x.arrive(dark)
         x.see(dark, ("east",))
         for _ in range(4):
-            x.learn(dark, "east", 0.0, dark, ended=True, died=True)
+            x.learn(dark, "east", 0.0, dark, terminated=True, died=True)
     return x
 
 
@@ -91,8 +91,8 @@ def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
     x = caves()
     there, back = room(2, "cave", LIT), room(3, "grotto", LIT)
     for _ in range(300):
-        x.learn(there, "east", 0.0, back, ended=False, died=False)
-        x.learn(back, "east", 0.0, there, ended=False, died=False)
+        x.learn(there, "east", 0.0, back, terminated=False, died=False)
+        x.learn(back, "east", 0.0, there, terminated=False, died=False)
     # Taken together, hardly anybody dies there any more; in the dark it is as deadly as ever.
     assert x.dangers.deadly() == ("room 2", "room 3")
     assert x.dangers.light == LIT
@@ -143,7 +143,7 @@ def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
     lived.append(Episode("den", "game/x", (step("ledge", "north", 0.0),), at["den"]))
     idle = Episode("idle", "game/x", (step("ledge", "open bottle", 0.0),) * 40, at["ledge"])
     deaths = [
-        Episode(str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], done=True, died=True)
+        Episode(str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], terminated=True, outcome="lost")
         for n in range(9)
     ]
     settings = profile("default")

@@ -153,7 +153,7 @@ def test_a_session_asks_for_both_where_its_settings_say_so(tmp_path, browser_pat
     session.run()
     assert session.error is None
     (ended,) = session.results
-    assert (ended.score, ended.steps, ended.won) == (1.0, 2, True)
+    assert (ended.score, ended.steps, ended.outcome) == (1.0, 2, "won")
     (last,) = [e.decision for e in events if isinstance(e, Decided) and e.decision.step == 1]
     assert last.state.text == f"[shop/find: {fill}] How long?"
     assert sum("MINIMAL" in r["messages"][0]["content"] for r in server.requests) >= 1

@@ -19,8 +19,8 @@ from engine.web.actions import parse as parse_action
 from engine.web.browser import chromium
 from engine.web.browser.snapshot import parse
 from engine.web.browsergym import adapter as browsergym
-from engine.web.browsergym.driver import GymProcess, spoken
-from engine.web.browsergym.worker import snapshot
+from engine.web.browsergym.driver import GymDriver, GymProcess, spoken
+from engine.web.browsergym.worker import Gym, snapshot
 from engine.web.drawing.items import items_of
 from engine.web.opening import expand, open_web
 from engine.web.sites.miniwob import pages_folder
@@ -99,10 +99,10 @@ def test_a_task_is_an_environment_like_all_others_and_is_solved_by_its_names(gym
         environment.step(f"fill(<textbox[]#1>, '{name}')")
         after = environment.step(f"fill(<textbox[]#2>, '{password}')")
         assert after.changed
-        assert not after.done
+        assert not after.over
         assert "Error" in environment.step("goto('http://127.0.0.1:22/')").text
         last = environment.step("click(<button[Login]>)")
-        assert (last.done, last.won, last.score) == (True, True, 1.0)
+        assert (last.terminated, last.outcome, last.score) == (True, "won", 1.0)
         assert environment.valid_actions() == ()
     finally:
         environment.close()
@@ -120,7 +120,7 @@ def test_a_wrong_answer_is_worth_nothing_and_leaves_no_process_behind(gym, tmp_p
     wanted = _quoted(environment.reset(3).description)[0]
     other = next(a for a in environment.valid_actions() if a.startswith("click(<button") and wanted not in a)
     last = environment.step(other)
-    assert (last.done, last.won, last.score) == (True, False, 0.0)
+    assert (last.terminated, last.outcome, last.score) == (True, "lost", 0.0)
     assert group(process.pid)
     environment.close()
     assert not group(process.pid)
@@ -143,11 +143,10 @@ def test_a_process_that_dies_ends_the_episode_and_the_next_one_begins(gym, tmp_p
         environment.reset(1)
         os.killpg(environment._driver._process.pid, signal.SIGKILL)
         last = environment.step("click(<button[Click Me!]>)")
-        assert last.done
-        assert not last.died  # nobody found that the task was not done
+        assert (last.terminated, last.truncated, last.outcome) == (False, True, "")
         assert "BrowserGym's process ended" in last.text
         environment.reset(1)
-        assert environment.step("click(<button[Click Me!]>)").won
+        assert environment.step("click(<button[Click Me!]>)").outcome == "won"
     finally:
         environment.close()
 
@@ -196,10 +195,10 @@ def test_what_a_person_asks_for_on_a_site_of_theirs_is_a_task(adapter, site, pag
             assert other.got == []
         environment.step(f"goto('{site.url}/find')")
         after = environment.step("fill(<textbox[Name]>, 'Ana')")
-        assert (after.changed, after.done) == (True, False)
+        assert (after.changed, after.over) == (True, False)
         assert "Ana" in after.description.partition("BEGIN PAGE")[2]
         last = environment.step("send_msg_to_user('found')")
-        assert (last.done, last.won, last.died) == (True, False, False)  # Nobody judges it.
+        assert (last.terminated, last.truncated, last.outcome) == (False, True, "")  # Nobody judges it.
     finally:
         environment.close()
 
@@ -234,7 +233,7 @@ def test_webarena_runs_on_the_sites_that_are_named_and_its_own_evaluator_judges(
             assert first.place in ("wikipedia", "map")
             assert "Find" in environment.step("click(<link[Find (3)]>)").text
             last = environment.step(f"send_msg_to_user({said!r})")
-            assert (last.done, last.score, last.died) == (True, score, score == 0)
+            assert (last.terminated, last.score, last.outcome) == (True, score, "won" if score else "lost")
     finally:
         environment.close()
 
@@ -339,6 +338,62 @@ def test_a_worker_that_fails_hangs_or_dies_is_an_error_in_a_sentence(tmp_path, c
         process.end()
         process.end()
     assert not group(process.pid)
+
+
+class OwnGym:
+    """The worker around an environment of one step that ends as it is told to; asked without a process."""
+
+    def __init__(self, *, reward, terminated, truncated):
+        self.ends = (reward, terminated, truncated)
+        self.gym = Gym()
+        self.gym._env = self
+        self.gym.told = lambda seen: {
+            "url": "about:blank", "title": "", "tabs": ["about:blank"], "active": 0, "error": "", "snapshot": "",
+            "width": 800, "height": 600,
+        }  # fmt: skip
+
+    def ask(self, seconds, **request):
+        return {} if request["op"] == "open" else self.gym.answer(request)
+
+    def reset(self, seed):
+        return {"goal": "Wait", "chat_messages": []}, {}
+
+    def step(self, action):
+        return {"chat_messages": []}, *self.ends, {}
+
+    def end(self):
+        pass
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("reward", "terminated", "truncated", "ends"),
+    [
+        (1.0, True, False, (True, False, "won")),
+        (0.0, True, False, (True, False, "lost")),
+        (0.5, True, False, (True, False, "")),
+        (0.0, False, True, (False, True, "")),
+        (0.5, False, True, (False, True, "")),
+        (1.0, True, True, (True, False, "won")),
+        (0.0, False, False, (False, False, "")),
+    ],
+)
+def test_browsergyms_terminated_and_truncated_are_kept_apart(monkeypatch, reward, terminated, truncated, ends):
+    own = OwnGym(reward=reward, terminated=terminated, truncated=truncated)
+    monkeypatch.setattr("engine.web.browsergym.driver.GymProcess", lambda *how: own)
+    driver = GymDriver(Path("python"), "own.wait", "chromium", None, {})
+    environment = browsergym.BrowserGymEnvironment(
+        "own.wait", driver, "about:blank", {}, lambda: None, repeatable=True
+    )
+    for _ in range(2):
+        assert not environment.reset(1).over
+        seen = environment.step("noop()")
+        seen = environment.step("noop()")
+        assert (seen.terminated, seen.truncated, seen.outcome) == ends
+        assert seen.over == (terminated or truncated)
+        assert seen.score == (reward if seen.over else 0.0)
 
 
 def ax(node, role, name="", children=(), bid="", value="", **states):

@@ -58,7 +58,7 @@ def opened(browser_path):
 def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened, site):
     env = opened(site)
     first = env.reset(1)
-    assert (first.place, first.done, first.score) == ("shop", False, 0.0)
+    assert (first.place, first.over, first.score) == ("shop", False, 0.0)
     assert "click(<link[Find]>)" in env.valid_actions()
     second = env.step("click(<link[Find]>)")
     assert (second.place, second.changed) == ("shop/find", True)
@@ -73,7 +73,7 @@ def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened
     assert "Thanks" in after.description
     assert site.posted == ["name=Ana&password=swordfish9&sort=Price"]
     last = env.step("send_msg_to_user('done')")
-    assert (last.done, last.won, last.score) == (True, True, 1.0)
+    assert (last.terminated, last.outcome, last.score) == (True, "won", 1.0)
     (post,) = [e for e in env.judged.entries if e["request"]["method"] == "POST"]
     assert post["response"]["status"] == 200
     assert "swordfish9" not in str(post)
@@ -101,7 +101,7 @@ def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     ]:
         seen = env.step(wrong)
         assert word in seen.text
-        assert not seen.done
+        assert not seen.over
     assert "said 'Hello' and was accepted" in env.step("click(<button[Greet]>)").text
     assert "click(<button[Go]#2>)" in env.valid_actions()
     assert "pressed" in env.step("click(<button[inside]>)").description
@@ -189,11 +189,23 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
             env.reset(1)
             for _ in range(2):
                 now += 1000.0  # somebody thinks
-                assert not env.step("click(<button[Go]#2>)").done
+                assert not env.step("click(<button[Go]#2>)").over
             seen = env.step("click(<button[Go]#2>)")
-            assert seen.done
-            assert not seen.died
+            assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
             assert "took more than 50 s" in seen.text
+    finally:
+        env.close()
+
+
+def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(browser_path, site):
+    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    env = WebEnvironment(job, browser_path, scope="web/shop")
+    try:
+        env.reset(1)
+        seen = env.step("send_msg_to_user('done')")
+        assert (seen.terminated, seen.truncated, seen.outcome, seen.score) == (False, True, "", 0.0)
+        assert env.valid_actions() == ()
+        assert env.step("click(<link[Find]>)") == seen
     finally:
         env.close()
 
@@ -206,7 +218,7 @@ def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, 
         if b"--type" not in command(pid) and b"chrom" in command(pid):
             os.kill(pid, signal.SIGKILL)
     seen = env.step("click(<link[Find]>)")
-    assert seen.done
+    assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
     assert "browser" in seen.text
     assert env.reset(1).place == "shop"
     env.close()

@@ -236,9 +236,9 @@ def test_a_killed_browser_ends_the_episode_and_the_session_goes_on_with_another(
 
     events, ended = play(once(Stepped, 1, kill), episodes=2)
     last = [e for e in events if isinstance(e, Stepped) and e.episode == 1][-1]
-    assert last.observation.done
+    assert (last.observation.terminated, last.observation.truncated) == (False, True)
     assert "browser is gone" in last.observation.text
-    assert not last.observation.died  # nobody found that the task was not done
+    assert last.observation.outcome == ""  # nobody found that the task was not done
     assert ended[1].steps >= 1
     assert "Inside" in [e for e in events if isinstance(e, EpisodeStarted)][1].observation.description
 

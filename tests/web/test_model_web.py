@@ -78,13 +78,13 @@ def test_a_model_may_write_any_action_of_the_grammar_and_confidences_are_logits_
     assert "dropped 1" in proposal.note
 
 
-def judged(server, model, rows, *, won=False, died=False, changed=(True, True), rewards="hybrid"):
+def judged(server, model, rows, *, outcome="", changed=(True, True), rewards="hybrid"):
     actions = ("click(<link[A]>)", "send_msg_to_user('b')")
     steps = [Step(State(f"[shop: {t}] Find Ana", ("x",)), a, 0.0, changed=c)
              for t, (a, c) in enumerate(zip(actions, changed, strict=True))]  # fmt: skip
     server.default = fake.reply(json.dumps({"step_analysis": rows, "overall_assessment": "x"}))
     final = State("[shop: end]", ("x",))
-    seen = Trajectory(tuple(steps), final, ("a", "b", "c"), won=won, died=died, done=True)
+    seen = Trajectory(tuple(steps), final, ("a", "b", "c"), terminated=True, outcome=outcome)
     return make_evaluator(profile("default", "web", rewards=rewards), model).rewards(seen)
 
 
@@ -94,8 +94,8 @@ def row(step, action, score):
 
 def test_steps_are_scored_from_minus_3_to_3_and_the_verdict_has_the_last_word(server, model):
     rows = [row(0, "click(<link[A]>)", 2), row(1, "send_msg_to_user('b')", 3)]
-    assert judged(server, model, rows, died=True).rewards == (2, -3)
-    assert judged(server, model, rows, won=True).rewards == (2, 3)
+    assert judged(server, model, rows, outcome="lost").rewards == (2, -3)
+    assert judged(server, model, rows, outcome="won").rewards == (2, 3)
     undecided = judged(server, model, [row(0, "click(<link[A]>)", -2), row(1, "send_msg_to_user('b')", -1)])
     assert undecided.rewards == (-2, -1)
     system = server.requests[0]["messages"][0]["content"]
@@ -107,12 +107,12 @@ def test_steps_are_scored_from_minus_3_to_3_and_the_verdict_has_the_last_word(se
 
 def test_the_papers_evaluator_has_the_last_word_where_it_is_asked_for(server, model):
     rows = [row(0, "click(<link[A]>)", 2), row(1, "send_msg_to_user('b')", 1)]
-    assert judged(server, model, rows, died=True, rewards="llm").rewards == (2, 1)
-    assert judged(server, model, rows, died=True, rewards="hybrid").rewards == (2, -3)
-    assert judged(server, model, rows, died=True, rewards="llm_or_score").rewards == (2, 1)
+    assert judged(server, model, rows, outcome="lost", rewards="llm").rewards == (2, 1)
+    assert judged(server, model, rows, outcome="lost", rewards="hybrid").rewards == (2, -3)
+    assert judged(server, model, rows, outcome="lost", rewards="llm_or_score").rewards == (2, 1)
     nothing = [rows[0], row(1, "send_msg_to_user('b')", 0)]
-    assert judged(server, model, nothing, died=True, rewards="llm_or_score").rewards == (2, -3)
-    assert judged(server, model, nothing, died=True, rewards="llm").rewards == (2, 0)
+    assert judged(server, model, nothing, outcome="lost", rewards="llm_or_score").rewards == (2, -3)
+    assert judged(server, model, nothing, outcome="lost", rewards="llm").rewards == (2, 0)
 
 
 def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(server, model):
@@ -123,12 +123,12 @@ def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(serve
 
 
 @pytest.mark.parametrize(
-    ("won", "died", "expected"), [(True, False, (1, 3)), (False, True, (0, -3)), (False, False, (0, 0))]
+    ("outcome", "expected"), [("won", (1, 3)), ("lost", (0, -3)), ("", (0, 0))]
 )
-def test_without_a_model_rules_judge_in_silence(won, died, expected):
+def test_without_a_model_rules_judge_in_silence(outcome, expected):
     from engine.llm.priors.wordless import open_prior
 
-    found = judged(Server(), open_prior("prior/uniform"), [], won=won, died=died)
+    found = judged(Server(), open_prior("prior/uniform"), [], outcome=outcome)
     assert found.rewards == pytest.approx(expected)
     assert (found.note, found.calls) == ("", ())
 
@@ -138,14 +138,14 @@ def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
     from engine.llm.priors.wordless import open_prior
     from engine.web.states.state import task_tokens
 
-    def by_rule(*, won):
+    def by_rule(outcome):
         state = State("[shop: x] Find the lamps", task_tokens("shop", "Find the lamps"))
         names = ("Garden", "Lamp", "Send")
         steps = [Step(state, f"click(<link[{name}]>)", 0.0) for name in names]
         judge = make_evaluator(profile("default", "web"), open_prior("prior/verbs", "web"))
-        seen = Trajectory(tuple(steps), state, ("",) * 4, won=won, died=not won, done=True)
+        seen = Trajectory(tuple(steps), state, ("",) * 4, terminated=True, outcome=outcome)
         return judge.rewards(seen).rewards
 
-    assert discounted_returns(by_rule(won=False), 0.1) == pytest.approx([0, 0, -3])
-    assert by_rule(won=False)[:2] == pytest.approx((0, 0.3))
-    assert by_rule(won=True) == (1, 1, 3)
+    assert discounted_returns(by_rule("lost"), 0.1) == pytest.approx([0, 0, -3])
+    assert by_rule("lost")[:2] == pytest.approx((0, 0.3))
+    assert by_rule("won") == (1, 1, 3)

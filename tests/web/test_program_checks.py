@@ -55,7 +55,7 @@ def test_other_pages_are_opened_and_the_last_one_is_read_as_it_stands(played, si
         ),
         actions=("click(<link[Find]>)", "fill(<textbox[Name]>, 'Ana')"),
     )
-    assert (seen.won, seen.score) == (True, 1.0), seen.text
+    assert (seen.outcome, seen.score) == ("won", 1.0), seen.text
     assert seen.place == "shopping/find"
     assert [e["request"]["url"] for e in env.entries].count(f"{site.url}/") == 1  # looking leaves no traffic
     assert env.sight().title == "Find"
@@ -67,8 +67,8 @@ def test_what_the_sites_show_counts_although_nobody_said_that_it_was_done(played
     for done, taken in ((False, actions[:1]), (True, actions)):
         env, _ = played(check, actions=taken, end="noop()")
         seen = env.conclude()
-        assert (seen.done, seen.won, seen.score) == (done, done, float(done))
-        assert not seen.died
+        assert (seen.terminated, seen.outcome, seen.score) == (done, "won" if done else "", float(done))
+        assert not seen.truncated
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,11 @@ def test_what_the_sites_show_counts_although_nobody_said_that_it_was_done(played
 )
 def test_what_is_not_there_or_may_not_be_reached_is_not_done(played, check):
     _, seen = played(check)
-    assert seen.died
+    assert (seen.terminated, seen.truncated, seen.outcome) == (True, False, "lost")
     assert "program_html failed" in seen.text
 
 
 def test_a_check_by_the_sites_own_interface_leaves_the_episode_without_a_verdict(played):
     _, seen = played(("__SHOPPING__/x", "func:shopping_get_x('B0')", {"must_include": ["5"]}, {}))
-    assert seen.done
-    assert not seen.won
-    assert not seen.died
+    assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
     assert "could not be judged" in seen.text

@@ -143,8 +143,8 @@ class GameAbstractor:
             parts.append(f"The last progress was {last.action} ({last.gain:+g}).")
         carried = _nouns(_inventory_lines(observation.inventory))
         parts.append(f"Carrying {', '.join(carried)}." if carried else "Carrying nothing.")
-        if observation.done:
-            parts.append("The game is won." if observation.won else "The game is over.")
+        if observation.over:
+            parts.append("The game is won." if observation.outcome == "won" else "The game is over.")
         elif observation.place:
             parts.append(f"Now at {observation.place}.")
         return " ".join(parts)

@@ -126,7 +126,7 @@ class Interpreter:
         last = self._last
         if last is None:
             raise RuntimeError("no episode has begun")
-        if last.done:
+        if last.over:
             return dataclasses.replace(last, text="The game is over.", changed=False)
         ours = intercepted(command)
         if ours is not None:
@@ -149,7 +149,7 @@ class Interpreter:
             budget: How many commands to try at most now, None for all that can matter.
         """
         last = self._last
-        if last is None or last.done:
+        if last is None or last.over:
             return (), True
         key = self._situation(last)
         known = self._cache.get(key)
@@ -323,9 +323,8 @@ class Interpreter:
             score=status.score,
             max_score=self._max_score(),
             moves=status.moves,
-            done=status.over,
-            won=status.won,
-            died=status.over and not status.won,
+            terminated=status.over,
+            outcome=("won" if status.won else "lost") if status.over else "",
             world_hash=key,
             changed=changed or status.over or score_changed,
             scene=scene,

@@ -156,6 +156,8 @@ class GymDriver:
         self.limits = Limits()
         self.reward: float | None = None
         """What the episode is worth, once it is over."""
+        self.truncated = False
+        """Whether it is over because BrowserGym cut it off."""
         self._how = python, dict(environment)
         self._open = {
             "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
@@ -168,7 +170,7 @@ class GymDriver:
 
     def begin(self, urls: Sequence[str]) -> Seen:
         """Forget the last episode; the next one begins with `start`."""
-        self.traffic, self.reward, self._best = Traffic(), None, 0.0
+        self.traffic, self.reward, self._best, self.truncated = Traffic(), None, 0.0, False
         self._seen, self._fresh = Seen(Page()), False
         return self._seen
 
@@ -251,8 +253,8 @@ class GymDriver:
         self._fresh = False
         reply = self._ask(STEP_S, op="step", action=action)
         self._best = max(self._best, float(reply["reward"]))
-        if reply["done"]:
-            self.reward = self._best
+        if reply["terminated"] or reply["truncated"]:
+            self.reward, self.truncated = self._best, not reply["terminated"]
         return self._see(reply)
 
     def _see(self, reply: Mapping[str, Any]) -> Seen:
@@ -277,9 +279,13 @@ class GymRules:
         return str(driver.start(seed))
 
     def reward(self, driver: Any) -> float | None:
-        """Return the task's best reward once it is done, None before."""
+        """Return the task's best reward once it is over, None before."""
         reward: float | None = driver.reward
         return reward
+
+    def truncated(self, driver: Any) -> bool:
+        """Return whether BrowserGym cut the episode off, before the task ended it."""
+        return bool(driver.truncated)
 
 
 def spoken(call: Call, page: Page) -> str:

@@ -87,7 +87,8 @@ class Gym:
             new = seen["chat_messages"][self._heard :]
             self._heard += len(new)
             said = [str(m["message"]) for m in new if m["role"] in ("user", "info") and m["message"]]
-            return {"reward": float(reward), "done": bool(ended or cut), "said": said, **self.told(seen)}
+            ends = {"terminated": bool(ended), "truncated": bool(cut)}
+            return {"reward": float(reward), **ends, "said": said, **self.told(seen)}
         if op == "picture":
             return {"picture": base64.b64encode(self.picture(request["hidden"])).decode()}
         raise ValueError(f"unknown request {op!r}")

@@ -76,7 +76,7 @@ class WebAbstractor:
         """Return the state after `action` led to `observation`."""
         self._taken.append(Taken(action, self._place, observation.changed))
         self._place = observation.place
-        reward = f" (reward {observation.score:+g})" if observation.done else ""
+        reward = f" (reward {observation.score:+g})" if observation.over else ""
         self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}{reward}")
         return self._state(observation)
 

@@ -122,3 +122,7 @@ class Rules:
         """Return the page's raw reward once it is done, None before."""
         found = driver.evaluate(_REWARD)
         return float(found) if isinstance(found, (int, float)) else None
+
+    def truncated(self, driver: Driver) -> bool:
+        """Return whether the episode was cut off: never, for a page whose time is up gives a reward for that."""
+        return False
