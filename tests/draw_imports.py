@@ -2,8 +2,10 @@
 
     python -m tests.draw_imports
 
-An arrow means "imports". Arrows that follow from others are left out: where a imports b and b imports c, a may import c.
-What nearly everything imports (errors, paths, texts) is left out, too. `tests/test_docs.py` fails when the picture is old.
+An arrow means "imports". Arrows that follow from others are left out: where a imports b and b imports c, a may
+import c.
+What nearly everything imports (errors, paths, texts) is left out, too. `tests/test_docs.py` fails when the picture is
+old.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ WIDE, HIGH, GAP_X, GAP_Y, EDGE = 138, 34, 18, 62, 16
 
 
 def imports() -> dict[str, set[str]]:
-    """Return the rooms that each room imports. A room is a folder or file right below `engine`, or below `jitrl_tui`."""
+    """Return the rooms that each room imports: a folder or file right below `engine`, or `jitrl_tui`."""
     import grimp
 
     graph = grimp.build_graph("engine", "jitrl_tui", cache_dir=None)
@@ -117,15 +119,16 @@ def svg(edges: dict[str, set[str]]) -> str:
 def _ordered(found: list[list[str]], shown: dict[str, set[str]]) -> list[list[str]]:
     """Return the rows with each room near the middle of what imports it, so that few arrows cross."""
     above: dict[str, float] = {}
+
+    def wish(room: str) -> tuple[float, str]:
+        users = [above[user] for user, others in shown.items() if room in others and user in above]
+        return (sum(users) / len(users) if users else 0.5, room)
+
     ordered = []
     for row in found:
-        def wish(room: str) -> tuple[float, str]:
-            users = [above[user] for user, others in shown.items() if room in others and user in above]
-            return (sum(users) / len(users) if users else 0.5, room)
-
         placed = sorted(row, key=wish)
-        above |= {room: (i + 0.5) / len(placed) for i, room in enumerate(placed)}
         ordered.append(placed)
+        above |= {room: (i + 0.5) / len(placed) for i, room in enumerate(placed)}
     return ordered
 
 
