@@ -180,7 +180,7 @@ def open_parts(
     Raises:
         JitrlError: Something is missing or damaged.
     """
-    from engine.agents import find_method
+    from engine.agents import AGENTS
     from engine.environment import Judged
     from engine.evaluator import make_evaluator
     from engine.llm import open_model
@@ -191,7 +191,7 @@ def open_parts(
     memory: Memory | None = None
     model: Model | None = None
     try:
-        method = find_method(config.agent)
+        method = AGENTS.find(config.agent)
         owner = config.memory.removeprefix("own:") if ":" in config.memory else saved.name
         own = saves / "sessions" / owner if owner != saved.name else saved.folder
         memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn)

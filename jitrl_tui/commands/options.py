@@ -81,9 +81,9 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
     Raises:
         JitrlError: There is no such game or task, or something it needs is missing.
     """
-    from engine.agents import find_method
+    from engine.agents import AGENTS
 
-    find_method(config.agent)
+    AGENTS.find(config.agent)
     if _is_web(config.game):
         from engine.web.opening import ready
 

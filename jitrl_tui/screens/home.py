@@ -107,7 +107,7 @@ class HomeScreen(Screen[int]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the form."""
-        from engine.agents import methods
+        from engine.agents import AGENTS
 
         yield Static(
             Content.assemble(
@@ -127,7 +127,7 @@ class HomeScreen(Screen[int]):
                 yield Static(id="methodlabel", classes="label", markup=False)
                 yield Picker("method", list(_METHODS))
                 yield Picker(
-                    "agent", [(m.name, m.about.split(";")[0]) for m in methods().values()], label="agent"
+                    "agent", [(m.name, m.about.split(";")[0]) for m in AGENTS.all().values()], label="agent"
                 )
                 yield Static("model, any litellm name", classes="label")
                 yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.agents import find_method
+from engine.agents import AGENTS
 from engine.agents.base import Turn
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
@@ -54,7 +54,7 @@ class Skilled:
 
 def played(scope, settings, skill, name, asked, rng, number):
     """Play one episode: a list of links, behind each a page with three facts; return whether the answer was right."""
-    method = find_method("jitrl" if scope is not None else "static")
+    method = AGENTS.find("jitrl" if scope is not None else "static")
     agent = method.make(Skilled(name, f"{asked} {name}", skill), scope, settings)
     abstractor = WebAbstractor(lambda: f"What is the {asked} of {name}?", lambda: ())
     now, page, steps, right = abstractor.begin(Observation("x", place="a/list")), "", [], False

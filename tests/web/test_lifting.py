@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents import find_method
+from engine.agents import AGENTS
 from engine.agents.base import Turn
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
@@ -150,7 +150,7 @@ def test_a_success_of_another_task_speaks_for_the_like_of_it_or_for_itself(tmp_p
     with Memory(tmp_path) as memory:
         scope = memory.scope("web/wiki")
         remembered(scope, 1, theirs, "click(<link[Quarrow]>)", 3.0)
-        agent = find_method("jitrl").make(Undecided(), scope, settings)
+        agent = AGENTS.find("jitrl").make(Undecided(), scope, settings)
         decision = agent.decide(
             Turn(1, 9, Observation("x"), now, valid, "", lambda action: action if action in valid else None),
             np.random.default_rng(1),
