@@ -16,8 +16,9 @@ from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent, Prior
+    from engine.llm.prompts import Folder
+    from engine.memory.scope import Scope
     from engine.settings import Settings
-    from engine.values.graph import EpisodicMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +31,31 @@ class Method:
         make: Returns an agent for one session.
         learns: Whether finished episodes go to memory, so that their steps have to be judged.
         asks_model: Whether the session's model is opened for it.
+        prompts: Folders with prompts of its own; their digests are in the manifest of a run.
     """
 
     name: str
     about: str
-    make: Callable[[Prior, EpisodicMemory, Settings], Agent]
+    make: Callable[[Prior, Scope, Settings], Agent]
     learns: bool = False
     asks_model: bool = True
+    prompts: tuple[Folder, ...] = ()
 
 
-def _jitrl(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _jitrl(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
 
-    if settings.other_tasks == "lifted" and settings.estimator == "knn":
-        from engine.values.knn import KnnEstimator, retriever
-        from engine.web.states.lifting import LiftedMemory
-
-        return JitrlAgent(
-            prior, KnnEstimator(LiftedMemory(retriever(memory, settings)), settings), settings
-        )
     return JitrlAgent(prior, make_estimator(memory, settings), settings)
 
 
-def _static(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _static(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
 
     return JitrlAgent(prior, None, settings)
 
 
-def _random(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _random(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.agents.random import UniformPrior
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from engine.agents import AGENTS
 from engine.agents.base import Turn
+from engine.environments import profile
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
-from engine.settings import profile
 from engine.web.states.state import WebAbstractor
 from tests.bench.web_experiment import _shown
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.environments import profile
 from engine.llm.opening import open_remote
 from engine.paths import saves_folder
-from engine.settings import profile
 from engine.web.browser import chromium
 from tests.llm.server import Server
 

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from engine.environments import profile
 from engine.errors import ModelError
 from engine.records import Decided, Observation
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.environment import WebEnvironment
 from engine.web.opening import TaskJudge

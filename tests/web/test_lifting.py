@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engine.agents import AGENTS
 from engine.agents.base import Turn
+from engine.environments import profile
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
-from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.states.lifting import LiftedMemory, lifted, task_of
 from engine.web.states.state import WebAbstractor

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.environments import profile
 from engine.evaluator import make_evaluator
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
-from engine.settings import profile
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from tests.llm import server as fake
 from tests.llm.server import Server

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from engine.environments import profile
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.opening import open_remote
@@ -18,7 +19,7 @@ from engine.records import Decided, Observation
 from engine.session import store as sessions
 from engine.session.attainable import attainable
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.browser.pages import FOLDER
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
