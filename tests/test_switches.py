@@ -161,7 +161,8 @@ def _query(found):
 @pytest.mark.parametrize("kind", ["game", "web"])
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_profile_is_there_for_games_and_for_the_web(name, kind):
-    assert profile(name, kind).domain == kind
+    assert profile(name, kind) != Settings()
+    assert profile(name, kind, step_limit=7).step_limit == 7
 
 
 def test_the_papers_values_are_those_of_its_tables():

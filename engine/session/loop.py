@@ -20,7 +20,7 @@ from engine.environment import Concluding, OpenActions, Visible, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
-from engine.kinds import Kind, Places
+from engine.kinds import Places
 from engine.records import (
     Decided,
     Decision,
@@ -143,7 +143,7 @@ class Session:
         self._emit(Thinking(kind.opening))
         parts = open_parts(
             kind,
-            self._environment(kind),
+            self._environment(),
             self._saved,
             self._saves,
             check=self.control.check,
@@ -155,7 +155,7 @@ class Session:
         for sentence in parts.replaced:
             self._tell(Notice("warning", sentence))
         if kind.ahead:
-            self._ahead = open_ahead(lambda: self._environment(kind), parts.model, self._config.seed)
+            self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
 
     def _watch_over(self, model: Model) -> None:
@@ -163,8 +163,9 @@ class Session:
         model.on_wait(self._emit)
         self.control.on_stop(model.cancel)
 
-    def _environment(self, kind: Kind) -> Environment:
-        return kind.open(self._config.game, Places(self._saves, self._config.games))
+    def _environment(self) -> Environment:
+        game = self._config.game
+        return kind_of(game).open(game, Places(self._saves, self._config.games))
 
     def _past(self) -> list[tuple[float, Event]]:
         if not self._saved.recording.is_file():

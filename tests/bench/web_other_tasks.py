@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.agents import AGENTS
 from engine.agents.base import Turn
-from engine.environments import profile
+from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.web.states.state import WebAbstractor
@@ -83,7 +83,7 @@ def tried(folder, arm, skill, seed):
     tasks = [(name, asked) for name in NAMED for asked in ASKED_OF]
     np.random.default_rng(seed).shuffle(tasks)
     settings = profile("default", "web", other_tasks=arm if arm != "static" else "literal")
-    with Memory(folder) as memory:
+    with Memory(folder, rules=scope_rules) as memory:
         scope = memory.scope("web/a") if arm != "static" else None
         done = np.array([
             [played(scope, settings, skill, *task, np.random.default_rng([seed, i, e]), EPISODES * i + e)

@@ -34,7 +34,7 @@ def seen(place="admin/reports", text="Show By: Year"):
 def abstractor(model):
     told, spent = [], []
     made = WebAbstractor(lambda: "Find it", lambda: ("p=2",)).written(
-        writing(model, told, spent, history="llm", domain="web")
+        writing(model, told, spent, history="llm")
     )
     made.begin(seen())
     return made, told, spent

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.agents import AGENTS
 from engine.agents.base import Turn
-from engine.environments import profile
+from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.values.knn import KnnEstimator
@@ -147,7 +147,7 @@ def test_a_success_of_another_task_speaks_for_the_like_of_it_or_for_itself(tmp_p
     settings = profile("default", "web", other_tasks=how, lam=0.0)
     now = state("What is the mayor and population of Glenmoor?")
     theirs = "What is the mayor and population of Quarrow?"
-    with Memory(tmp_path) as memory:
+    with Memory(tmp_path, rules=scope_rules) as memory:
         scope = memory.scope("web/wiki")
         remembered(scope, 1, theirs, "click(<link[Quarrow]>)", 3.0)
         agent = AGENTS.find("jitrl").make(Undecided(), scope, settings)
