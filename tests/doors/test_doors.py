@@ -111,6 +111,10 @@ def test_what_cannot_be_is_one_sentence(installed, tmp_path, game, more, says):
 def test_a_broken_package_stops_nobody_else(installed, tmp_path):
     result = played(installed, tmp_path, "pantry", "--model", "prior/uniform", "--episodes", 1, "--steps", 2)
     assert result["game"] == "pantry"
+    code = "from engine.environments import ENVIRONMENTS; print(list(ENVIRONMENTS.all()), list(ENVIRONMENTS.broken()))"
+    asked = [sys.executable, "-c", f"import sys; sys.path.append({str(installed)!r}); {code}"]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    assert told.stdout == "['game', 'web', 'toy'] ['torn']\n"
 
 
 def test_where_the_package_is_missing_its_sessions_are_shown_and_said_to_be_of_no_known_kind(installed, tmp_path):
