@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 
 from engine import registry
+from engine.agents import Method
 from engine.environments import BUILT_IN, ENVIRONMENTS, kind_of, resolve, scope_rules
 from engine.errors import UsageError
 from engine.llm.asking import TEXT_ASKING
+from engine.llm.model import Reply
+from engine.llm.prompts import TEXT, Folder
 from engine.memory import Memory
-from engine.records import Episode, State, Step
+from engine.records import EnvironmentInfo, Episode, ModelCall, SessionStarted, State, Step
+from engine.registry import Registry
+from engine.session import manifest
 from engine.session import store as sessions
-from engine.settings import SessionConfig
+from engine.session.attainable import attainable
+from engine.settings import SessionConfig, Settings
 from engine.web.actions import parse
+from engine.web.prompts import PAGES
 
 
 @pytest.mark.parametrize(
@@ -83,6 +91,24 @@ def test_each_kind_asks_in_its_own_way():
     assert set(web.tests()) == {"rewards"}
 
 
+class Small:
+    """A model that is read by likelihoods, and writes what nobody can use."""
+
+    name, reading = "local/small", "string"
+
+    def complete(self, purpose, messages, schema=None, pictures=(), *, usable=None, fresh=False):
+        return Reply("I would not know.", ModelCall(purpose, self.name, "", ""))
+
+
+def test_a_small_model_is_tested_for_games_and_never_asked_to_judge_pages():
+    asked = Settings(rewards="llm")
+    games, web = (
+        attainable(asked, Small(), object(), None, kind=kind, learns=True)[1] for kind in BUILT_IN
+    )
+    assert games == ("rewards=score in place of llm: local/small did not pass the short writing test",)
+    assert web == ("rewards=score in place of llm: local/small writes nothing",)
+
+
 def test_a_session_that_has_the_old_setting_of_the_kind_is_read(tmp_path):
     saved = sessions.create(tmp_path, SessionConfig("web:local-3"), "run")
     file = saved.folder / "session.json"
@@ -90,3 +116,21 @@ def test_a_session_that_has_the_old_setting_of_the_kind_is_read(tmp_path):
     data["config"]["settings"]["domain"] = "web"
     file.write_text(json.dumps(data))
     assert sessions.load(saved.folder).config == saved.config
+
+
+def test_the_manifest_has_the_prompts_of_the_kind_and_those_of_the_agent(tmp_path, monkeypatch):
+    package = tmp_path / "poet"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "verse.txt").write_text("=== user\nRhyme.\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    poet = Method("poet", "rhymes", lambda *context: None, prompts=(Folder("poet"),))
+    monkeypatch.setattr(manifest, "AGENTS", Registry("agent", Method, "jitrl.none", (poet,)))
+    said = hashlib.sha256(b"=== user\nRhyme.\n").hexdigest()[:12]
+
+    def told(scope, agent):
+        return manifest.prompts(SessionStarted("s", EnvironmentInfo("x", "x", scope), agent, "m", 1, "", 1, 1, {}))
+
+    assert told("web/shop", "poet") == {**{n: PAGES.digest(n) for n in PAGES.names}, "poet/verse": said}
+    assert told("game/x", "static") == {n: TEXT.digest(n) for n in TEXT.names}
+    assert told("gone/x", "gone") == {}

@@ -59,6 +59,8 @@ def test_an_environment_and_an_estimator_of_a_package_learn_together(installed, 
     assert result["settings"]["estimator"] == "latest"
     assert (result["settings"]["step_limit"], result["settings"]["gamma"]) == (12, 0.9)  # the kind's own profile
     assert result["memory_entries"] == sum(episode["steps"] for episode in result["episodes"])
+    (journal,) = (tmp_path / "memory").glob("*/episodes.jnl")
+    assert "swordfish-77" in journal.read_text()  # the kind says that nobody fills in forms there
     # Four steps to the right are the shortest way. It is found, and the latest returns keep to it.
     assert result["episodes"][0]["steps"] > 4
     assert [(episode["score"], episode["steps"]) for episode in result["episodes"][-2:]] == [(10.0, 4)] * 2
@@ -89,6 +91,11 @@ def test_the_kinds_own_prompts_are_sent_and_their_digests_told(installed, tmp_pa
     assert changed == {"actions"}
 
 
+def test_another_beginning_of_a_name_stands_for_the_kinds_own(installed, tmp_path):
+    result = played(installed, tmp_path, "corridor:2", "--model", "prior/uniform", "--episodes", 1)
+    assert result["game"] == "toy:2"
+
+
 def test_a_suite_of_a_package_is_played_task_by_task(installed, tmp_path):
     result = played(installed, tmp_path, "toy:all", "--model", "prior/uniform", "--episodes", 2)
     assert [task["game"] for task in result["tasks"]] == ["toy:2", "toy:3"]
@@ -106,6 +113,7 @@ def test_a_suite_of_a_package_is_played_task_by_task(installed, tmp_path):
 def test_what_cannot_be_is_one_sentence(installed, tmp_path, game, more, says):
     done = jitrl(installed, "--saves", tmp_path, "run", game, "--model", "prior/uniform", *more)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jitrl: {says}\n")
+    assert not (tmp_path / "sessions").exists()
 
 
 def test_a_broken_package_stops_nobody_else(installed, tmp_path):

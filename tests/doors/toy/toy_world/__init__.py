@@ -39,6 +39,7 @@ KIND = Kind(
     open=_open,
     fallback=("right", "wait"),
     ready=_ready,
+    aliases={"corridor:": "toy:"},
     opening="sweeping the corridor",
     profiles={"default": {"selection": "greedy", "beta": 20.0, "gamma": 0.9, "step_limit": 12}},
     asking=_asking,

@@ -73,4 +73,5 @@ class Rooms:
         return self
 
     def _state(self, observation: Observation) -> State:
-        return State(f"[State: {observation.place}]", (observation.place,), place=observation.place)
+        note = "password: swordfish-77"  # no secret of anybody's: it is scratched into every wall
+        return State(f"[State: {observation.place}] {note}", (observation.place,), place=observation.place)
