@@ -169,7 +169,7 @@ class Folder:
 TEXT = Folder("engine.llm.prompts")
 """The prompts for text adventures, and what other environments fall back on."""
 
-render, fit, digest = TEXT.render, TEXT.fit, TEXT.digest
+render, fit = TEXT.render, TEXT.fit
 
 
 def unmarked(text: str) -> str:
