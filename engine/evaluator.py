@@ -263,11 +263,7 @@ def _exactly(steps: Sequence[Step], asked: Sequence[int], widest: float) -> Mapp
 
 
 def make_evaluator(settings: Settings, model: Model) -> Evaluator:
-    """Return the evaluator that the settings name."""
-    if settings.domain == "web":
-        from engine.web.evaluator import WebEvaluator
-
-        return WebEvaluator(settings, model)
+    """Return the evaluator of text adventures that the settings name."""
     if settings.rewards == "score":
         return ScoreEvaluator(settings)
     return LlmEvaluator(settings, model)

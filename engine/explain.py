@@ -111,12 +111,19 @@ def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation,
 
 def method(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
     """Return where the values of an agent come from, in a few words; "" where nobody knows."""
-    return "no memory" if agent != "jitrl" else _METHODS.get(str(settings.get("estimator")), ("", ""))[0]
+    if agent != "jitrl":
+        return "no memory"
+    name = str(settings.get("estimator", ""))
+    known = f"values: {name}" if name else ""
+    return _METHODS[name][0] if name in _METHODS else known
 
 
 def method_in_short(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
     """Return the same in a word or two."""
-    return "no memory" if agent != "jitrl" else _METHODS.get(str(settings.get("estimator")), ("", ""))[1]
+    if agent != "jitrl":
+        return "no memory"
+    name = str(settings.get("estimator", ""))
+    return _METHODS[name][1] if name in _METHODS else name
 
 
 def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:

@@ -212,8 +212,10 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
     """Take up a saved session where it stands."""
     if plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
-    web = saved.config.game.startswith("web:")
-    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=web)
+    from engine.environments import kind_of
+
+    pictures = kind_of(saved.config.game).pictures
+    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
 
 
 def run_watch(config: SessionConfig, saves: Path) -> int:

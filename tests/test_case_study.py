@@ -12,12 +12,12 @@ import pytest
 
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
+from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
 from engine.llm.opening import open_remote
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Proposal, Step
-from engine.settings import profile
 from engine.values import make_estimator
 from tests.llm.scripted import player
 from tests.llm.server import Server

@@ -10,8 +10,9 @@ import pytest
 from engine import jitrl, logits, texts
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
+from engine.environments import profile
 from engine.records import Candidate, Neighbour, Observation, Proposal, State
-from engine.settings import PROFILES, Settings, differences, profile
+from engine.settings import PROFILES, Settings, differences
 from engine.values.knn import KnnEstimator
 
 ACTIONS = ("open door", "wait", "sing")
@@ -93,16 +94,14 @@ class Proposing:
 
 
 class Remembering:
-    """A memory that answers with the same neighbours, and keeps what it was asked."""
+    """A memory that answers with the same neighbours."""
 
     def __init__(self, *steps: tuple[str, float]) -> None:
-        self.asked: list[dict] = []
         self._found = tuple(
             Neighbour(i, 1.0, action, g, 1, i, "[State: hall]") for i, (action, g) in enumerate(steps)
         )
 
-    def neighbours(self, state, **asked):
-        self.asked.append(asked)
+    def retrieve(self, state, search):
         return self._found
 
 
@@ -162,7 +161,8 @@ def _query(found):
 @pytest.mark.parametrize("kind", ["game", "web"])
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_profile_is_there_for_games_and_for_the_web(name, kind):
-    assert profile(name, kind).domain == kind
+    assert profile(name, kind) != Settings()
+    assert profile(name, kind, step_limit=7).step_limit == 7
 
 
 def test_the_papers_values_are_those_of_its_tables():

@@ -8,20 +8,17 @@ A method of a package of your own is an entry point in the group `jitrl.agents` 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from engine.errors import UsageError
+from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent, Prior
+    from engine.llm.prompts import Folder
+    from engine.memory.scope import Scope
     from engine.settings import Settings
-    from engine.values.graph import EpisodicMemory
-
-GROUP = "jitrl.agents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +31,31 @@ class Method:
         make: Returns an agent for one session.
         learns: Whether finished episodes go to memory, so that their steps have to be judged.
         asks_model: Whether the session's model is opened for it.
+        prompts: Folders with prompts of its own; their digests are in the manifest of a run.
     """
 
     name: str
     about: str
-    make: Callable[[Prior, EpisodicMemory, Settings], Agent]
+    make: Callable[[Prior, Scope, Settings], Agent]
     learns: bool = False
     asks_model: bool = True
+    prompts: tuple[Folder, ...] = ()
 
 
-def _jitrl(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _jitrl(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
 
-    if settings.other_tasks == "lifted" and settings.estimator == "knn":
-        from engine.values.knn import KnnEstimator, retriever
-        from engine.web.states.lifting import LiftedMemory
-
-        return JitrlAgent(
-            prior, KnnEstimator(LiftedMemory(retriever(memory, settings)), settings), settings
-        )
     return JitrlAgent(prior, make_estimator(memory, settings), settings)
 
 
-def _static(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _static(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
 
     return JitrlAgent(prior, None, settings)
 
 
-def _random(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _random(prior: Prior, memory: Scope, settings: Settings) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.agents.random import UniformPrior
 
@@ -77,40 +69,4 @@ BUILT_IN = (
 )
 """The methods of this project, in the order in which they are shown."""
 
-
-def methods() -> Mapping[str, Method]:
-    """Return all methods by name: those of this project, then those of installed packages that load."""
-    known = {method.name: method for method in BUILT_IN}
-    for entry in entry_points(group=GROUP):
-        with contextlib.suppress(UsageError):  # told to who asks for it
-            known.setdefault(entry.name, _loaded(entry))
-    return known
-
-
-def find_method(name: str) -> Method:
-    """Return the method called `name`; one of this project even where a package has the same name.
-
-    Raises:
-        UsageError: There is none, or its package does not load.
-    """
-    for method in BUILT_IN:
-        if method.name == name:
-            return method
-    for entry in entry_points(group=GROUP, name=name):
-        return _loaded(entry)
-    raise UsageError(f"there is no agent {name!r}; choose one of: {', '.join(methods())}")
-
-
-def _loaded(entry: EntryPoint) -> Method:
-    """Return the method of an entry point.
-
-    Raises:
-        UsageError: It does not load, or is none of this name.
-    """
-    try:
-        method = entry.load()
-    except Exception as error:  # whatever a package of somebody else raises
-        raise UsageError(f"the agent {entry.name!r} of {entry.value} does not load: {error}") from None
-    if not isinstance(method, Method) or method.name != entry.name:
-        raise UsageError(f"the agent {entry.name!r} of {entry.value} is no Method of that name")
-    return method
+AGENTS = Registry("agent", Method, "jitrl.agents", BUILT_IN)

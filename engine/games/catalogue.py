@@ -13,12 +13,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
+from engine.games.story import Story
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
@@ -27,37 +27,6 @@ _STORIES = Path(__file__).parent / "stories"
 _VERSIONS = range(1, 9)
 _SUFFIXES = frozenset({".z1", ".z2", ".z3", ".z4", ".z5", ".z6", ".z7", ".z8", ".dat", ".zip"})
 _SMALLEST, _LARGEST = 1024, 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """One story file that looks playable.
-
-    Attributes:
-        digest: md5 of the file.
-        shipped: It comes with jitrl.
-        supported: Score, end and valid actions are known for it.
-        metadata: File with a generated story's facts and rules, None for others.
-        licence: As far as it is known.
-        origin: Where it is from, in words.
-    """
-
-    name: str
-    title: str
-    path: Path
-    digest: str
-    shipped: bool = False
-    supported: bool = False
-    max_score: float | None = None
-    metadata: Path | None = None
-    description: str = ""
-    licence: str = ""
-    origin: str = "a file of yours"
-
-    @property
-    def scope(self) -> str:
-        """Key of the memory that belongs to this story."""
-        return f"game/{self.name}-{self.digest[:8]}"
 
 
 def shipped() -> tuple[Story, ...]:

@@ -18,7 +18,7 @@ from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
 if TYPE_CHECKING:
-    from engine.games.catalogue import Story
+    from engine.games.story import Story
 
 LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0

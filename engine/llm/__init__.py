@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
+from engine.llm.asking import TEXT_ASKING, Asking
 from engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def open_model(
     cache: Path | None,
     on_progress: Callable[[str], None] | None = None,
     keep: bool = True,
+    asking: Asking = TEXT_ASKING,
 ) -> Model:
     """Open a model by name. Blocks while weights load (a second or two for the embedded model).
 
@@ -31,6 +33,7 @@ def open_model(
         cache: Folder in which replies and joined weights are kept; None keeps none.
         on_progress: Told in short phrases what takes long.
         keep: Whether replies are kept in `cache` and taken from there.
+        asking: How it is asked for actions in the kind of environment that is played.
 
     Raises:
         MissingError: The model, its runtime or a key is missing.
@@ -43,15 +46,16 @@ def open_model(
         if len(parts) != 2 or not all(parts):
             raise UsageError(f"a mixture has two parts, for instance local/smollm2+prior/verbs, not {name!r}")
         first, second = (
-            open_model(p, settings=settings, cache=cache, on_progress=on_progress, keep=keep) for p in parts
+            open_model(p, settings=settings, cache=cache, on_progress=on_progress, keep=keep, asking=asking)
+            for p in parts
         )
         return Mixture(first, second, settings.mixture)
     if name.startswith("prior/"):
         from engine.llm.priors.wordless import open_prior
 
-        return open_prior(name, settings.domain)
+        return open_prior(name, asking)
     from engine.llm.opening import open_local, open_remote
 
     if name.startswith(("local/", "local:")):
-        return open_local(name, settings, cache, on_progress or (lambda text: None), keep=keep)
-    return open_remote(name, settings, cache, keep=keep)
+        return open_local(name, settings, cache, on_progress or (lambda text: None), keep=keep, asking=asking)
+    return open_remote(name, settings, cache, keep=keep, asking=asking)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import ModelError, TooLong
+from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Answer, Client, Failed
@@ -37,6 +38,7 @@ class LanguageModel:
         engine: The engine behind it if it runs here; closed with it.
         scored_after: Name of the prompt that "string" uses.
         probe: Finds out with a small call or two what `reading` is to be; it is only asked when that is needed.
+        asking: What is particular to the kind of environment.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class LanguageModel:
         engine: LocalEngine | None = None,
         scored_after: str = "actions_transcript",
         probe: Callable[[Client], str] | None = None,
+        asking: Asking = TEXT_ASKING,
     ) -> None:
         self.name = client.name
         self.reading = reading
@@ -66,6 +69,7 @@ class LanguageModel:
             engine.context - settings.reply_tokens // 4 if engine else settings.prompt_tokens,
             self._count(engine),
             scored_after=scored_after,
+            asking=asking,
         )
 
     @staticmethod

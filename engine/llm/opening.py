@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from engine.errors import MissingError, UsageError
-from engine.llm.calls.cache import Cache
+from engine.llm.asking import TEXT_ASKING, Asking
+from engine.llm.calls import probing
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.opening import limits_of, remote_client, reply_cache
 from engine.llm.calls.pace import Pace
-from engine.llm.calls.patience import Limits
 from engine.llm.language import LanguageModel
 from engine.llm.local import gguf, weights
 from engine.llm.local.engine import LocalEngine
@@ -31,6 +29,7 @@ def open_local(
     on_progress: Callable[[str], None],
     *,
     keep: bool = True,
+    asking: Asking = TEXT_ASKING,
 ) -> LanguageModel:
     """Return a model that runs in this process.
 
@@ -53,15 +52,15 @@ def open_local(
     engine = _engine(path, cache if small else None, settings.threads or None, progress)
     key = name.removeprefix("local/") if name.startswith("local/") else path.stem
     gateway = Gateway({key: engine})
-    replies = _cache(cache if keep else None)
+    replies = reply_cache(cache if keep else None)
     client = Client(
-        name, f"local/{key}", engine.identity, gateway, replies, Pace(None, 0.0), _limits(settings)
+        name, f"local/{key}", engine.identity, gateway, replies, Pace(None, 0.0), limits_of(settings)
     )
     reading = settings.logits
     if reading == "auto":
         reading = best_reading(cache, name) or (known.reading if known else "string")
     after = known.scored_after if known else "actions_transcript" if small else "actions_listed"
-    model = LanguageModel(client, gateway, replies, settings, reading, engine, after)
+    model = LanguageModel(client, gateway, replies, settings, reading, engine, after, asking=asking)
     on_progress(f"preparing {name}")
     model.warm(cache / "prefixes" if cache else None)
     return model
@@ -97,6 +96,7 @@ def open_remote(
     environment: Mapping[str, str] | None = None,
     *,
     keep: bool = True,
+    asking: Asking = TEXT_ASKING,
 ) -> LanguageModel:
     """Return a model behind an API; nothing is called yet, not even to see how it can be read.
 
@@ -108,68 +108,15 @@ def open_remote(
             f"only local models can be read by string; {name} needs --logits token or verbalized"
         )
     gateway = Gateway()
-    replies = _cache(cache if keep else None)
-    client = _remote_client(name, settings, cache, environment, gateway, replies, _limits(settings))
+    replies = reply_cache(cache if keep else None)
+    client = remote_client(name, settings, cache, environment, gateway, replies, limits_of(settings))
     known = settings.logits if settings.logits != "auto" else best_reading(cache, name)
-    probe = None if known else partial(_reading, cache)
-    return LanguageModel(client, gateway, replies, settings, known or "verbalized", probe=probe)
-
-
-def _reading(cache: Path | None, client: Client) -> str:
-    from engine.llm.calls import probing
-
-    return probing.reading(client, cache)
-
-
-def open_client(
-    name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
-) -> tuple[Client, Callable[[], None]]:
-    """Return a client of a model behind an API that keeps nothing and has no patience, and what closes it."""
-    gateway = Gateway()
-    limits = replace(_limits(settings), attempts=attempts, patience_s=0.0)
-    client = _remote_client(name, settings, None, environment, gateway, _cache(None), limits)
-    return client, gateway.close
-
-
-def _remote_client(
-    name: str,
-    settings: Settings,
-    cache: Path | None,
-    environment: Mapping[str, str] | None,
-    gateway: Gateway,
-    replies: Cache,
-    limits: Limits,
-) -> Client:
-    env = os.environ if environment is None else environment
-    base = address(name, env)
-    options: dict[str, str] = {}
-    if base:
-        options["api_base"] = base
-        if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
-            options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
-    pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
-    identity = f"{name} {base}" if base else name
-    return Client(name, name, identity, gateway, replies, pace, limits, options)
-
-
-def address(name: str, environment: Mapping[str, str]) -> str:
-    """Return the server of one's own that calls to `name` go to, "" for the provider's."""
-    base = environment.get("JITRL_API_BASE", "")
-    if not base and name.startswith("openai/"):
-        base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
-    return base
-
-
-def _cache(folder: Path | None) -> Cache:
-    return Cache(folder / "replies.sqlite" if folder else None)
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        deadline_s=settings.deadline_s,
-        attempts=settings.attempts,
-        usd=settings.budget_usd,
-        tokens=settings.budget_tokens,
-        minutes=settings.budget_minutes,
-        patience_s=60.0 * settings.patience_minutes,
+    return LanguageModel(
+        client,
+        gateway,
+        replies,
+        settings,
+        known or "verbalized",
+        probe=None if known else lambda client: probing.reading(client, cache),
+        asking=asking,
     )

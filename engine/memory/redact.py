@@ -63,17 +63,17 @@ class Redactor:
 
     Args:
         secrets: Exact values to take out wherever they appear; those under 8 characters are ignored.
-        web: Whether the texts come from web pages: then values of password-like form fields go too.
+        forms: Whether the texts may come from forms: then values of password-like fields go too.
 
     Attributes:
         count: Secrets taken out so far.
     """
 
-    def __init__(self, secrets: Iterable[str] = (), *, web: bool = False) -> None:
+    def __init__(self, secrets: Iterable[str] = (), *, forms: bool = False) -> None:
         known = {secret for secret in secrets if len(secret) >= SHORTEST}
         self._secrets = sorted(known, key=len, reverse=True)
-        self._web = web
-        self._hints = (*_HINTS, *_FORM_HINTS) if web else _HINTS
+        self._forms = forms
+        self._hints = (*_HINTS, *_FORM_HINTS) if forms else _HINTS
         self.count = 0
 
     def suspects(self, text: str) -> bool:
@@ -100,7 +100,7 @@ class Redactor:
         for hints, pattern in _PATTERNS:
             if any(hint in lower for hint in hints):
                 text = pattern.sub(lambda match: _blank(match, taken), text)
-        if self._web and any(hint in lower for hint in _FORM_HINTS):
+        if self._forms and any(hint in lower for hint in _FORM_HINTS):
             for pattern in _FORM_VALUES:
                 text = pattern.sub(lambda match: _blank(match, taken), text)
         self.count += len(taken)
@@ -137,7 +137,7 @@ class Redactor:
 
     def typed(self, page: str, action: str, found: set[str]) -> str:
         """Return a web action without what it types into a password-like field of `page`."""
-        match = _TYPED.match(action) if self._web else None
+        match = _TYPED.match(action) if self._forms else None
         if match is None:
             return action
         where, what = match["where"], match["what"]
@@ -153,7 +153,7 @@ class Redactor:
 
     def episode(self, episode: Episode) -> Episode:
         """Return the episode without secrets. What was typed into a field is taken out of later pages too."""
-        if not self._web and not self.suspects("\n".join(_texts_of(episode))):
+        if not self._forms and not self.suspects("\n".join(_texts_of(episode))):
             return episode
         found: set[str] = set()
         seen: dict[State, State] = {}
@@ -164,7 +164,7 @@ class Redactor:
             model=self.text(episode.model), session=self.text(episode.session),
         )  # fmt: skip
         typed = {secret for secret in found if len(secret) >= SHORTEST} - set(self._secrets)
-        if not typed or not self._web:
+        if not typed or not self._forms:
             return cleaned
         again = Redactor([*self._secrets, *typed])
         found, seen = set(), {}

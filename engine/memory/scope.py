@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from engine.memory.journal import Journal
 from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
 from engine.memory.retrieval import nearest
+from engine.memory.search import Retriever, Search
 from engine.records import Episode, Neighbour, State, Step
-
-if TYPE_CHECKING:
-    pass
 
 JOURNAL = "episodes.jnl"
 SNAPSHOT = "index.snapshot"
@@ -44,6 +42,7 @@ class Scope:
         folder: Its folder, made when it is not there.
         name: For instance "game/zork1-b732a93a".
         redactor: Takes secrets out of what is stored and asked.
+        lifted: See `engine.memory.search.ScopeRules`.
         notice: Called with a sentence when something was recovered or left out.
 
     Attributes:
@@ -59,11 +58,13 @@ class Scope:
         name: str,
         *,
         redactor: Redactor | None = None,
+        lifted: Callable[[Retriever], Retriever] | None = None,
         notice: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self.folder = folder
+        self.lifted = lifted
         self.notices: list[str] = []
         self._tell_user = notice
         self._redactor = redactor or Redactor()
@@ -159,58 +160,44 @@ class Scope:
         self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
         return added
 
-    def neighbours(
-        self,
-        state: State,
-        *,
-        k: int,
-        r: float,
-        gamma: float,
-        history_weight: float = 0.0,
-        state_floor: float = 0.0,
-        keep_above: float = 0.0,
-        ties: str = "newest",
-        zero_rewards: str = "zero",
-    ) -> tuple[Neighbour, ...]:
+    def neighbours(self, state: State, *, k: int, r: float, gamma: float, **more: Any) -> tuple[Neighbour, ...]:
+        """Return what `retrieve` does; `more` are further attributes of a `Search`."""
+        return self.retrieve(state, Search(k, r, gamma, **more))
+
+    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps of similarity r or more.
 
         The similarity is (1 - w) J(states) + w J(histories) with w = `history_weight`. The most similar
-        comes first, the newest first among equals. With `state_floor` above 0, J(states) must be more than that
-        (the first stage of a retrieval in two, App. E).
-
-        Args:
-            keep_above: Steps of this similarity or more are all returned, even beyond k; 0 for none.
-            ties: "newest", or "return": the higher return comes first among equals, then the newest.
-            zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
+        comes first, the newest first among equals.
         """
 
         def find(entries: Entries, state: State) -> Hits:
-            returns = entries.returns(gamma, zero_rewards == "own") if ties == "return" else None
+            own = search.zero_rewards == "own"
             return nearest(
                 entries, state.tokens, state.history_tokens,
-                k=k, r=r, weight=history_weight, floor=state_floor, keep_above=keep_above, returns=returns,
+                k=search.k, r=search.r, weight=search.history_weight, floor=search.state_floor,
+                keep_above=search.keep_above,
+                returns=entries.returns(search.gamma, own) if search.ties == "return" else None,
             )  # fmt: skip
 
-        return self.search(state, find, gamma=gamma, zero_rewards=zero_rewards)
+        return self.found(state, find, search)
 
-    def search(
-        self,
-        state: State,
-        find: Callable[[Entries, State], Hits],
-        *,
-        gamma: float,
-        zero_rewards: str = "zero",
+    def found(
+        self, state: State, find: Callable[[Entries, State], Hits], search: Search
     ) -> tuple[Neighbour, ...]:
-        """Return what another search finds for a state, told as neighbours.
+        """Return what another way of searching finds for a state, told as neighbours.
 
         Args:
             find: Returns (row, similarity) each, for what is remembered and the state without secrets. The memory
                 stays as it is until it returns.
+            search: Says what their returns are.
         """
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            return self._neighbours(find(self._entries, state), gamma, zero_rewards == "own")
+            return self._neighbours(
+                find(self._entries, state), search.gamma, search.zero_rewards == "own"
+            )
 
     def similar(
         self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from engine.memory.entries import NOTHING, Entries
 from engine.memory.reader import Document
 from engine.memory.retrieval import order, select
 from engine.memory.scope import Hits, Scope
+from engine.memory.search import Search
 from engine.memory.vectors import Asked, TextVectors
 from engine.records import Episode, Neighbour, State
 
@@ -63,46 +64,34 @@ class SemanticMemory:
         self._pool, self._times = pool, times
         self._index = _Index(embedder, None, "", None)
 
-    def neighbours(
-        self,
-        state: State,
-        *,
-        k: int,
-        r: float,
-        gamma: float,
-        history_weight: float = 0.0,
-        state_floor: float = 0.0,
-        keep_above: float = 0.0,
-        ties: str = "newest",
-        zero_rewards: str = "zero",
-    ) -> tuple[Neighbour, ...]:
+    def neighbours(self, state: State, *, k: int, r: float, gamma: float, **more: Any) -> tuple[Neighbour, ...]:
+        """Return what `retrieve` does; `more` are further attributes of a `Search`."""
+        return self.retrieve(state, Search(k, r, gamma, **more))
+
+    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps, best first, newest first among equals.
 
-        `Neighbour.similarity` is the score of this mode. With `state_floor` above 0, J(states) must be more than
-        that: in the mode recall, of those that were recalled.
-
-        Args:
-            r: Least J(states) in the mode hybrid, least score in the others.
-            history_weight: w.
-            keep_above: Steps with this score or more are all returned, even beyond k; 0 for none. In the mode recall,
-                those that were recalled.
-            ties: "newest", or "return": the higher return comes first among equals, then the newest.
-            zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
+        `Neighbour.similarity` is the score of this mode, and so is what `search.keep_above` is compared with;
+        `search.r` is the least J(states) in the mode hybrid, the least score in the others. In the mode recall,
+        `state_floor` and `keep_above` count for the steps that were recalled.
         """
 
         def find(entries: Entries, state: State) -> Hits:
-            index = self._current(entries)
+            index, k, r = self._current(entries), search.k, search.r
             if k < 1 or not entries.live:
                 return []
-            returns = entries.returns(gamma, zero_rewards == "own") if ties == "return" else None
-            search = _Search(index, state, history_weight, state_floor, keep_above, returns)
+            own = search.zero_rewards == "own"
+            returns = entries.returns(search.gamma, own) if search.ties == "return" else None
+            matching = _Matching(
+                index, state, search.history_weight, search.state_floor, search.keep_above, returns
+            )
             if self._mode == "recall":
-                return search.recall(k, r, max(self._times * k, self._pool))
+                return matching.recall(k, r, max(self._times * k, self._pool))
             if self._mode == "hybrid":
-                return search.best(k, least=-np.inf, overlap=r)
-            return search.best(k, least=r, overlap=0.0)
+                return matching.best(k, least=-np.inf, overlap=r)
+            return matching.best(k, least=r, overlap=0.0)
 
-        return self._scope.search(state, find, gamma=gamma, zero_rewards=zero_rewards)
+        return self._scope.found(state, find, search)
 
     def episodes(self) -> Iterator[Episode]:
         """Yield the episodes, oldest first."""
@@ -233,7 +222,7 @@ class _Texts:
         return self._vectors.add(list(self._places))
 
 
-class _Search:
+class _Matching:
     """One query.
 
     Args:

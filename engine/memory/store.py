@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import JitrlError, StorageError
+from engine.memory.search import ScopeRules
 from engine.paths import ensure_folder, slug
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Memory:
         secrets: Values that must never be stored; by default those of environment variables that are
             named like secrets.
         notice: Called with a sentence when something was recovered or left out.
+        rules: Returns what has to be known of a scope's kind of environment, by the scope's name.
     """
 
     def __init__(
@@ -40,10 +42,12 @@ class Memory:
         *,
         secrets: Iterable[str] | None = None,
         notice: Callable[[str], None] = lambda text: None,
+        rules: Callable[[str], ScopeRules] = lambda name: ScopeRules(),
     ) -> None:
         self.folder = Path(folder)
         self._secrets = None if secrets is None else tuple(secrets)
         self._notice = notice
+        self._rules = rules
         self._open: dict[str, Scope] = {}
         self._lock = threading.Lock()
 
@@ -66,8 +70,11 @@ class Memory:
                 ensure_folder(self.folder)
                 ensure_folder(folder)
                 secrets = secrets_of(os.environ) if self._secrets is None else self._secrets
-                redactor = Redactor(secrets, web=not name.startswith("game/"))
-                self._open[name] = Scope(folder, name, redactor=redactor, notice=self._notice)
+                rules = self._rules(name)
+                redactor = Redactor(secrets, forms=rules.forms)
+                self._open[name] = Scope(
+                    folder, name, redactor=redactor, lifted=rules.lifted, notice=self._notice
+                )
             return self._open[name]
 
     def scopes(self) -> list[str]:

@@ -12,12 +12,19 @@ from engine.errors import MissingError, UsageError
 from engine.llm.model import takes_pictures
 from engine.llm.reading import writing
 from engine.settings import Settings
+from engine.values import ESTIMATORS
 
 if TYPE_CHECKING:
     from engine.environment import Environment
+    from engine.kinds import Kind
     from engine.llm.model import Model
 
-_JUDGED = ("llm", "llm_or_score")
+_WRITTEN = (
+    ("state", ("llm",), "rules"),
+    ("history", ("llm",), "rules"),
+    ("rewards", ("llm", "llm_or_score"), "score"),
+)
+"""Settings with the values for which a model has to write, and what is done instead where it cannot."""
 
 
 def attainable(
@@ -26,6 +33,7 @@ def attainable(
     environment: Environment,
     cache: Path | None,
     *,
+    kind: Kind,
     learns: bool,
     progress: Callable[[str], None] = lambda text: None,
 ) -> tuple[Settings, tuple[str, ...]]:
@@ -35,6 +43,7 @@ def attainable(
 
     Args:
         cache: Folder in which results of the writing test are kept.
+        kind: Of the environment; says what a model may be asked to write, and how that is tested.
         learns: Whether the agent remembers episodes.
         progress: Takes a short phrase when something slow begins.
 
@@ -56,7 +65,7 @@ def attainable(
         )
     if not learns:
         settings = replace(settings, rewards="score", state="rules", retrieval="jaccard")
-    if settings.retrieval != "jaccard" and settings.estimator == "knn":
+    if settings.retrieval != "jaccard" and ESTIMATORS.find(settings.estimator).retrieves:
         from engine.memory.embedding import open_embedder
 
         try:
@@ -65,20 +74,15 @@ def attainable(
             instead(str(error), retrieval="jaccard")
     if settings.history == "vision" and not takes_pictures(model):
         instead(f"{model.name} takes no pictures", history="llm")
-    web = settings.domain == "web"
-    # Web pages have no states to summarize; what rules make of a page's history is in no need of a test.
-    for name, values, by_rules, test in (
-        ("state", ("llm",), "rules", None if web else writing.STATE),
-        ("history", ("llm",), "rules", None if web else writing.HISTORY),
-        ("rewards", _JUDGED, "score", writing.WEB_REWARDS if web else writing.REWARDS),
-    ):
+    tests = kind.tests()
+    for name, values, by_rules in _WRITTEN:
         if getattr(settings, name) not in values:
             continue
-        if not model.reading or (web and model.reading == "string"):
+        if not model.reading or (model.reading == "string" and not kind.writes_small):
             instead(f"{model.name} writes nothing", **{name: by_rules})
-        elif test is not None:
-            progress(f"testing whether {model.name} can write ({test})")
-            if problem := writing.why_not(model, test, cache):
+        elif name in tests:
+            progress(f"testing whether {model.name} can write ({name})")
+            if problem := writing.why_not(model, tests[name], cache):
                 instead(problem, **{name: by_rules})
     if settings.history_tokens == "text" and settings.history == "rules":
         instead("rules write the histories", history_tokens="rules")

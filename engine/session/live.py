@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engine.agents.base import Agent
     from engine.environment import Abstractor, Environment
     from engine.evaluator import Evaluator
+    from engine.kinds import Kind
     from engine.llm.model import Model
     from engine.memory.store import Memory, Scope
     from engine.session.store import SavedSession
@@ -144,10 +145,12 @@ class Parts:
     """What a session holds open.
 
     Attributes:
+        kind: Of the environment.
         settings: What is really done: the session's settings but for what cannot be had.
         replaced: What that is, a sentence each.
     """
 
+    kind: Kind
     environment: Environment
     memory: Memory
     scope: Scope
@@ -165,6 +168,7 @@ class Parts:
 
 
 def open_parts(
+    kind: Kind,
     environment: Environment,
     saved: SavedSession,
     saves: Path,
@@ -185,9 +189,9 @@ def open_parts(
     Raises:
         JitrlError: Something is missing or damaged.
     """
-    from engine.agents import find_method
+    from engine.agents import AGENTS
     from engine.environment import Judged
-    from engine.evaluator import make_evaluator
+    from engine.environments import scope_rules
     from engine.llm import open_model
     from engine.memory import Memory
     from engine.session.attainable import attainable
@@ -196,10 +200,10 @@ def open_parts(
     memory: Memory | None = None
     model: Model | None = None
     try:
-        method = find_method(config.agent)
+        method = AGENTS.find(config.agent)
         owner = config.memory.removeprefix("own:") if ":" in config.memory else saved.name
         own = saves / "sessions" / owner if owner != saved.name else saved.folder
-        memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn)
+        memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn, rules=scope_rules)
         scope = memory.scope(environment.info.scope)
         check()
         progress(f"loading {config.model}")
@@ -208,6 +212,7 @@ def open_parts(
             settings=config.settings,
             cache=saves / "cache",
             on_progress=progress,
+            asking=kind.asking(),
         )
         opened(model)
         check()
@@ -217,6 +222,7 @@ def open_parts(
             model,
             environment,
             saves / "cache",
+            kind=kind,
             learns=method.learns,
             progress=progress,
         )
@@ -224,8 +230,8 @@ def open_parts(
         if settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
         agent = method.make(model, scope, settings)
-        evaluator = make_evaluator(settings, model)
-        return Parts(environment, memory, scope, model, agent, evaluator, settings, replaced)
+        evaluator = kind.evaluator(settings, model)
+        return Parts(kind, environment, memory, scope, model, agent, evaluator, settings, replaced)
     except BaseException:
         environment.close()
         for part in (model, memory):

@@ -5,7 +5,6 @@ The only one that drives an environment. Screens, headless runs and recordings r
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Callable
@@ -18,8 +17,10 @@ from engine import jitrl
 from engine.agents.base import Turn
 from engine.codec import to_plain
 from engine.environment import Concluding, OpenActions, Visible, Writing
+from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
+from engine.kinds import Places
 from engine.records import (
     Decided,
     Decision,
@@ -48,12 +49,6 @@ if TYPE_CHECKING:
     from engine.environment import Abstractor, Environment
     from engine.llm.model import Model
     from engine.web.browser.pages import PageStore
-
-FALLBACK_ACTIONS = (
-    "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
-    "up", "down", "in", "out", "look", "wait",
-)  # fmt: skip
-"""What any text game understands; offered when no valid action is known and the episode goes on."""
 
 ONCE_ONLY = (
     "A step cannot be taken back here: the site cannot be put back to its start, and taking the other steps again "
@@ -144,9 +139,10 @@ class Session:
 
     def _open(self) -> Parts:
         """Open game, memory and model, telling what takes long."""
-        web = self._config.game.startswith("web:")
-        self._emit(Thinking("starting the browser" if web else "starting the game"))
+        kind = kind_of(self._config.game)
+        self._emit(Thinking(kind.opening))
         parts = open_parts(
+            kind,
             self._environment(),
             self._saved,
             self._saves,
@@ -158,7 +154,7 @@ class Session:
         self._settings = parts.settings
         for sentence in parts.replaced:
             self._tell(Notice("warning", sentence))
-        if not self._config.game.startswith("web:"):
+        if kind.ahead:
             self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
 
@@ -168,13 +164,8 @@ class Session:
         self.control.on_stop(model.cancel)
 
     def _environment(self) -> Environment:
-        if self._config.game.startswith("web:"):
-            from engine.web.opening import open_web
-
-            return open_web(self._config.game, self._saves, os.environ)
-        from engine.games.catalogue import open_game
-
-        return open_game(self._config.game, games=self._config.games, saves=self._saves)
+        game = self._config.game
+        return kind_of(game).open(game, Places(self._saves, self._config.games))
 
     def _past(self) -> list[tuple[float, Event]]:
         if not self._saved.recording.is_file():
@@ -352,7 +343,7 @@ class Session:
         self._unwritten = 0
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
-        valid = parts.environment.valid_actions() or FALLBACK_ACTIONS
+        valid = parts.environment.valid_actions() or parts.kind.fallback
         step = len(live.steps)
         turn = Turn(
             step=step,

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from engine.llm import prompts
+from engine.agents import AGENTS
+from engine.environments import kind_of_scope
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
 from engine.session.live import added
 
@@ -26,9 +27,17 @@ def manifest(started: SessionStarted) -> dict[str, Any]:
         "settings": dict(started.settings),
         "versions": versions(),
         "code": code(),
-        "prompts": {name: prompts.digest(name) for name in prompts.NAMES},
+        "prompts": prompts(started),
         "story": started.environment.digest,
     }
+
+
+def prompts(started: SessionStarted) -> dict[str, str]:
+    """Return the digests of the prompts of what was played, then of those that the agent brings, as AGENT/NAME."""
+    kind, method = kind_of_scope(started.environment.scope), AGENTS.all().get(started.agent)
+    folders = [("", kind.asking().prompts)] if kind is not None else []
+    folders += [(f"{method.name}/", folder) for folder in method.prompts] if method is not None else []
+    return {whose + name: folder.digest(name) for whose, folder in folders for name in folder.names}
 
 
 def code() -> dict[str, str]:

@@ -6,7 +6,7 @@ Tables named in meanings are in the paper's appendix on hyperparameters (Jericho
 from engine.settings.judging import JudgingSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
-from engine.settings.profiles import DOMAINS, PROFILES, differences, profile
+from engine.settings.profiles import PROFILES, differences, make_settings
 from engine.settings.retrieval import RetrievalSettings
 from engine.settings.run import RunSettings
 from engine.settings.session import SessionConfig
@@ -15,7 +15,6 @@ from engine.settings.values import ValueSettings
 from engine.settings.whole import GROUPS, Settings
 
 __all__ = [
-    "DOMAINS",
     "GROUPS",
     "PROFILES",
     "JudgingSettings",
@@ -28,5 +27,5 @@ __all__ = [
     "StateSettings",
     "ValueSettings",
     "differences",
-    "profile",
+    "make_settings",
 ]

@@ -11,11 +11,6 @@ from engine.settings.spec import Group, setting
 class ModelSettings(Group):
     """How the model is asked and read, and what it may cost."""
 
-    domain: str = setting(
-        "game",
-        "which of the paper's prompts and judges: text adventures, or web pages",
-        choices=("game", "web"),
-    )
     logits: str = setting(
         "auto", "how the model's opinion is read", choices=("auto", "token", "string", "verbalized")
     )

@@ -1,4 +1,4 @@
-"""Profiles: named sets of settings, by kind of environment."""
+"""Profiles: named sets of settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.settings.whole import Settings
-
-DOMAINS = ("game", "web")
-
-_WEB_TABLE: Mapping[str, Any] = {
-    "domain": "web", "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27,
-    "step_limit": 10,
-}  # fmt: skip
-"""The paper's table of hyperparameters for WebArena."""
 
 _PAPER: Mapping[str, Any] = {
     "logits": "verbalized", "transform": "linear", "selection": "sample", "rewards": "llm", "history": "llm",
@@ -28,34 +20,17 @@ _REFERENCE: Mapping[str, Any] = {
     "normalisation": "positive", "zero_rewards": "own", "relax": 0.1,
 }  # fmt: skip
 
-PROFILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "default": {
-        "game": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0, "settling": 0.2},
-        "web": {
-            **_WEB_TABLE, "other_tasks": "lifted", "rewards": "hybrid", "transform": "linear", "selection": "greedy",
-        },
-    },
-    "paper": {
-        "game": {**_PAPER, "retrieval": "hybrid", "history_weight": 0.25, "state": "llm", "history_every": 1},
-        "web": {**_WEB_TABLE, **_PAPER, "beta": 1.23, "history": "vision"},
-    },
-    "reference": {
-        "game": {
-            **_REFERENCE, "retrieval": "recall", "state": "raw", "ngram": 4, "history_tokens": "text",
-            "history_weight": 0.3, "history": "llm", "history_every": 1, "keep_above": 0.98, "ties": "return",
-            "optimism": "adaptive", "memory_candidates": "positive", "beta_growth": 0.5, "rewards": "llm_or_score",
-            "reward_scale": 10.0,
-        },
-        "web": {**_WEB_TABLE, **_REFERENCE, "history": "vision", "rewards": "llm", "k": 1000},
-    },
-    "unified": {
-        "game": {**_PAPER, "history_weight": 0.25, "state": "llm", "history_every": 1},
-        "web": {**_WEB_TABLE, **_PAPER, "history_weight": 0.25, "task_threshold": 0.0, "history": "llm"},
-    },
-}  # fmt: skip
-"""Differences from the defaults above, by name and by kind of environment.
+PROFILES: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "paper": _PAPER,
+    "reference": _REFERENCE,
+    "unified": _PAPER,
+}
+"""Differences from the defaults above that a profile makes in every kind of environment (`engine.kinds.Kind.profiles`
+has those that it makes in one).
 
-- `default` learns best with a small model or none: values by planning through memory, the most probable action taken.
+- `default` learns best with a small model or none: in games, values by planning through memory, the most probable
+  action taken.
 - `paper` is the paper's method with a model that writes and judges. Where the paper leaves a choice open,
   docs/paper.md says which one was made.
 - `reference` is what the authors' published code does where it differs from the paper.
@@ -63,11 +38,12 @@ PROFILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """
 
 
-def profile(name: str, kind: str = "game", /, **changes: Any) -> Settings:
-    """Return the settings of a profile with `changes` on top.
+def make_settings(name: str, special: Mapping[str, Any], changes: Mapping[str, Any]) -> Settings:
+    """Return the settings of a profile.
 
     Args:
-        kind: Kind of environment, one of `DOMAINS`.
+        special: What the profile changes in the kind of environment that is played.
+        changes: On top of that.
 
     Raises:
         UsageError: No such profile or setting, or a value out of range.
@@ -78,7 +54,7 @@ def profile(name: str, kind: str = "game", /, **changes: Any) -> Settings:
     for key in changes:
         if key not in known:
             raise UsageError(f"there is no setting {key!r}; the settings are: {', '.join(sorted(known))}")
-    return Settings(**{**PROFILES[name][kind], **changes})
+    return Settings(**{**PROFILES[name], **special, **changes})
 
 
 def differences(one: Settings, other: Settings) -> dict[str, tuple[Any, Any]]:

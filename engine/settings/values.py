@@ -11,7 +11,11 @@ from engine.settings.spec import Group, setting
 class ValueSettings(Group):
     """How V and Q are estimated from what is remembered."""
 
-    estimator: str = setting("knn", "where V and Q come from", choices=("knn", "graph"))
+    estimator: str = setting(
+        "knn",
+        "where V and Q come from: nearest neighbours (knn, the paper's), plans through memory (graph), or an "
+        "estimator of an installed package, by its name",
+    )
     gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
     zero_rewards: str = setting(
         "zero",

@@ -24,7 +24,6 @@ from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
 from engine.values.frontier import Frontier
 from engine.values.hits import Basis
-from engine.values.knn import Retriever
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.shortening import shortened
 from engine.values.situations import Situation
@@ -57,7 +56,7 @@ _LEAST_REGRET = 0.05
 """Share of the plan's value that any action outside it gives up at least, and as many points."""
 
 
-class EpisodicMemory(Retriever, Protocol):
+class EpisodicMemory(Protocol):
     """The read side of a memory scope that can tell whole episodes."""
 
     def entered(self) -> Iterable[tuple[int, Episode]]:

@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine import jitrl
+from engine.memory.search import Retriever, Search
 from engine.records import Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
 
-
-class Retriever(Protocol):
-    """The read side of a memory scope."""
-
-    def neighbours(
-        self,
-        state: State,
-        *,
-        k: int,
-        r: float,
-        gamma: float,
-        history_weight: float = 0.0,
-        state_floor: float = 0.0,
-        keep_above: float = 0.0,
-        ties: str = "newest",
-        zero_rewards: str = "zero",
-    ) -> tuple[Neighbour, ...]:
-        """Return at most k remembered steps with similarity r or more, best first, newest first among equals.
-
-        With `state_floor` above 0, only steps whose states alone are more similar than that.
-
-        Args:
-            keep_above: Steps of this similarity or more are all returned, even beyond k; 0 for none.
-            ties: "newest", or "return": the higher return comes first among equals, then the newest.
-            zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
-        """
-        ...
+if TYPE_CHECKING:
+    from engine.memory.scope import Scope
 
 
-def retriever(memory: Retriever, settings: Settings) -> Retriever:
-    """Return what finds neighbours in a memory scope the way that `settings.retrieval` names.
+def retriever(memory: Scope, settings: Settings) -> Retriever:
+    """Return what finds neighbours in a memory scope the way that `retrieval` and `other_tasks` say.
 
     Raises:
         MissingError: The package of `settings.embedder` is not installed.
     """
-    if settings.retrieval == "jaccard":
-        return memory
-    from engine.memory.embedding import open_embedder
-    from engine.memory.scope import Scope
-    from engine.memory.semantic import SemanticMemory
+    found: Retriever = memory
+    if settings.retrieval != "jaccard":
+        from engine.memory.embedding import open_embedder
+        from engine.memory.semantic import SemanticMemory
 
-    if not isinstance(memory, Scope):
-        raise TypeError(f"embeddings are kept of a memory scope, not of {type(memory).__name__}")
-    return SemanticMemory(
-        memory,
-        settings.retrieval,
-        open_embedder(settings.embedder),
-        settings.recall_pool,
-        settings.recall_times,
-    )
+        found = SemanticMemory(
+            memory,
+            settings.retrieval,
+            open_embedder(settings.embedder),
+            settings.recall_pool,
+            settings.recall_times,
+        )
+    if settings.other_tasks == "lifted" and memory.lifted is not None:
+        return memory.lifted(found)
+    return found
 
 
 class KnnEstimator:
@@ -82,8 +58,7 @@ class KnnEstimator:
         """
         s = self._settings
         relaxed = s.r - s.relax * min(self._steps, s.relax_steps) / s.relax_steps
-        return self._memory.neighbours(
-            state,
+        search = Search(
             k=s.k,
             r=max(0.0, relaxed),
             gamma=s.gamma,
@@ -93,6 +68,7 @@ class KnnEstimator:
             ties=s.ties,
             zero_rewards=s.zero_rewards,
         )
+        return self._memory.retrieve(state, search)
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         """Nothing: the paper's set is the model's candidates and the neighbours' actions."""

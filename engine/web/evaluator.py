@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from engine import texts
 from engine.errors import JitrlError, UsageError
 from engine.evaluator import AGAIN, SCHEMA, Judgement
-from engine.llm import prompts
 from engine.llm.model import Model
 from engine.llm.reading import parse
 from engine.records import Step, Trajectory
 from engine.settings import Settings
 from engine.web.actions import parse as parse_action
 from engine.web.drawing.text import fenced
+from engine.web.prompts import PAGES
 from engine.web.states.wording import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
@@ -57,8 +57,8 @@ class WebEvaluator:
             "the task was DONE" if outcome == "won" else "the task was NOT done" if outcome == "lost"
             else "nobody said whether the task was done"
         )  # fmt: skip
-        prompt = prompts.render(
-            "web_rewards",
+        prompt = PAGES.render(
+            "rewards",
             trajectory=fenced(
                 "\n\n".join([*(_line(t, trajectory) for t in range(len(steps))), _ending(trajectory)])
             ),

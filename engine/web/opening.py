@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 PREFIX = "web:"
 
 
-def is_web(name: str) -> bool:
-    """Whether a session's `game` names a web task."""
-    return name.startswith(PREFIX)
-
-
 def expand(name: str, saves: Path) -> tuple[str, ...]:
     """Return the names of the tasks that a name stands for: itself, or all of a suite, or of a site in it.
 

@@ -22,7 +22,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     diff.add_argument("other")
     schema = commands.add_parser("schema", parents=[common], help="every setting as JSON schema")
     for command in (show, diff):
-        command.add_argument("--web", action="store_true", help="the profile for web tasks instead of games")
+        command.add_argument(
+            "--kind", default="game", metavar="NAME", help="the profile for this kind of environment (%(default)s)"
+        )
+        command.add_argument("--web", action="store_const", const="web", dest="kind", help="short for --kind web")
         command.add_argument("--json", action="store_true", help="as JSON")
     show.set_defaults(handler=_show)
     diff.set_defaults(handler=_diff)
@@ -36,9 +39,10 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     """Print every setting of a profile; those that differ from the default value are marked."""
-    from engine.settings import GROUPS, Settings, profile
+    from engine.environments import profile
+    from engine.settings import GROUPS, Settings
 
-    settings, usual = profile(args.profile, _kind(args)), Settings()
+    settings, usual = profile(args.profile, args.kind), Settings()
     if args.json:
         print(json.dumps(dataclasses.asdict(settings), indent=1))
         return 0
@@ -53,9 +57,10 @@ def _show(args: argparse.Namespace) -> int:
 
 def _diff(args: argparse.Namespace) -> int:
     """Print the settings in which two profiles differ, with the value in each and the meaning."""
-    from engine.settings import Settings, differences, profile
+    from engine.environments import profile
+    from engine.settings import Settings, differences
 
-    found = differences(profile(args.one, _kind(args)), profile(args.other, _kind(args)))
+    found = differences(profile(args.one, args.kind), profile(args.other, args.kind))
     if args.json:
         print(json.dumps({name: {args.one: a, args.other: b} for name, (a, b) in found.items()}, indent=1))
         return 0
@@ -76,6 +81,8 @@ def _schema(args: argparse.Namespace) -> int:
         entry: dict[str, Any] = {"description": meta["meaning"], "default": spec.default}
         if meta["choices"]:
             entry["enum"] = list(meta["choices"])
+        elif isinstance(spec.default, str):
+            entry["type"] = "string"
         else:
             entry["type"] = "integer" if isinstance(spec.default, int) else "number"
             entry |= {"minimum": meta["low"], "maximum": meta["high"]}
@@ -95,10 +102,6 @@ def _row(head: str, meaning: str) -> None:
     """Print a row; its last column goes on below itself where the terminal is too narrow."""
     width = max(len(head) + 20, shutil.get_terminal_size((100, 24)).columns)
     print(textwrap.fill(meaning, width, initial_indent=head, subsequent_indent=" " * len(head)))
-
-
-def _kind(args: argparse.Namespace) -> str:
-    return "web" if args.web else "game"
 
 
 def _text(value: Any) -> str:

@@ -150,7 +150,7 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
     from engine.llm.calls.inquiry import listed
-    from engine.llm.opening import address
+    from engine.llm.calls.opening import address
 
     base = address("openai/", os.environ)
     if not base:

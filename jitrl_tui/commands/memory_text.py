@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 def open_memory(args: argparse.Namespace) -> Memory:
     """Return the memory that the options name; what it recovers is told on stderr."""
+    from engine.environments import scope_rules
     from engine.memory import Memory
     from engine.paths import saves_folder
 
     return Memory(
-        saves_folder(args.saves) / "memory", notice=lambda text: print(f"jitrl: {text}", file=sys.stderr)
+        saves_folder(args.saves) / "memory",
+        notice=lambda text: print(f"jitrl: {text}", file=sys.stderr),
+        rules=scope_rules,
     )
 
 

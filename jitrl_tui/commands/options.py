@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 from pathlib import Path
 
-from engine.settings import PROFILES, SessionConfig, Settings, profile
+from engine import agents, environments, values
+from engine.settings import PROFILES, SessionConfig, Settings
 
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
 _SHORT = {"estimator", "rewards", "step_limit"}
@@ -19,29 +19,32 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     parser.add_argument(
         "game",
         metavar="GAME",
-        help="a name from `jitrl games ls`, the path of a story, web:TASK with one of `jitrl web ls`, "
-        "or browsergym:TASK",
+        help="; ".join(kind.about for kind in environments.BUILT_IN),
     )
-    parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
+    methods = ", ".join(method.name for method in agents.BUILT_IN)
+    parser.add_argument("--agent", default="jitrl", help=f"who plays: {methods} (%(default)s)")
     parser.add_argument("--model", default="local/smollm2",
                         help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
                              "or two joined by + (%(default)s)")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=None, metavar="N",
-                        help=f"episodes ({episodes}; of each task of a suite of web tasks 5)")  # fmt: skip
+                        help=f"episodes ({episodes}; of each task of a suite 5)")  # fmt: skip
     parser.set_defaults(usual_episodes=episodes)
     parser.add_argument("--steps", type=int, default=None, metavar="M",
-                        help="steps an episode at most (60; on the web 10)")  # fmt: skip
+                        help=f"steps an episode at most ({_usual('step_limit')})")  # fmt: skip
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
     )
     parser.add_argument(
         "--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s); `jitrl config` tells them"
     )
-    parser.add_argument("--estimator", default=None, help="where V and Q come from: knn (the paper's) or graph")
+    estimators = "; ".join(f"{estimator.name}, {estimator.about}" for estimator in values.BUILT_IN)
+    parser.add_argument(
+        "--estimator", default=None, help=f"where V and Q come from: {estimators} ({_usual('estimator')})"
+    )
     parser.add_argument(
         "--rewards",
         default=None,
-        help="who judges the steps: score, llm, hybrid or llm_or_score (score; on the web hybrid)",
+        help=f"who judges the steps: score, llm, hybrid or llm_or_score ({_usual('rewards')})",
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
@@ -55,43 +58,35 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     Raises:
         UsageError: A name or value that cannot be.
     """
-    if args.game.startswith("browsergym:"):
-        args.game = f"web:browsergym-{args.game.removeprefix('browsergym:')}"
+    kind, game = environments.resolve(args.game)
     changes = dict(_change(text) for text in args.changes)
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
-    kind = "web" if _is_web(args.game) else "game"
     return SessionConfig(
-        game=args.game,
+        game=game,
         agent=args.agent,
         model=args.model,
         episodes=args.usual_episodes if args.episodes is None else args.episodes,
         seed=args.seed,
         profile=args.profile,
-        settings=profile(args.profile, kind, **changes),
+        settings=kind.profile(args.profile, **changes),
         games=args.games,
         memory="own" if args.fresh else "shared",
     )
 
 
 def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
-    """Refuse what cannot be begun; return the game, or the tasks of a suite of web tasks.
+    """Refuse what cannot be begun; return the game, or the tasks of a suite.
 
     Raises:
         JitrlError: There is no such game or task, or something it needs is missing.
     """
-    from engine.agents import find_method
+    from engine.kinds import Places
 
-    find_method(config.agent)
-    if _is_web(config.game):
-        from engine.web.opening import ready
-
-        return ready(config.game, saves, os.environ)
-    from engine.games.catalogue import find_game
-
-    find_game(config.game, games=config.games, saves=saves)
-    return (config.game,)
+    agents.AGENTS.find(config.agent)
+    values.ESTIMATORS.find(config.settings.estimator)
+    return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:
@@ -110,8 +105,11 @@ def one_game(config: SessionConfig, saves: Path) -> None:
         )
 
 
-def _is_web(game: str) -> bool:
-    return game.startswith("web:")
+def _usual(name: str) -> str:
+    """Return the value that a setting has in the profile `default`: in games, and in other kinds where it differs."""
+    found = [(kind, getattr(kind.profile("default"), name)) for kind in environments.BUILT_IN]
+    usual = found[0][1]
+    return "; ".join([str(usual), *(f"{kind.name}: {value}" for kind, value in found if value != usual)])
 
 
 def _change(text: str) -> tuple[str, object]:

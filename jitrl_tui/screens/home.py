@@ -107,7 +107,7 @@ class HomeScreen(Screen[int]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the form."""
-        from engine.agents import methods
+        from engine.agents import AGENTS
 
         yield Static(
             Content.assemble(
@@ -127,7 +127,7 @@ class HomeScreen(Screen[int]):
                 yield Static(id="methodlabel", classes="label", markup=False)
                 yield Picker("method", list(_METHODS))
                 yield Picker(
-                    "agent", [(m.name, m.about.split(";")[0]) for m in methods().values()], label="agent"
+                    "agent", [(m.name, m.about.split(";")[0]) for m in AGENTS.all().values()], label="agent"
                 )
                 yield Static("model, any litellm name", classes="label")
                 yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
@@ -237,19 +237,18 @@ class HomeScreen(Screen[int]):
     def _tell_method(self) -> None:
         """Say where values come from, and what the method needs that the model has not."""
         from engine import explain
-        from engine.settings import PROFILES, profile
+        from engine.environments import profile
 
         name, agent = self.query_one("#method", Picker).value, self.query_one("#agent", Picker).value
         label = self.query_one("#methodlabel", Static)
-        settings = {"estimator": profile(name).estimator}
+        made = profile(name)
+        settings = {"estimator": made.estimator}
         for named in (explain.method, explain.method_in_short):
             text = f"method · {named(settings, agent)}"
             if cell_len(text) <= label.size.width:
                 break
         label.update(Content(text))
-        asks = agent == "jitrl" and "llm" in {
-            PROFILES[name]["game"].get(part) for part in ("state", "history")
-        }
+        asks = agent == "jitrl" and "llm" in (made.state, made.history)
         model = self.query_one("#model", Input).value.strip() or DEFAULT_MODEL
         small = all(part.startswith(_SMALL) for part in model.split("+"))
         needs = (
@@ -276,8 +275,9 @@ class HomeScreen(Screen[int]):
         self.app.switch_screen(screen)
 
     def _config(self, game: str) -> SessionConfig:
+        from engine.environments import profile
         from engine.errors import UsageError
-        from engine.settings import SessionConfig, profile
+        from engine.settings import SessionConfig
 
         numbers = {}
         for name, _, _ in _NUMBERS:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.agents import BUILT_IN, find_method, methods
+from engine.agents import AGENTS, BUILT_IN
 from engine.errors import UsageError
 
 AGENT = """
@@ -39,10 +39,10 @@ def package(folder: Path, code: str, value: str = "first_agent:METHOD") -> Path:
 
 
 def test_the_methods_of_this_project_are_there():
-    assert [method.name for method in BUILT_IN] == list(methods())[:3] == ["jitrl", "static", "random"]
+    assert [method.name for method in BUILT_IN] == list(AGENTS.all())[:3] == ["jitrl", "static", "random"]
     assert [method.name for method in BUILT_IN if method.learns] == ["jitrl"]
     with pytest.raises(UsageError, match="there is no agent 'nobody'; choose one of: jitrl, static, random"):
-        find_method("nobody")
+        AGENTS.find("nobody")
 
 
 def test_a_package_brings_a_method_and_it_plays(tmp_path):
@@ -72,8 +72,8 @@ def test_a_package_that_is_broken_is_said_to_who_asks_for_it_and_stops_nobody_el
 ):
     monkeypatch.syspath_prepend(str(package(tmp_path, code, value)))
     monkeypatch.delitem(sys.modules, "first_agent", raising=False)
-    assert list(methods()) == ["jitrl", "static", "random"]
-    assert find_method("static").name == "static"
+    assert list(AGENTS.all()) == ["jitrl", "static", "random"]
+    assert AGENTS.find("static").name == "static"
     with pytest.raises(UsageError, match=says):
-        find_method("first")
+        AGENTS.find("first")
     sys.modules.pop("first_agent", None)

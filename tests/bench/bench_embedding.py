@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.environments import scope_rules
 from engine.games.catalogue import Story, list_games, open_game
 from engine.memory import Memory
 from engine.memory.embedding import EMBEDDERS, Embedder, open_embedder
@@ -260,7 +261,7 @@ def bench_search(entries: int) -> None:
     """Measure each mode, on few distinct texts and on many."""
     model = open_embedder("wordllama")
     for shape, what in ((FEW_TEXTS, "few texts"), (Shape(), "many texts")):
-        with tempfile.TemporaryDirectory() as folder, Memory(Path(folder)) as memory:
+        with tempfile.TemporaryDirectory() as folder, Memory(Path(folder), rules=scope_rules) as memory:
             world, scope = World(3, shape), memory.scope("game/bench")
             note(f"{what}: writing {entries} entries")
             scope.append_all(world.episodes(entries))

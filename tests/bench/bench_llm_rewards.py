@@ -20,13 +20,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.environments import profile
 from engine.evaluator import LlmEvaluator, ScoreEvaluator
 from engine.llm import open_model
 from engine.memory import Memory
 from engine.records import Episode
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 
 
 def recorded(saves: Path, game: str, episodes: int, steps: int) -> list[Episode]:

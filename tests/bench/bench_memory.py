@@ -28,6 +28,7 @@ import numpy as np
 from tinydb import TinyDB
 
 from engine.codec import to_plain
+from engine.environments import scope_rules
 from engine.memory import Memory
 from engine.memory.scope import SNAPSHOT, Scope
 from engine.records import Episode, State
@@ -230,7 +231,7 @@ def bench_open(folder: Path, entries: int, world: World) -> None:
 
     def opened() -> float:
         start = time.perf_counter()
-        with Memory(folder / "memory") as memory:
+        with Memory(folder / "memory", rules=scope_rules) as memory:
             scope = memory.scope(NAME)
             scope.neighbours(State("", ("a",)), k=1, r=0.9, gamma=0.5)
             return (time.perf_counter() - start) * 1e3
@@ -263,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(dir=args.folder, prefix="jitrl-bench-") as name:
             folder, world = Path(name), World(1)
             note(f"{size_name(entries)} entries: making them ...")
-            with Memory(folder / "memory") as memory:
+            with Memory(folder / "memory", rules=scope_rules) as memory:
                 scope = memory.scope(NAME)
                 scan = build(scope, world, entries)
                 if entries in QUERY_TARGETS_MS or entries > 1_000:

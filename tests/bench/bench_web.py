@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Error, sync_playwright
 
+from engine.environments import profile
 from engine.errors import GameError, JitrlError
 from engine.memory import Memory
 from engine.paths import saves_folder
 from engine.records import Episode, Observation, State, Step
-from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.actions import parse
 from engine.web.browser.chromium import require_browser

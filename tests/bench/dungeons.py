@@ -29,8 +29,9 @@ import numpy as np
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
+from engine.environments import profile
 from engine.records import Observation, State, Step
-from engine.settings import Settings, profile
+from engine.settings import Settings
 from engine.values.graph import GraphEstimator
 from tests.bench.web_experiment import value
 
@@ -288,10 +289,6 @@ class Nothing:
     """An empty memory: what is lived is learnt as it comes."""
 
     def entered(self) -> tuple[()]:
-        """Return none."""
-        return ()
-
-    def neighbours(self, state: State, **_: object) -> tuple[()]:
         """Return none."""
         return ()
 

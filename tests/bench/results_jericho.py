@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.settings import profile
+from engine.environments import profile
 
 GAMES = ("zork1", "zork3", "library", "pantry", "manor", "feast")
 OWN = ("pantry", "manor", "feast")

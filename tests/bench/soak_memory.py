@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from engine.environments import scope_rules
 from engine.memory import Memory
 from engine.memory.scope import Scope
 from engine.memory.upkeep import verify
@@ -84,7 +85,7 @@ def crowds(rounds: int, tell: Tell) -> Iterator[bool]:
             for reader in readers:
                 out = reader.communicate(timeout=600)[0]
                 good &= reader.returncode == 0 and json.loads(out)["wrong"] == []
-            with Memory(Path(name)) as memory:
+            with Memory(Path(name), rules=scope_rules) as memory:
                 scope = memory.scope(NAME)
                 good &= len(scope) == 160 * STEPS and verify(scope.path).sound
         if not good:

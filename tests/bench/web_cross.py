@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.environments import profile
 from engine.paths import saves_folder
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.opening import ready
 from tests.bench.web_experiment import ARMS, _shown, value
 

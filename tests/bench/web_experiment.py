@@ -22,12 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.environments import profile
 from engine.paths import saves_folder
 from engine.records import Decided
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.opening import PREFIX, ready
 from engine.web.tasks.suites import get
 

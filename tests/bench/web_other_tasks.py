@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.agents import find_method
+from engine.agents import AGENTS
 from engine.agents.base import Turn
+from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
-from engine.settings import profile
 from engine.web.states.state import WebAbstractor
 from tests.bench.web_experiment import _shown
 
@@ -54,7 +54,7 @@ class Skilled:
 
 def played(scope, settings, skill, name, asked, rng, number):
     """Play one episode: a list of links, behind each a page with three facts; return whether the answer was right."""
-    method = find_method("jitrl" if scope is not None else "static")
+    method = AGENTS.find("jitrl" if scope is not None else "static")
     agent = method.make(Skilled(name, f"{asked} {name}", skill), scope, settings)
     abstractor = WebAbstractor(lambda: f"What is the {asked} of {name}?", lambda: ())
     now, page, steps, right = abstractor.begin(Observation("x", place="a/list")), "", [], False
@@ -83,7 +83,7 @@ def tried(folder, arm, skill, seed):
     tasks = [(name, asked) for name in NAMED for asked in ASKED_OF]
     np.random.default_rng(seed).shuffle(tasks)
     settings = profile("default", "web", other_tasks=arm if arm != "static" else "literal")
-    with Memory(folder) as memory:
+    with Memory(folder, rules=scope_rules) as memory:
         scope = memory.scope("web/a") if arm != "static" else None
         done = np.array([
             [played(scope, settings, skill, *task, np.random.default_rng([seed, i, e]), EPISODES * i + e)

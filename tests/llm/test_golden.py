@@ -10,10 +10,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from engine.environments import profile
 from engine.records import EpisodeEnded, SessionStarted
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from tests.conftest import _games_folder
 from tests.llm.scripted import Scripted, golden, text_of
 from tests.llm.server import Server

@@ -14,9 +14,10 @@ import pytest
 from engine.errors import ModelError
 from engine.llm.calls import failures
 from engine.llm.calls.failures import BUSY, RATE, Failure, explain
+from engine.llm.calls.opening import open_client
 from engine.llm.calls.patience import Limits, Patience
 from engine.llm.language import LanguageModel
-from engine.llm.opening import open_client, open_remote
+from engine.llm.opening import open_remote
 from engine.records import Waiting
 from engine.settings import Settings
 from tests.llm import server as bad

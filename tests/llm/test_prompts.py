@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from engine.llm import prompts
+from engine.llm.prompts import TEXT, Folder
+from engine.web.prompts import PAGES
 
 BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_state": "C {not a blank} <b>",
           "valid_actions": "go north, wait", "count": "3", "format": '{"option1": "x"}', "trajectory": "T",
@@ -11,9 +13,9 @@ BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_sta
           "question": "Q", "reference": "F", "answer": "W", "screenshots": "V"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", prompts.NAMES)
-def test_every_prompt_renders_without_blanks_left(name):
-    text = prompts.render(name, **BLANKS).text().replace("{not a blank}", "")
+@pytest.mark.parametrize(("folder", "name"), [(folder, name) for folder in (TEXT, PAGES) for name in folder.names])
+def test_every_prompt_renders_without_blanks_left(folder, name):
+    text = folder.render(name, **BLANKS).text().replace("{not a blank}", "")
     assert not any("{" + blank + "}" in text for blank in BLANKS)
     assert "\n\n\n" not in text
 
@@ -57,3 +59,20 @@ def test_cutting_takes_the_oldest_history_first():
     least = prompts.fit("actions", words, 1, order, **blanks)
     assert "C {not a blank}" in least.text()
     assert "remembered" not in least.text()
+
+
+def test_a_folder_has_its_own_prompts_and_those_of_its_base(tmp_path, monkeypatch):
+    package = tmp_path / "gloomy"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "actions.txt").write_text("=== user\nIt is dark: {current_state}\n")
+    (package / "lament.txt").write_text("=== user\nWeep over {summary}.\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    alone, folder = Folder("gloomy"), Folder("gloomy", TEXT)
+    assert alone.names == ("actions", "lament")
+    assert set(folder.names) == {"lament", *TEXT.names}
+    assert folder.render("actions", current_state="Hall").text() == "[user]\nIt is dark: Hall"
+    assert folder.digest("actions") != TEXT.digest("actions")
+    assert folder.render("state", trajectory="T") == TEXT.render("state", trajectory="T")
+    with pytest.raises(KeyError, match=r"no prompt 'state' in gloomy; there are: actions, lament"):
+        alone.render("state", trajectory="T")

@@ -45,7 +45,7 @@ KEYS = {
 @pytest.mark.parametrize("web", [False, True])
 def test_keys_are_taken_out_wherever_they_stand(kind: str, web: bool) -> None:
     key = KEYS[kind]
-    redactor = Redactor(web=web)
+    redactor = Redactor(forms=web)
     for text in (key, f"The note says {key}. You leave.", f'{{"k":"{key}"}}', f"key={key}&x=1", f"({key})"):
         clean = redactor.text(text)
         assert key not in clean
@@ -109,7 +109,7 @@ def test_prose_is_never_changed_in_games(text: str) -> None:
     ],
 )
 def test_password_like_fields_of_web_pages_lose_their_values(text: str, secret: str) -> None:
-    assert secret not in Redactor(web=True).text(text)
+    assert secret not in Redactor(forms=True).text(text)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_password_like_fields_of_web_pages_lose_their_values(text: str, secret: 
 def test_what_is_typed_into_a_password_field_is_taken_out(page: str, action: str, clean: str) -> None:
     state = State(page, ("t",))
     episode = Episode("u", "web/x", (Step(state, action, 0.0),), state)
-    assert Redactor(web=True).episode(episode).steps[0].action == clean
+    assert Redactor(forms=True).episode(episode).steps[0].action == clean
     assert Redactor().episode(episode).steps[0].action == action
 
 
@@ -134,7 +134,7 @@ def test_what_was_typed_is_taken_out_of_later_pages_too() -> None:
     login = State("[7] textbox 'Password'", ("login",))
     after = State("Welcome! Your password is correct-horse-battery", ("welcome", "correct-horse-battery"))
     steps = (Step(login, "type [7] [correct-horse-battery]", 0.0), Step(after, "click [1]", 1.0))
-    clean = Redactor(web=True).episode(Episode("u", "web/x", steps, after))
+    clean = Redactor(forms=True).episode(Episode("u", "web/x", steps, after))
     assert "correct-horse-battery" not in repr(clean)
     assert clean.final.tokens == ("welcome",)
 
@@ -181,5 +181,5 @@ def test_secrets_of_the_environment_are_known(tmp_path: Path, monkeypatch: pytes
 )  # fmt: skip
 def test_hostile_texts_take_no_time(text: str) -> None:
     started = time.process_time()
-    Redactor(["z" * 50], web=True).text(text)
+    Redactor(["z" * 50], forms=True).text(text)
     assert time.process_time() - started < 1.0

@@ -24,6 +24,7 @@ from engine.memory import Memory
 from engine.memory.embedding import EMBEDDERS, open_embedder
 from engine.memory.entries import Entries
 from engine.memory.returns import own_returns
+from engine.memory.search import Search
 from engine.memory.semantic import MODES, SemanticMemory
 from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step
@@ -371,8 +372,6 @@ def test_without_the_package_one_sentence_says_how_to_get_it(
             retriever(scope, Settings(retrieval="hybrid"))
         found = retriever(scope, Settings(retrieval="recall", embedder="letters"))
         assert isinstance(found, SemanticMemory)
-        with pytest.raises(TypeError):
-            retriever(found, Settings(retrieval="recall", embedder="letters"))
     with pytest.raises(UsageError):
         open_embedder("word2vec")
     with pytest.raises(UsageError):
@@ -398,11 +397,11 @@ def test_weights_of_another_kind_are_refused_in_one_sentence(
 
 
 def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> None:
-    asked: list[dict[str, object]] = []
+    asked: list[Search] = []
 
     class Remembering:
-        def neighbours(self, state: State, **how: object) -> tuple[Neighbour, ...]:
-            asked.append(how)
+        def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+            asked.append(search)
             return ()
 
     state = make_state(random.Random(1))
@@ -417,12 +416,10 @@ def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> N
             estimator.neighbours(state)
             estimator.observe(step, state, terminated=False, lost=False)
     falling = [0.95 - 0.1 * min(step, 20) / 20 for step in range(Settings().relax_steps + 3)]
-    assert [how["r"] for how in asked] == pytest.approx(falling * 2)
-    assert {(how["keep_above"], how["ties"], how["zero_rewards"]) for how in asked} == {
-        (0.98, "return", "own")
-    }
+    assert [how.r for how in asked] == pytest.approx(falling * 2)
+    assert {(how.keep_above, how.ties, how.zero_rewards) for how in asked} == {(0.98, "return", "own")}
     estimator = KnnEstimator(Remembering(), Settings(r=0.2, relax=1.0))  # type: ignore[arg-type]
     for _ in range(Settings().relax_steps):
         estimator.observe(step, state, terminated=False, lost=False)
     estimator.neighbours(state)
-    assert asked[-1]["r"] == 0.0
+    assert asked[-1].r == 0.0

@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from engine import explain
+from engine.environments import profile
 from engine.records import (
     Candidate,
     Decided,
@@ -25,7 +26,6 @@ from engine.records import (
     Valuation,
     Waiting,
 )
-from engine.settings import profile
 from jitrl_tui import hits
 from jitrl_tui.plain import candidate_lines
 from jitrl_tui.view import Choice, RunView, awaited, percents
@@ -93,6 +93,7 @@ def headline(choice: Choice, width: int = 80) -> str:
         (PAPER, "jitrl", "values: nearest neighbours, the paper's", "neighbours"),
         (DEFAULT, "static", "no memory", "no memory"),
         ({}, "jitrl", "", ""),
+        ({"estimator": "latest"}, "jitrl", "values: latest", "latest"),  # of a package that may be missing by now
     ],
 )
 def test_the_method_is_named(settings, agent, long, short):

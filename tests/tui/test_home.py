@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from engine.environments import profile
 from engine.errors import StorageError
 from engine.session import store as sessions
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.home import GameRow, HomeScreen, Offer

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.environments import profile
 from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
-from engine.settings import Settings, profile
+from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator

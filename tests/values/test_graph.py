@@ -42,9 +42,6 @@ class Remembered:
             yield first, dataclasses.replace(episode, number=episode.number or number)
             first += len(episode.steps)
 
-    def neighbours(self, state, **_):
-        return ()
-
 
 def play(estimator, world, steps, seed=0, settings=SETTINGS):
     """Play one episode with the JitRL agent around `estimator`; return the actions and the score."""

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from engine import jitrl
+from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Neighbour, State, Step
-from engine.settings import Settings, profile
+from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from engine.values.hits import _along

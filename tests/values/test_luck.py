@@ -8,8 +8,9 @@ import pytest
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
+from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
-from engine.settings import Settings, profile
+from engine.settings import Settings
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.environments import profile
 from engine.records import State, Step
-from engine.settings import profile
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator

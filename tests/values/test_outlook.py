@@ -10,8 +10,8 @@ import pytest
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
+from engine.environments import profile
 from engine.records import Candidate, Episode, Observation, State, Step
-from engine.settings import profile
 from engine.values.base import Query, outlook
 from engine.values.graph import GraphEstimator
 from engine.values.planner import Planner

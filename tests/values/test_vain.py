@@ -7,8 +7,8 @@ import numpy as np
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
+from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
-from engine.settings import profile
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator

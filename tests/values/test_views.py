@@ -7,8 +7,8 @@ import pytest
 
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
+from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
-from engine.settings import profile
 from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.legs import Imagined

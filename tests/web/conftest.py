@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.environments import profile
 from engine.llm.opening import open_remote
 from engine.paths import saves_folder
-from engine.settings import profile
+from engine.web.asking import PAGE_ASKING
 from engine.web.browser import chromium
 from tests.llm.server import Server
 
@@ -66,6 +67,6 @@ def server():
 @pytest.fixture
 def model(server):
     settings = profile("default", "web", logits="verbalized")
-    opened = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": server.base})
+    opened = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": server.base}, asking=PAGE_ASKING)
     yield opened
     opened.close()

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from engine.environments import profile
 from engine.errors import ModelError
 from engine.records import Decided, Observation
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.environment import WebEnvironment
 from engine.web.opening import TaskJudge
@@ -33,7 +34,7 @@ def seen(place="admin/reports", text="Show By: Year"):
 def abstractor(model):
     told, spent = [], []
     made = WebAbstractor(lambda: "Find it", lambda: ("p=2",)).written(
-        writing(model, told, spent, history="llm", domain="web")
+        writing(model, told, spent, history="llm")
     )
     made.begin(seen())
     return made, told, spent

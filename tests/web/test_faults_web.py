@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.environments import profile
 from engine.memory import Memory
 from engine.records import EpisodeEnded, EpisodeStarted, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.browser.driver import Limits
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, SignIn

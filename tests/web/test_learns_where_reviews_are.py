@@ -10,11 +10,12 @@ import json
 import numpy as np
 import pytest
 
+from engine.environments import profile
 from engine.paths import saves_folder
 from engine.records import Decided, EpisodeEnded
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.sites.manager import Sites
 from engine.web.sites.shop import Shop
 from engine.web.tasks.scoring import verified_python

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agents import find_method
+from engine.agents import AGENTS
 from engine.agents.base import Turn
+from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
-from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.states.lifting import LiftedMemory, lifted, task_of
 from engine.web.states.state import WebAbstractor
@@ -147,10 +147,10 @@ def test_a_success_of_another_task_speaks_for_the_like_of_it_or_for_itself(tmp_p
     settings = profile("default", "web", other_tasks=how, lam=0.0)
     now = state("What is the mayor and population of Glenmoor?")
     theirs = "What is the mayor and population of Quarrow?"
-    with Memory(tmp_path) as memory:
+    with Memory(tmp_path, rules=scope_rules) as memory:
         scope = memory.scope("web/wiki")
         remembered(scope, 1, theirs, "click(<link[Quarrow]>)", 3.0)
-        agent = find_method("jitrl").make(Undecided(), scope, settings)
+        agent = AGENTS.find("jitrl").make(Undecided(), scope, settings)
         decision = agent.decide(
             Turn(1, 9, Observation("x"), now, valid, "", lambda action: action if action in valid else None),
             np.random.default_rng(1),

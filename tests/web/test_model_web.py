@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.evaluator import make_evaluator
+from engine.environments import profile
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
-from engine.settings import profile
+from engine.web.asking import PAGE_ASKING
 from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.evaluator import WebEvaluator
 from tests.llm import server as fake
 from tests.llm.server import Server
 
@@ -56,8 +57,9 @@ def test_the_prompt_is_the_papers_and_what_pages_say_stands_between_marks(server
 
 def test_actions_to_choose_from_by_number_and_what_memory_says_stand_between_marks_too(server):
     opened = open_remote(
-        "openai/test", profile("default", "web", logits="token"), None, {"OPENAI_API_BASE": server.base}
-    )
+        "openai/test", profile("default", "web", logits="token"), None, {"OPENAI_API_BASE": server.base},
+        asking=PAGE_ASKING,
+    )  # fmt: skip
     server.default = options("go_back()")
     request = replace(REQUEST, memory_text=TRAP, valid_actions=(f"click(<button[{TRAP}]>)", "go_back()"))
     opened.propose(request, np.random.default_rng(1))
@@ -85,7 +87,7 @@ def judged(server, model, rows, *, outcome="", changed=(True, True), rewards="hy
     server.default = fake.reply(json.dumps({"step_analysis": rows, "overall_assessment": "x"}))
     final = State("[shop: end]", ("x",))
     seen = Trajectory(tuple(steps), final, ("a", "b", "c"), terminated=True, outcome=outcome)
-    return make_evaluator(profile("default", "web", rewards=rewards), model).rewards(seen)
+    return WebEvaluator(profile("default", "web", rewards=rewards), model).rewards(seen)
 
 
 def row(step, action, score):
@@ -142,7 +144,7 @@ def test_by_rule_a_failure_is_not_blamed_on_steps_that_were_about_the_task():
         state = State("[shop: x] Find the lamps", task_tokens("shop", "Find the lamps"))
         names = ("Garden", "Lamp", "Send")
         steps = [Step(state, f"click(<link[{name}]>)", 0.0) for name in names]
-        judge = make_evaluator(profile("default", "web"), open_prior("prior/verbs", "web"))
+        judge = WebEvaluator(profile("default", "web"), open_prior("prior/verbs"))
         seen = Trajectory(tuple(steps), state, ("",) * 4, terminated=True, outcome=outcome)
         return judge.rewards(seen).rewards
 

@@ -7,13 +7,14 @@ import dataclasses
 import pytest
 
 from engine.environment import Environment
+from engine.environments import profile
 from engine.errors import UsageError
 from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, SessionStarted, Stepped, TakenBack
 from engine.session import branches as keeping
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import ONCE_ONLY, Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 

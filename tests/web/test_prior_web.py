@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.llm.priors.pages import logits
 from engine.llm.priors.wordless import open_prior
 from engine.records import ActionRequest
+from engine.web.asking import PAGE_ASKING
 from engine.web.browser.snapshot import parse
 from engine.web.choices import is_secret, offered
 from engine.web.drawing.lines import lines_of, read
 from engine.web.drawing.text import fenced, outline
+from engine.web.prior import logits
 from engine.web.states.wording import asks, expected, stems, topics
 from engine.web.tasks.answers import ranked
 
@@ -179,7 +180,7 @@ def test_what_was_done_already_is_rated_lower_than_before():
 
 
 def test_logits_of_the_web_are_shares_so_that_one_failure_can_outweigh_them():
-    prior = open_prior("prior/verbs", "web")
+    prior = open_prior("prior/verbs", PAGE_ASKING)
     proposal = prior.propose(request(LIBRARY, "Who has borrowed Ulysses?"), np.random.default_rng(0))
     z = [c.z for c in proposal.candidates]
     assert sum(z) == pytest.approx(1.0)

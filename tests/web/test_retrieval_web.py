@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from engine.environments import profile
 from engine.memory import Memory
 from engine.records import Episode, Observation, State, Step
-from engine.settings import profile
 from engine.values.knn import KnnEstimator
 from engine.web.browser.url import pattern
 from engine.web.states.state import WebAbstractor, words

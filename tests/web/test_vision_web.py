@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from engine.environments import profile
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.opening import open_remote
@@ -18,9 +19,10 @@ from engine.records import Decided, Observation
 from engine.session import store as sessions
 from engine.session.attainable import attainable
 from engine.session.loop import Session
-from engine.settings import SessionConfig, profile
+from engine.settings import SessionConfig
 from engine.web.browser.pages import FOLDER
 from engine.web.environment import WebEnvironment
+from engine.web.kind import WEB
 from engine.web.records import Assignment
 from engine.web.states import extraction
 from engine.web.states.state import WebAbstractor
@@ -214,8 +216,8 @@ class Pages:
 @pytest.mark.parametrize("name", ["prior/verbs", "prior/uniform", "prior/verbs+prior/uniform"])
 def test_models_that_take_no_pictures_are_shown_none_and_that_is_said(name):
     settings = profile("paper", "web")
-    model = open_model(name, settings=settings, cache=None)
-    found, replaced = attainable(settings, model, Pages(), None, learns=True)
+    model = open_model(name, settings=settings, cache=None, asking=WEB.asking())
+    found, replaced = attainable(settings, model, Pages(), None, kind=WEB, learns=True)
     assert replaced == (
         f"history=llm in place of vision: {name} takes no pictures",
         f"history=rules in place of llm: {name} writes nothing",

@@ -12,7 +12,7 @@ from engine.errors import JitrlError
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.opening import address, open_client
+from engine.llm.calls.opening import address, open_client
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
 from engine.settings import Settings

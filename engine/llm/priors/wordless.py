@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
+from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.model import Messages, Reply, Usage
-from engine.llm.priors.verbs import logit
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
 
 
-def open_prior(name: str, domain: str = "game") -> UniformModel | VerbsModel:
-    """Return the prior called `name` for games or for the web, as `Settings.domain` calls them.
+def open_prior(name: str, asking: Asking = TEXT_ASKING) -> UniformModel | VerbsModel:
+    """Return the prior called `name` for one kind of environment.
 
     Raises:
         UsageError: There is none of this name.
@@ -24,7 +24,7 @@ def open_prior(name: str, domain: str = "game") -> UniformModel | VerbsModel:
     if name == UniformModel.name:
         return UniformModel()
     if name == VerbsModel.name:
-        return VerbsModel(domain)
+        return VerbsModel(asking)
     raise UsageError(f"there is no prior {name!r}; there are {UniformModel.name} and {VerbsModel.name}")
 
 
@@ -80,36 +80,23 @@ class UniformModel(Wordless):
 
 
 class VerbsModel(Wordless):
-    """General knowledge says what is worth trying.
+    """General knowledge of a kind of environment says what is worth trying (`Asking.odds`).
 
     Of games a small table of verbs says it (`engine.llm.priors.verbs`), of web pages the words of the task and what
-    elements are for (`engine.llm.priors.pages`).
+    elements are for (`engine.web.prior`).
     """
 
     name = "prior/verbs"
 
-    def __init__(self, domain: str = "game") -> None:
-        self._domain = domain
+    def __init__(self, asking: Asking = TEXT_ASKING) -> None:
+        self._asking = asking
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Return at most `request.candidates` valid actions, drawn without replacement by the table's odds.
-
-        On the web their logits are their shares of the odds, from 0 to 1: what the profile's transform makes of a
-        model's confidences, too, and a scale on which what was lived outweighs what was believed.
-        """
-        if self._domain == "web":
-            return self._on_page(request, rng)
-        z = np.array([logit(action) for action in request.valid_actions])
+        """Return at most `request.candidates` valid actions, drawn without replacement by their odds."""
+        z = np.array(self._asking.odds(request))
         drawn = gumbel_top(z, request.candidates, rng)
-        return Proposal(tuple(Candidate(request.valid_actions[i], float(z[i])) for i in drawn))
-
-    def _on_page(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        from engine.llm.priors.pages import logits
-
-        z = np.array(logits(request))
-        drawn = gumbel_top(z, request.candidates, rng)
-        share = softmax(z[drawn])
-        options = zip(drawn, share, strict=True)
+        logits = softmax(z[drawn]) if self._asking.shares else z[drawn]
+        options = zip(drawn, logits, strict=True)
         return Proposal(tuple(Candidate(request.valid_actions[i], float(p)) for i, p in options))
 
 

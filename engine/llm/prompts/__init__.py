@@ -1,4 +1,7 @@
-"""The prompts, one file each (App. F), and the one renderer for all of them.
+"""Prompts: one file each, beside the code that uses them, and the one renderer for all of them.
+
+The files in this folder are the paper's for text adventures (App. F). An environment, an agent or an installed package
+has a `Folder` of its own.
 
 A file has sections that begin with a line `=== ROLE`. The role "answer" is how the answer begins, for
 models that are made to score continuations of it; "transcript" is text outside any chat format. Blanks are
@@ -15,12 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
-
-NAMES = (
-    "actions", "actions_index", "actions_listed", "actions_transcript", "rewards", "state", "history",
-    "web_actions", "web_actions_index", "web_actions_transcript", "web_rewards",
-    "web_history", "web_same",
-)  # fmt: skip
 
 TRANSCRIPT = "transcript"
 """Role of text that a model is to go on with as it stands, outside its chat format."""
@@ -73,68 +70,111 @@ class Prompt:
         return "\n\n".join([*parts, f"[answer]\n{self.answer}"] if self.answer else parts)
 
 
-def render(name: str, /, **blanks: str) -> Prompt:
-    """Return the prompt `name` with its blanks filled in; a blank that is left empty leaves no gap.
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The prompts of one package: the files NAME.txt in it.
 
-    Raises:
-        KeyError: A blank has no value.
+    Attributes:
+        package: Its dotted name.
+        base: Where a prompt is taken from that this package does not have; None for nowhere.
     """
-    filled = [(role, _fill(text, blanks)) for role, text in _sections(name)]
-    return Prompt(
-        tuple(section for section in filled if section[0] != "answer"),
-        next((text for role, text in filled if role == "answer"), ""),
-    )
+
+    package: str
+    base: Folder | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all prompts, those of `base` included, sorted."""
+        own = {path.name.removesuffix(".txt") for path in files(self.package).iterdir() if path.name.endswith(".txt")}
+        return tuple(sorted(own.union(self.base.names if self.base is not None else ())))
+
+    def render(self, name: str, /, **blanks: str) -> Prompt:
+        """Return the prompt `name` with its blanks filled in; a blank that is left empty leaves no gap.
+
+        Raises:
+            KeyError: There is no such prompt, or a blank has no value.
+        """
+        filled = [(role, _fill(text, blanks)) for role, text in _sections(self, name)]
+        return Prompt(
+            tuple(section for section in filled if section[0] != "answer"),
+            next((text for role, text in filled if role == "answer"), ""),
+        )
+
+    def fit(
+        self,
+        name: str,
+        measure: Callable[[Prompt], int],
+        budget: int,
+        cuttable: tuple[str, ...],
+        /,
+        **blanks: str,
+    ) -> Prompt:
+        """Return the prompt cut to `budget` tokens: of the `cuttable` blanks the oldest paragraphs go first.
+
+        Paragraphs are set apart by empty lines; a blank of one paragraph loses lines from its top. As few are left out
+        as is needed. What cannot be cut stays, even above the budget; the model's own limit decides then.
+
+        Args:
+            measure: Returns the tokens of a prompt.
+            cuttable: Names of blanks, in the order in which they are cut; the first loses all before the next.
+
+        Raises:
+            KeyError: There is no such prompt, or a blank has no value.
+        """
+        blanks = dict(blanks)
+        prompt = self.render(name, **blanks)
+        for blank in cuttable:
+            if measure(prompt) <= budget:
+                break
+            gap = "\n\n" if "\n\n" in blanks[blank].strip() else "\n"
+            parts = [part for part in blanks[blank].strip().split(gap) if part.strip()]
+
+            def without(first: int, blank: str = blank, gap: str = gap, parts: list[str] = parts) -> Prompt:
+                kept = parts[first:]
+                blanks[blank] = gap.join([CUT, *kept]) if kept else ""
+                return self.render(name, **blanks)
+
+            fewest, most = 1, max(1, len(parts))  # the fewest that must go lie between these
+            while fewest < most:
+                middle = (fewest + most) // 2
+                if measure(without(middle)) <= budget:
+                    most = middle
+                else:
+                    fewest = middle + 1
+            prompt = without(most)
+        return prompt
+
+    def digest(self, name: str) -> str:
+        """Return the first 12 digits of the SHA-256 of a prompt's file: two runs with the same one asked the same.
+
+        Raises:
+            KeyError: There is no such prompt.
+        """
+        return hashlib.sha256(self.read(name)).hexdigest()[:12]
+
+    def read(self, name: str) -> bytes:
+        """Return the file of a prompt.
+
+        Raises:
+            KeyError: There is none.
+        """
+        file = files(self.package) / f"{name}.txt"
+        if file.is_file():
+            return file.read_bytes()
+        if self.base is None:
+            raise KeyError(f"there is no prompt {name!r} in {self.package}; there are: {', '.join(self.names)}")
+        return self.base.read(name)
+
+
+TEXT = Folder("engine.llm.prompts")
+"""The prompts for text adventures, and what other environments fall back on."""
+
+render, fit = TEXT.render, TEXT.fit
 
 
 def unmarked(text: str) -> str:
     """Return text without anything that looks like the marks between which prompts hold pages and game texts."""
     return _MARK.sub("(mark)", text)
-
-
-def fit(
-    name: str,
-    measure: Callable[[Prompt], int],
-    budget: int,
-    cuttable: tuple[str, ...],
-    /,
-    **blanks: str,
-) -> Prompt:
-    """Return the prompt cut to `budget` tokens: of the `cuttable` blanks the oldest paragraphs go first.
-
-    Paragraphs are set apart by empty lines; a blank of one paragraph loses lines from its top. As few are left out as
-    is needed. What cannot be cut stays, even above the budget; the model's own limit decides then.
-
-    Args:
-        measure: Returns the tokens of a prompt.
-        cuttable: Names of blanks, in the order in which they are cut; the first loses all before the next.
-    """
-    blanks = dict(blanks)
-    prompt = render(name, **blanks)
-    for blank in cuttable:
-        if measure(prompt) <= budget:
-            break
-        gap = "\n\n" if "\n\n" in blanks[blank].strip() else "\n"
-        parts = [part for part in blanks[blank].strip().split(gap) if part.strip()]
-
-        def without(first: int, blank: str = blank, gap: str = gap, parts: list[str] = parts) -> Prompt:
-            kept = parts[first:]
-            blanks[blank] = gap.join([CUT, *kept]) if kept else ""
-            return render(name, **blanks)
-
-        fewest, most = 1, max(1, len(parts))  # the fewest that must go lie between these
-        while fewest < most:
-            middle = (fewest + most) // 2
-            if measure(without(middle)) <= budget:
-                most = middle
-            else:
-                fewest = middle + 1
-        prompt = without(most)
-    return prompt
-
-
-def digest(name: str) -> str:
-    """Return the first 12 digits of the SHA-256 of a prompt's file: two runs with the same one asked the same."""
-    return hashlib.sha256((files(__package__) / f"{name}.txt").read_bytes()).hexdigest()[:12]
 
 
 def _fill(text: str, blanks: dict[str, str]) -> str:
@@ -145,7 +185,7 @@ def _fill(text: str, blanks: dict[str, str]) -> str:
 
 
 @functools.cache
-def _sections(name: str) -> tuple[tuple[str, str], ...]:
-    raw = (files(__package__) / f"{name}.txt").read_text(encoding="utf-8")
+def _sections(folder: Folder, name: str) -> tuple[tuple[str, str], ...]:
+    raw = folder.read(name).decode("utf-8")
     found = re.split(r"^=== (\w+)\n", raw, flags=re.MULTILINE)
     return tuple(zip(found[1::2], (text.strip() for text in found[2::2]), strict=True))

@@ -6,8 +6,7 @@ Each takes a client and a request and returns candidates with logits (Sec. 5, im
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from engine import logits
 from engine.llm import prompts
+from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import Failure
@@ -37,7 +37,8 @@ class Reader:
         budget: Tokens a prompt may have.
         count: Tokens of a prompt, as well as can be told.
         schema: Whether to ask for JSON of a schema.
-        scored_after: Name of the prompt that `string` uses.
+        scored_after: Name of the prompt that `string` uses, unless `asking` has another.
+        asking: What is particular to the kind of environment.
     """
 
     client: Client
@@ -46,6 +47,7 @@ class Reader:
     count: Any
     schema: bool = True
     scored_after: str = "actions_transcript"
+    asking: Asking = TEXT_ASKING
 
     # ---------------------------------------------------------------------------------- likelihoods
 
@@ -64,13 +66,10 @@ class Reader:
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
         """Return the prompt that actions are scored after."""
-        if self.settings.domain == "web":
-            from engine.llm import web
-
-            return web.transcript(request)
-        return prompts.render(
-            self.scored_after,
-            current_state=request.current_state,
+        asking = self.asking
+        return asking.prompts.render(
+            asking.scored_after(self.scored_after),
+            current_state=asking.transcript(request),
             valid_actions=", ".join(request.valid_actions),
         )
 
@@ -137,7 +136,7 @@ class Reader:
         """
         count = min(request.candidates, len(request.valid_actions))
         order = [request.valid_actions[i] for i in rng.permutation(len(request.valid_actions))]
-        form = _web_form(count) if self.settings.domain == "web" else _format(count)
+        form = self.asking.form.shown(count)
         prompt = self._fitted(
             "actions", request, valid_actions=", ".join(order), count=str(count), format=form
         )
@@ -145,9 +144,7 @@ class Reader:
         read = self._read(answer, request)
         calls = [answer.call]
         if 2 * len(read.options) < count:
-            allowed = f"Copy every option EXACTLY from this list: {', '.join(order)}"
-            if self.settings.domain == "web":
-                allowed = "Every option must be one of the available actions, on an element the page shows"
+            allowed = self.asking.allowed(order)
             try:
                 again = self._ask(_reproach(prompt, answer.text, read, allowed), order, count, fresh=True)
             except Failed:
@@ -180,7 +177,9 @@ class Reader:
 
     def _read(self, answer: Answer, request: ActionRequest) -> parse.Options:
         """Return the options of an answer; one that has any is kept, to be given again to the same question."""
-        read = parse.options(answer.text, request.valid_actions, self._accept(), until=self.client.until)
+        read = parse.options(
+            answer.text, request.valid_actions, self.asking.accepted, until=self.client.until
+        )
         if read.options:
             self.client.keep(answer)
         return read
@@ -191,41 +190,25 @@ class Reader:
         if self.schema:
             options["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "options", "schema": _schema(count, settings, valid)},
+                "json_schema": {"name": "options", "schema": self.asking.form.schema(count, valid, settings)},
             }
         answer = self.client.ask("actions", prompt, fresh=fresh, **options)
         if answer.refusal or answer.finish == "content_filter":
             raise Failed(Failure(failures.CONTENT, f"{self.client.name} refused to answer"))
         return answer
 
-    def _accept(self) -> Callable[[str], str | None] | None:
-        """Return what may be proposed beside the valid actions: on the web, whatever can be read as an action."""
-        if self.settings.domain != "web":
-            return None
-        from engine.llm import web
-
-        return web.as_action
-
-    def _fitted(self, name: str, request: ActionRequest, **blanks: str) -> Prompt:
-        cuttable: tuple[str, ...] = ("memory_text", "recent_history", "summary")
-        present = request.current_state
-        if self.settings.domain == "web":
-            from engine.llm import web
-
-            blanks = web.unmarked_blanks(blanks) | web.blanks(request)
-            name, present = f"web_{name}", web.without_goal(present)
-        else:
-            cuttable, present = (*cuttable, "current_state"), prompts.unmarked(present)
-        return prompts.fit(
+    def _fitted(self, name: str, request: ActionRequest, *, valid_actions: str, **more: str) -> Prompt:
+        return self.asking.prompts.fit(
             name,
             self.count,
             self.budget,
-            cuttable,
+            self.asking.cuttable,
             summary=prompts.unmarked(request.summary),
             memory_text=prompts.unmarked(request.memory_text),
             recent_history=prompts.unmarked(request.recent_history),
-            current_state=present,
-            **blanks,
+            valid_actions=prompts.unmarked(valid_actions),
+            **self.asking.blanks(request),
+            **more,
         )
 
 
@@ -262,44 +245,3 @@ def _reproach(prompt: Prompt, text: str, read: parse.Options, allowed: str) -> P
     )  # fmt: skip
     again = f"Your answer cannot be used: {problem}. Answer again, with the JSON object alone. {allowed}"
     return Prompt((*prompt.messages, ("assistant", text[:4000] or "(nothing)"), ("user", again)))
-
-
-def _format(count: int) -> str:
-    """Return the answer's form as the prompt shows it, for `count` options."""
-    form: dict[str, Any] = {
-        "progress_analysis": "What you've achieved and current challenges",
-        "next_objective": "Your next goal",
-    }
-    for i in range(1, count + 1):
-        form |= {f"reasoning{i}": "Why this action makes sense", f"option{i}": "action command",
-                 f"confidence{i}": 100 // count}  # fmt: skip
-    return json.dumps(form | {"best_action": 1}, indent=2)
-
-
-def _web_form(count: int) -> str:
-    form: dict[str, Any] = {"reasoning": "Your overall reasoning about the current state"}
-    for i in range(1, count + 1):
-        form |= {f"option{i}_reasoning": "Why this action", f"option{i}": "click(<link[Name]>)",
-                 f"confidence{i}": 100 // count}  # fmt: skip
-    return json.dumps(form | {"best_action": 1}, indent=2)
-
-
-def _schema(count: int, settings: ModelSettings, valid: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of an answer. In games it holds options to the valid actions, as the paper does (App. E)."""
-    web = settings.domain == "web"
-    short = len(valid) <= settings.listed_actions and sum(map(len, valid)) <= settings.listed_characters
-    listed = short and not web
-    option: dict[str, Any] = {"type": "string", "enum": sorted(valid)} if listed else {"type": "string"}
-    first = ("reasoning",) if web else ("progress_analysis", "next_objective")
-    properties: dict[str, Any] = {name: {"type": "string"} for name in first}
-    for i in range(1, count + 1):
-        reason = f"option{i}_reasoning" if web else f"reasoning{i}"
-        properties |= {reason: {"type": "string"}, f"option{i}": option,
-                       f"confidence{i}": {"type": "integer"}}  # fmt: skip
-    properties["best_action"] = {"type": "integer"}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

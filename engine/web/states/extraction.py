@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from engine.environment import Writing
 from engine.errors import JitrlError, ModelError
-from engine.llm import prompts
 from engine.records import Observation
 from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.prompts import PAGES
 from engine.web.states.history import Taken, visit_of
 
 _ANSWER = re.compile(r"(?:final answer|output)\**\s*(?::|--?)\**\s*(.*)", re.IGNORECASE | re.DOTALL)
@@ -54,8 +54,8 @@ class Extraction:
         pictures = tuple(filter(None, dict.fromkeys((self._come_to, now)))) if now else ()
         # The task stands in the first line: which page this is does not hang on it.
         page = observation.description.partition("\n")[2].removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")[:PAGE]
-        prompt = prompts.render(
-            "web_history",
+        prompt = PAGES.render(
+            "history",
             actions=fenced(" -> ".join(visit)),
             page=fenced(page),
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],

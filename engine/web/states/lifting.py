@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from engine.errors import UsageError
+from engine.memory.search import Retriever, Search
 from engine.records import Neighbour, State
-from engine.values.knn import Retriever
 from engine.web.actions import ENDING, Call, Target, parse
 from engine.web.choices import DONE, REDACTED, values_of
 from engine.web.states.wording import STOP
@@ -40,17 +40,12 @@ class LiftedMemory:
     def __init__(self, memory: Retriever) -> None:
         self._memory = memory
 
-    def neighbours(
-        self, state: State, *, k: int, r: float, gamma: float, history_weight: float = 0.0,
-        state_floor: float = 0.0, keep_above: float = 0.0, ties: str = "newest", zero_rewards: str = "zero",
-    ) -> tuple[Neighbour, ...]:  # fmt: skip
+    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
         """Return the k most similar remembered steps among those that can be told in terms of this task."""
+        k, keep_above = search.k, search.keep_above
         asked = 4 * k
         while True:
-            found = self._memory.neighbours(
-                state, k=asked, r=r, gamma=gamma, history_weight=history_weight, state_floor=state_floor,
-                keep_above=keep_above, ties=ties, zero_rewards=zero_rewards,
-            )  # fmt: skip
+            found = self._memory.retrieve(state, dataclasses.replace(search, k=asked))
             told = _told(found, task_of(state.text))
             if len(told) >= k or len(found) < asked or asked >= MOST:
                 kept = sum(each.similarity >= keep_above for each in told) if keep_above > 0 else 0

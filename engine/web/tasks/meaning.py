@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import ModelError
-from engine.llm import prompts
 from engine.llm.model import Model
 from engine.llm.reading import parse
 from engine.web.drawing.text import fenced
+from engine.web.prompts import PAGES
 from engine.web.tasks.classic import Judge
 
 SCHEMA: Mapping[str, Any] = {
@@ -27,7 +27,7 @@ def by_model(model: Model) -> Judge:
     """
 
     def same(intent: str, reference: str, answer: str) -> bool:
-        prompt = prompts.render("web_same", question=intent, reference=reference, answer=fenced(answer))
+        prompt = PAGES.render("same", question=intent, reference=reference, answer=fenced(answer))
         for _ in range(2):
             found = parse.json_object(model.complete("rewards", prompt.chat(), SCHEMA).text) or {}
             if isinstance(found.get("same"), bool):

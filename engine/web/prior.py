@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engine.errors import UsageError
-from engine.llm.web import GOAL, TITLE
 from engine.records import ActionRequest
 from engine.web.actions import Call, parse
 from engine.web.choices import DONE, SECRET, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
-from engine.web.drawing.text import CLOSE, OPEN
+from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.states.wording import asks, stems, tokens
 from engine.web.tasks.answers import ranked
 

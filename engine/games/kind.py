@@ -1,0 +1,62 @@
+"""Text adventures as a kind of environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.kinds import Kind, Places
+from engine.memory.search import ScopeRules
+
+if TYPE_CHECKING:
+    from engine.environment import Environment
+    from engine.llm.reading.writing import WritingTest
+
+FALLBACK = (
+    "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
+    "up", "down", "in", "out", "look", "wait",
+)  # fmt: skip
+"""What any text game understands."""
+
+
+def _open(name: str, places: Places) -> Environment:
+    from engine.games.catalogue import open_game
+
+    return open_game(name, games=places.games, saves=places.saves)
+
+
+def _ready(name: str, places: Places) -> tuple[str, ...]:
+    from engine.games.catalogue import find_game
+
+    find_game(name, games=places.games, saves=places.saves)
+    return (name,)
+
+
+def _tests() -> Mapping[str, WritingTest]:
+    from engine.games.writing import TESTS
+
+    return TESTS
+
+
+GAMES = Kind(
+    name="game",
+    about="text adventures: a name from `jitrl games ls`, or the path of a story",
+    open=_open,
+    fallback=FALLBACK,
+    ready=_ready,
+    opening="starting the game",
+    profiles={
+        "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0, "settling": 0.2},
+        "paper": {"retrieval": "hybrid", "history_weight": 0.25, "state": "llm", "history_every": 1},
+        "reference": {
+            "retrieval": "recall", "state": "raw", "ngram": 4, "history_tokens": "text",
+            "history_weight": 0.3, "history": "llm", "history_every": 1, "keep_above": 0.98, "ties": "return",
+            "optimism": "adaptive", "memory_candidates": "positive", "beta_growth": 0.5, "rewards": "llm_or_score",
+            "reward_scale": 10.0,
+        },
+        "unified": {"history_weight": 0.25, "state": "llm", "history_every": 1},
+    },
+    tests=_tests,
+    memory=ScopeRules(forms=False),
+    ahead=True,
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""What is asked of a model before it writes and judges for text adventures: see `engine.llm.reading.writing`."""
+
+from __future__ import annotations
+
+import contextlib
+
+from engine.errors import ModelError
+from engine.evaluator import SCHEMA
+from engine.games.states.summaries import read_history, read_state
+from engine.llm.prompts import TEXT
+from engine.llm.reading.writing import WritingTest, ranks
+
+_ROOM = (
+    "Step 0: Cellar\nYou are in a damp cellar. A wooden ladder leads up. On a dusty shelf lie a tin box and a "
+    "rusty key."
+)
+_NOUNS = ("cellar", "ladder", "shelf", "box", "key")
+_STEPS = (
+    "Step 0: Cellar\nA wooden ladder leads up. A steel door bars the way east. You are carrying a rusty key.\n"
+    "-> Action: unlock door with key\n-> Reward: +10 (score 10)\n\n"
+    "Step 1: The door is open now. Behind it something glitters.\n"
+    "-> Action: sing (nothing in the world changed)\n-> Reward: +0 (score 10)\n\n"
+    "Step 2: Nobody hears you.\n-> Action: east\n-> Reward: +25 (score 35)\n\n"
+)
+_END = "End (won): Treasury\nThis is what you came for. You have won."
+
+
+def _sees(text: str) -> bool:
+    nouns = " ".join(read_state(text))
+    return 2 * sum(noun in nouns for noun in _NOUNS) > len(_NOUNS)
+
+
+def _tells(text: str) -> bool:
+    with contextlib.suppress(ModelError):
+        return bool(read_history(text, ""))
+    return False
+
+
+def _judges(text: str) -> bool:
+    return ranks(text, best=2, worst=1, steps=3)
+
+
+TESTS = {
+    "state": WritingTest(TEXT, "state", {"trajectory": _ROOM}, _sees),
+    "history": WritingTest(TEXT, "history", {"trajectory": _STEPS + _END}, _tells),
+    "rewards": WritingTest(
+        TEXT, "rewards",
+        {"trajectory": _STEPS + _END, "total": "3", "final_score": "35", "steps": "0, 1, 2"}, _judges, SCHEMA,
+    ),
+}  # fmt: skip
+"""By the settings that a model may be asked to write or to judge for."""

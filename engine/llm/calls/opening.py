@@ -1,0 +1,77 @@
+"""Putting a client of a model together from its parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from engine.llm.calls.cache import Cache
+from engine.llm.calls.client import Client
+from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.pace import Pace
+from engine.llm.calls.patience import Limits
+from engine.settings import Settings
+
+
+def open_client(
+    name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
+) -> tuple[Client, Callable[[], None]]:
+    """Return a client of a model behind an API that keeps nothing and has no patience, and what closes it."""
+    gateway = Gateway()
+    limits = replace(limits_of(settings), attempts=attempts, patience_s=0.0)
+    client = remote_client(name, settings, None, environment, gateway, reply_cache(None), limits)
+    return client, gateway.close
+
+
+def remote_client(
+    name: str,
+    settings: Settings,
+    cache: Path | None,
+    environment: Mapping[str, str] | None,
+    gateway: Gateway,
+    replies: Cache,
+    limits: Limits,
+) -> Client:
+    """Return a client of a model behind an API.
+
+    Args:
+        cache: Folder in which all sessions see how often the model is called; None for this one alone.
+        environment: Environment variables, None for those of this process.
+    """
+    env = os.environ if environment is None else environment
+    base = address(name, env)
+    options: dict[str, str] = {}
+    if base:
+        options["api_base"] = base
+        if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
+            options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
+    pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
+    identity = f"{name} {base}" if base else name
+    return Client(name, name, identity, gateway, replies, pace, limits, options)
+
+
+def address(name: str, environment: Mapping[str, str]) -> str:
+    """Return the server of one's own that calls to `name` go to, "" for the provider's."""
+    base = environment.get("JITRL_API_BASE", "")
+    if not base and name.startswith("openai/"):
+        base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
+    return base
+
+
+def reply_cache(folder: Path | None) -> Cache:
+    """Return the cache of replies in a folder; one that keeps nothing for None."""
+    return Cache(folder / "replies.sqlite" if folder else None)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what the settings allow the calls to a model."""
+    return Limits(
+        deadline_s=settings.deadline_s,
+        attempts=settings.attempts,
+        usd=settings.budget_usd,
+        tokens=settings.budget_tokens,
+        minutes=settings.budget_minutes,
+        patience_s=60.0 * settings.patience_minutes,
+    )

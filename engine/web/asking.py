@@ -1,0 +1,82 @@
+"""How a model is asked for actions on web pages (App. F, WebArena).
+
+The current state of a page is text that begins with a line "Task: ..." and holds the page between marks, see
+`engine.web.environment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import UsageError
+from engine.llm.asking import AnswerForm
+from engine.records import ActionRequest
+from engine.web.actions import DESCRIPTION, parse
+from engine.web.drawing.text import GOAL, TITLE
+from engine.web.prompts import PAGES
+
+_RECENT = 6
+
+
+class PageAsking:
+    """Calls on elements of a page; more can be done than can be listed. Implements `engine.llm.asking.Asking`."""
+
+    prompts = PAGES
+    form = AnswerForm(
+        first={"reasoning": "Your overall reasoning about the current state"},
+        reason="option{}_reasoning",
+        reason_shown="Why this action",
+        option_shown="click(<link[Name]>)",
+        listed=False,
+    )
+    cuttable = ("memory_text", "recent_history", "summary")
+    shares = True
+    """That is what the profile's transform makes of a model's confidences, too, and a scale on which what was lived
+    outweighs what was believed."""
+
+    def blanks(self, request: ActionRequest) -> dict[str, str]:
+        """Return page and task apart: what the user asked stands apart from what the site says."""
+        present = request.current_state
+        first, _, rest = present.partition("\n")
+        return {
+            "current_state": rest if first.startswith(GOAL) else present,
+            "task_goal": _line(present, GOAL),
+            "action_space_description": DESCRIPTION,
+        }
+
+    def scored_after(self, name: str) -> str:
+        """Return the only prompt there is for it."""
+        return "actions_transcript"
+
+    def transcript(self, request: ActionRequest) -> str:
+        """Return the task, the last actions, and what the page is called."""
+        lines = [line for line in request.recent_history.splitlines() if line.strip()]
+        done = [line.strip() for line in lines if not line.startswith("  ->")]
+        lines = [f"{GOAL}{_line(request.current_state, GOAL)}"]
+        lines += [f"> {action}" for action in done[-_RECENT:]]
+        lines += [f"Page: {_line(request.current_state, TITLE)}"]
+        return "\n".join(lines)
+
+    def allowed(self, valid: Sequence[str]) -> str:
+        """Return what an action is."""
+        return "Every option must be one of the available actions, on an element the page shows"
+
+    def accepted(self, text: str) -> str | None:
+        """Return a written action in its plain form, None if it is none. Whether the page has it is seen later."""
+        try:
+            return parse(text.strip().strip("`")).text
+        except UsageError:
+            return None
+
+    def odds(self, request: ActionRequest) -> Sequence[float]:
+        """Return what the words of the task and the elements' uses say of each action."""
+        from engine.web.prior import logits
+
+        return logits(request)
+
+
+PAGE_ASKING = PageAsking()
+
+
+def _line(text: str, start: str) -> str:
+    return next((line.removeprefix(start) for line in text.splitlines() if line.startswith(start)), "")

@@ -1,0 +1,3 @@
+"""What cannot be loaded."""
+
+raise RuntimeError("the map is torn")
