@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from engine.agents.base import Agent, Prior
-    from engine.settings import Settings
-    from engine.values.graph import EpisodicMemory
+    from engine.agents.base import Agent, AgentContext
 
 GROUP = "jitrl.agents"
 
@@ -32,42 +30,44 @@ class Method:
         name: What `--agent` takes.
         about: One line for people.
         make: Returns an agent for one session.
-        learns: Whether finished episodes go to memory, so that their steps have to be judged.
+        learns: Whether finished episodes go to memory, so that their steps have to be judged. What a method keeps
+            besides (`AgentContext.kept`) does not depend on it.
         asks_model: Whether the session's model is opened for it.
     """
 
     name: str
     about: str
-    make: Callable[[Prior, EpisodicMemory, Settings], Agent]
+    make: Callable[[AgentContext], Agent]
     learns: bool = False
     asks_model: bool = True
 
 
-def _jitrl(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
+def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
 
+    model, memory, settings = context.model, context.memory, context.settings
     if settings.other_tasks == "lifted" and settings.estimator == "knn":
         from engine.values.knn import KnnEstimator, retriever
         from engine.web.states.lifting import LiftedMemory
 
         return JitrlAgent(
-            prior, KnnEstimator(LiftedMemory(retriever(memory, settings)), settings), settings
+            model, KnnEstimator(LiftedMemory(retriever(memory, settings)), settings), settings
         )
-    return JitrlAgent(prior, make_estimator(memory, settings), settings)
+    return JitrlAgent(model, make_estimator(memory, settings), settings)
 
 
-def _static(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
-    from engine.agents.jitrl import JitrlAgent
+def _static(context: AgentContext) -> Agent:
+    from engine.agents.static import StaticAgent
 
-    return JitrlAgent(prior, None, settings)
+    return StaticAgent(context.model, context.settings)
 
 
-def _random(prior: Prior, memory: EpisodicMemory, settings: Settings) -> Agent:
-    from engine.agents.jitrl import JitrlAgent
+def _random(context: AgentContext) -> Agent:
     from engine.agents.random import UniformPrior
+    from engine.agents.static import StaticAgent
 
-    return JitrlAgent(UniformPrior(), None, settings, name="random")
+    return StaticAgent(UniformPrior(), context.settings, name="random")
 
 
 BUILT_IN = (

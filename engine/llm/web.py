@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from engine.errors import UsageError
 from engine.llm import prompts
-from engine.llm.prompts import Prompt
 from engine.records import ActionRequest
 
 GOAL = "Task: "
@@ -34,14 +33,14 @@ def without_goal(current_state: str) -> str:
     return rest if first.startswith(GOAL) else current_state
 
 
-def transcript(request: ActionRequest) -> Prompt:
-    """Return a short prompt for small models, which go on with a transcript and read no page."""
+def transcript(request: ActionRequest) -> str:
+    """Return the present in short, for small models, which go on with a transcript and read no page."""
     lines = [line for line in request.recent_history.splitlines() if line.strip()]
     done = [line.strip() for line in lines if not line.startswith("  ->")]
     lines = [f"{GOAL}{_line(request.current_state, GOAL)}"]
     lines += [f"> {action}" for action in done[-_RECENT:]]
     lines += [f"Page: {_line(request.current_state, TITLE)}"]
-    return prompts.render("web_actions_transcript", current_state="\n".join(lines))
+    return "\n".join(lines)
 
 
 def as_action(text: str) -> str | None:

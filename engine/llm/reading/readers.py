@@ -80,15 +80,17 @@ class Reader:
         return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
-        """Return the prompt that actions are scored after."""
+        """Return the prompt that actions are scored after; what an agent adds to it is cut where there is no room."""
+        name, present = self.scored_after, request.current_state
         if self.settings.domain == "web":
             from engine.llm import web
 
-            return web.transcript(request)
-        return prompts.render(
-            self.scored_after,
-            current_state=request.current_state,
-            valid_actions=", ".join(request.valid_actions),
+            name, present = "web_actions_transcript", web.transcript(request)
+        blanks = {"current_state": present, "valid_actions": ", ".join(request.valid_actions)}
+        if not request.memory_text:
+            return prompts.render(name, memory_text="", **blanks)
+        return prompts.fit(
+            name, self.count, self.budget, ("memory_text",), memory_text=request.memory_text, **blanks
         )
 
     # --------------------------------------------------------------------------------- index tokens
