@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 from engine.records import ActionRequest, Decision, Episode, Kept, Observation, Proposal, State, Step
 
 if TYPE_CHECKING:
-    from engine.llm.model import Messages, Reply
+    from engine.llm.model import Write
     from engine.memory.scope import Scope
     from engine.settings import Settings
 
@@ -52,35 +52,6 @@ class Prior(Protocol):
 
         Raises:
             ModelError: No usable answer.
-        """
-        ...
-
-
-class Write(Protocol):
-    """Asks the model in words, on the account of the running episode: tokens, cost, tally, and shown among the calls."""
-
-    def __call__(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-    ) -> Reply:
-        """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
-
-        Args:
-            purpose: One word that names the call where calls are shown: "reflection".
-            pictures: JPEGs that are shown with the last message.
-            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
-                None if every answer that is not empty can. What it refuses is returned all the same.
-            fresh: Ask even if an answer was kept.
-
-        Raises:
-            ModelError: No usable answer, or it takes no pictures.
-            MissingError: The network, a key or a file is missing.
         """
         ...
 

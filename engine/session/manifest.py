@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.llm import prompts
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
-from engine.session.live import added
+from engine.session.account import added
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 """Packages that have a part in what is chosen."""

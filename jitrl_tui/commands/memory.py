@@ -57,7 +57,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _add_exchange(add: Callable[..., Any]) -> None:
-    export = add("export", memory_change.export, "write episodes and kept records to a plain file, one JSON object a line")
+    export = add("export", memory_change.export, "write a memory to a plain file, one JSON object a line")
     export.add_argument("file", metavar="FILE", help="- is stdout")
     export.add_argument("--scope", metavar="SCOPE", action="append", help="only this one; repeatable")
     take = add("import", memory_change.take, "take what an exported file holds, marked as imported")
