@@ -28,10 +28,9 @@ class Account:
     tally: Tally = NO_TALLY
 
     def decided(self, decision: Decision) -> None:
-        """Count what the candidates of a decision cost, and what became of the model's answer."""
+        """Count what the candidates of a decision cost, carried out or not; its tally counts when it is."""
         for call in decision.calls:
             self._pay(call)
-        self.count(decision.tally)
 
     def called(self, call: ModelCall) -> None:
         """Count a call that belongs to no decision's candidates."""

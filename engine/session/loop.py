@@ -397,6 +397,7 @@ class Session:
             except (ModelError, MissingError) as error:
                 self.control.check()
                 self._pause_for(error)
+        live.account.decided(decision)
         self._tell(Decided(live.number, decision))
         action = self._gate(live, decision)
         if action is not None:
@@ -417,7 +418,7 @@ class Session:
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:
-            live.account.decided(decision)
+            live.account.count(decision.tally)
         step = live.take(decision, parts.environment.step(decision.action))
         parts.agent.observe(step, live.state, ended=live.observation.done, died=live.observation.died)
 

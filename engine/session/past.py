@@ -81,8 +81,10 @@ def charged(account: Account, events: Iterable[Event]) -> Account:
             account.called(event.call)
         elif isinstance(event, Decided):
             decision = event.decision
+            if decision.provenance == "agent":  # a person's stands for the agent's that was told before it
+                account.decided(decision)
         elif isinstance(event, (Stepped, TakenBack)):
             if isinstance(event, Stepped) and decision is not None:
-                account.decided(decision)
+                account.count(decision.tally)
             account.tokens, account.cost_usd = event.tokens, event.cost_usd
     return account

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.llm import prompts
+from engine.llm.reading.readers import Reader
+from engine.records import ActionRequest
+from engine.settings import Settings
 
 BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_state": "C {not a blank} <b>",
           "valid_actions": "go north, wait", "count": "3", "format": '{"option1": "x"}', "trajectory": "T",
@@ -57,3 +62,30 @@ def test_cutting_takes_the_oldest_history_first():
     least = prompts.fit("actions", words, 1, order, **blanks)
     assert "C {not a blank}" in least.text()
     assert "remembered" not in least.text()
+
+
+READINGS = [("game", "actions_transcript"), ("game", "actions_listed"), ("web", "actions_transcript")]
+
+
+@pytest.mark.parametrize(("domain", "after"), READINGS)
+def test_text_of_an_agent_stands_before_the_present_in_prompts_that_actions_are_scored_after(domain, after):
+    reader = Reader(None, Settings(domain=domain), 10_000, lambda p: len(p.text()), scored_after=after)
+    present = "Task: buy a kettle\nTitle: The Shop" if domain == "web" else "You are in the shop."
+    bare = ActionRequest("", "", "", present, ("north", "wait"), 2)
+    shown = present.partition("\n")[0]
+    plain = reader.string_prompt(bare).text()
+    told = reader.string_prompt(replace(bare, memory_text="Kettles are heavy.")).text()
+    assert told.rindex("Kettles are heavy.") < told.rindex(shown)
+    assert told.replace("Kettles are heavy.\n\n", "") == plain
+    assert "\n\n\n" not in plain
+
+
+def test_text_of_an_agent_is_cut_where_there_is_no_room_for_it():
+    lines = [f"Lesson {n} is long." for n in range(100)]
+    reader = Reader(None, Settings(), 1900, lambda p: len(p.text()))
+    request = ActionRequest("", "\n".join(lines), "", "You are in the shop.", ("north", "wait"), 2)
+    prompt = reader.string_prompt(request)
+    assert len(prompt.text()) <= 1900
+    assert "Lesson 99 " in prompt.text()
+    assert "Lesson 0 " not in prompt.text()
+    assert "You are in the shop." in prompt.text()
