@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 
 from engine.agents import Method
 from engine.agents.static import Recalled, StaticAgent
-from engine.errors import StorageError
+from engine.errors import ModelError, StorageError
 from engine.llm.calls.client import Limits
 from engine.memory import Memory
 from engine.records import (
     Decided,
     EpisodeEnded,
     EpisodeStarted,
+    Kept,
     ModelCalled,
     Notice,
     Paused,
@@ -174,7 +176,20 @@ def test_a_session_taken_up_again_has_the_account_of_both_sittings(server, tmp_p
     assert len(lessons(tmp_path)) == 1
 
 
-def test_who_leaves_while_a_lesson_is_written_finds_it_written_when_coming_back(server, tmp_path):
+class Careless(Writer):
+    """Takes every failure of the model for none."""
+
+    def end_episode(self, episode, first):
+        with contextlib.suppress(ModelError):
+            super().end_episode(episode, first)
+
+
+@pytest.mark.parametrize("agent", [Writer, Careless])
+def test_who_leaves_while_a_lesson_is_written_finds_it_written_when_coming_back(
+    server, tmp_path, agent, monkeypatch
+):
+    method = Method("writer", "writes", agent)
+    monkeypatch.setattr("engine.agents.find_method", lambda name: method)
     usual = server.default
 
     def hang(handler, body):
@@ -221,3 +236,21 @@ def test_a_full_disk_is_waited_out_and_the_record_is_kept_once(server, tmp_path,
     assert session.error is None
     assert paused == ["the disk is full"]
     assert len(lessons(tmp_path)) == 1
+
+
+def test_a_method_sees_its_own_records_in_all_sessions_and_no_other_methods(server, tmp_path, monkeypatch):
+    play(tmp_path, episodes=1)
+    with Memory(tmp_path / "memory") as memory:
+        (name,) = memory.scopes()
+        memory.scope(name).records.add(Kept("lesson", "somebody else's", agent="other"))
+    seen = []
+
+    class Reader(Writer):
+        def begin_episode(self, state):
+            seen.append([one.text for one in self._context.kept.records("lesson")])
+            seen.append([one.text for one in self._context.kept.records("plan")])
+
+    method = Method("writer", "writes", Reader)
+    monkeypatch.setattr("engine.agents.find_method", lambda name: method)
+    play(tmp_path, episodes=1)
+    assert seen == [["Look around."], []]
