@@ -48,6 +48,11 @@ def columns(decision: Decision) -> list[tuple[str, tuple[float, ...]]]:
     return [(name, values) for name, values in named if len(values) == len(decision.candidates)]
 
 
+def texts(decision: Decision) -> list[Basis]:
+    """Return the kinds of texts that a choice rests on, those that have any."""
+    return [basis for basis in decision.bases if basis.items]
+
+
 def rests_on(basis: Basis) -> str:
     """Return in a line what a choice rests on."""
     origins = list(dict.fromkeys(clean(item.origin) for item in basis.items if item.origin))
@@ -74,8 +79,8 @@ def without_values(choice: Choice) -> str:
         return "No memory, no model: drawn at random."
     if choice.agent in explain.MEMORYLESS:
         return "No memory: the model alone decides."
-    if choice.decision.bases:
-        return f"The model decides. {' '.join(map(rests_on, choice.decision.bases))}"
+    if bases := texts(choice.decision):
+        return f"The model decides. {' '.join(map(rests_on, bases))}"
     if choice.decision.update is None:
         return "Nothing kept bears on this choice: the model alone decides."
     if choice.settings.get("estimator") == "graph":
@@ -126,10 +131,10 @@ def gain(neighbour: Neighbour) -> str:
 def told(choice: Choice, entries: int) -> list[str]:
     """Return what a choice rests on, a line for each remembered step and each text."""
     decision = choice.decision
-    texts = [line for basis in decision.bases for line in _basis(basis)]
-    if texts and decision.update is None:
-        return texts
-    return [*_remembered(choice, entries), *texts]
+    lines = [line for basis in texts(decision) for line in _basis(basis)]
+    if lines and decision.update is None:
+        return lines
+    return [*_remembered(choice, entries), *lines]
 
 
 def _basis(basis: Basis) -> list[str]:

@@ -372,7 +372,7 @@ class PlainRun:
 
     def _say_more(self, choice: Choice) -> None:
         """Say what a choice rests on, and that it was drawn where that is not obvious."""
-        for basis in choice.decision.bases:
+        for basis in hits.texts(choice.decision):
             self._say(hits.rests_on(basis))
         drawn = explain.drawn(choice.decision, choice.settings)
         if drawn:

@@ -43,7 +43,7 @@ class MemoryPane(LinePane):
         decision = self.choice.decision
         now = wrap(f"Now: {clean(decision.state.text)}", width)
         neighbours = decision.update.neighbours if decision.update is not None else ()
-        texts = [line for basis in decision.bases for line in self._texts(basis, width)]
+        texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
             lines = [*wrap(hits.nothing(self.choice, self.entries), width), "", *now]
             return [Content.styled(line, MUTED) for line in lines]

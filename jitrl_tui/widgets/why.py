@@ -24,7 +24,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.append(Content(line))
     if update is not None and update.equation:
         lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(update.equation), width))
-    for basis in d.bases:
+    for basis in hits.texts(d):
         lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
     drawn = explain.drawn(d, choice.settings)
     lines.extend(Content(line) for line in wrap(clean(drawn), width) if line)

@@ -133,6 +133,15 @@ def test_a_policy_that_another_rule_adjusts_is_shown_before_and_after():
     assert pane_lines(MemoryPane("memory"), choice, 60)[0] == "Nothing kept bears on this choice."
 
 
+def test_a_kind_of_texts_without_any_is_not_rested_on():
+    choice = Choice(1, bare(dataclasses.replace(LESSONS, items=())), started("somebody's"))
+    shown = [*hits.told(choice, 0), *pane_lines(MemoryPane("memory"), choice, 60),
+             *(line.plain for line in why_lines(choice, 60, brief=False))]  # fmt: skip
+    assert "Reflections" not in "\n".join(shown)
+    head = pane_lines(CandidatesPane("candidates"), choice, 60)[0]
+    assert head == "Nothing kept bears on this choice: the model alone decides."
+
+
 def test_an_update_and_texts_are_shown_together():
     update = stream.decision(np.random.default_rng(3), 2, 5)
     decision = dataclasses.replace(update, parts=(*update.parts, LESSONS))
