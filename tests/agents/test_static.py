@@ -49,7 +49,8 @@ def scope(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"selection": "sample"}, {"selection": "greedy"}, {"unremembered": "best_action", "selection": "sample"}]
+    "changes",
+    [{"selection": "sample"}, {"selection": "greedy"}, {"unremembered": "best_action", "selection": "sample"}],
 )
 @pytest.mark.parametrize("seed", range(8))
 def test_static_decides_as_jitrl_does_before_anything_is_remembered(scope, changes, seed):
