@@ -2,7 +2,8 @@
 
 Decoding is strict about types and lenient about additions: fields that a newer version wrote are
 ignored, fields with a default may be missing. What an earlier version wrote is read, too
-(`engine.records.former`). Numbers must be finite.
+(`engine.records.former`). Numbers must be finite. Parts of a decision carry their kind as `part`, as events
+carry theirs; parts of an unknown kind are kept and written back as they are.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from engine.errors import BadFile
-from engine.records import EVENTS, Event
+from engine.records import EVENTS, PARTS, Event, Part, UnknownPart
 from engine.records.former import modern
 
 T = TypeVar("T")
+_PART_TYPES = frozenset(PARTS.values())
 
 
 def to_plain(value: Any) -> Any:
@@ -31,8 +33,11 @@ def to_plain(value: Any) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             raise BadFile(f"a record holds {value!r}, which is no finite number")
         return value
+    if isinstance(value, UnknownPart):
+        return {"part": value.part, **to_plain(value.fields)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: to_plain(getattr(value, name)) for name in _names(type(value))}
+        tag = {"part": type(value).__name__} if type(value) in _PART_TYPES else {}
+        return tag | {name: to_plain(getattr(value, name)) for name in _names(type(value))}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -84,6 +89,15 @@ def event_from_line(line: str) -> tuple[float, Event | None]:
     return (float(at) if isinstance(at, (int, float)) else 0.0), from_plain(cls, data) if cls else None
 
 
+def _part(value: Any, where: str) -> Part:
+    """Return the part of a decision that `value` names; one of a kind nobody knows is kept as it is."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("part"), str):
+        raise BadFile(f"{where} should hold objects that name their kind as 'part'")
+    fields = {key: item for key, item in value.items() if key != "part"}
+    cls = PARTS.get(value["part"])
+    return UnknownPart(value["part"], fields) if cls is None else from_plain(cls, fields)
+
+
 @functools.cache
 def _names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(spec.name for spec in dataclasses.fields(cls))
@@ -97,6 +111,8 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 def _build(hint: Any, value: Any, where: str) -> Any:
     if hint is Any:
         return value
+    if hint == Part:
+        return _part(value, where)
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         options = typing.get_args(hint)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from engine.records import EnvironmentInfo, ModelCall, Observation, State
+from engine.records import EnvironmentInfo, Observation, State
 
 if TYPE_CHECKING:
-    from engine.llm.model import Model
+    from engine.llm.model import Model, Write
     from engine.settings import Settings
 
 
@@ -45,15 +45,14 @@ class Writing:
     """What an abstractor needs to let a model write states and histories.
 
     Attributes:
+        write: Asks the model in words, on the account of the running episode.
         notice: Takes a sentence when the model failed.
-        spent: Takes every call.
         missed: Called for every text that rules wrote in the model's place.
     """
 
-    model: Model
+    write: Write
     settings: Settings
     notice: Callable[[str], None]
-    spent: Callable[[ModelCall], None]
     missed: Callable[[], None]
 
 

@@ -7,12 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.records import Candidate, Decision, Neighbour, Valuation
+from engine.records import Candidate, Decision, Neighbour, Update, Valuation
 
 _METHODS = {
     "graph": ("values: plans through memory", "plans"),
     "knn": ("values: nearest neighbours, the paper's", "neighbours"),
 }
+
+MEMORYLESS = ("static", "random")
+"""Agents of this project that remember nothing."""
 
 
 def number(x: float) -> str:
@@ -56,6 +59,16 @@ def why(
     if without_memory != action:
         return f"{sentence}; without memory it would have been '{without_memory}'."
     return f"{sentence}; without memory the choice would have been the same."
+
+
+def by_the_model(chosen: int, candidates: Sequence[Candidate]) -> str:
+    """Return why `candidates[chosen]` was chosen by a method that leaves the model's logits as they are."""
+    action = candidates[chosen].action
+    if candidates[chosen].source == "random":
+        return f"The model had nothing to offer here: '{action}' was drawn from the valid actions."
+    if len(candidates) > 1 and len({candidate.z for candidate in candidates}) == 1:
+        return f"Nothing speaks for one candidate more than for another; '{action}' was taken."
+    return f"The model's opinion decided: '{action}'."
 
 
 def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
@@ -111,27 +124,30 @@ def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation,
 
 def method(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
     """Return where the values of an agent come from, in a few words; "" where nobody knows."""
-    if agent != "jitrl":
-        return "no memory"
-    name = str(settings.get("estimator", ""))
-    known = f"values: {name}" if name else ""
-    return _METHODS[name][0] if name in _METHODS else known
+    return _method(settings, agent)[0]
 
 
 def method_in_short(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
     """Return the same in a word or two."""
+    return _method(settings, agent)[1]
+
+
+def _method(settings: Mapping[str, Any], agent: str) -> tuple[str, str]:
+    if agent in MEMORYLESS:
+        return "no memory", "no memory"
     if agent != "jitrl":
-        return "no memory"
+        return "", ""
     name = str(settings.get("estimator", ""))
-    return _METHODS[name][1] if name in _METHODS else name
+    return _METHODS.get(name, (f"values: {name}" if name else "", name))
 
 
 def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     """Return that an action was sampled where another one was more probable; "" if that is not so."""
-    i, policy = decision.chosen, decision.posterior
+    i, policy, update = decision.chosen, decision.posterior, decision.update
     if decision.provenance != "agent" or i < 0 or settings.get("selection") != "sample":
         return ""
-    if settings.get("unremembered") == "best_action" and set(decision.valuation.how) <= {"prior"}:
+    remembered = update is not None and not set(update.valuation.how) <= {"prior"}
+    if settings.get("unremembered") == "best_action" and not remembered:
         return ""  # what the model called the best may be another one than it was surest of
     top = max(range(len(policy)), key=policy.__getitem__)
     if policy[i] >= policy[top]:
@@ -180,12 +196,15 @@ def equation(
 def overrule(decision: Decision, action: str) -> Decision:
     """Return the decision with a person's action in its place."""
     actions = [candidate.action for candidate in decision.candidates]
+    parts = tuple(
+        dataclasses.replace(part, without_memory="", equation="") if isinstance(part, Update) else part
+        for part in decision.parts
+    )
     return dataclasses.replace(
         decision,
         chosen=actions.index(action) if action in actions else -1,
         action=action,
         provenance="human",
-        without_memory="",
         why=f"You chose '{action}' instead of '{decision.action}'; memory will learn from it as yours.",
-        equation="",
+        parts=parts,
     )

@@ -1,22 +1,27 @@
-"""What memory had to say about a choice, in words: the same on the screen and in plain lines."""
+"""What a choice rests on, in words: the same on the screen and in plain lines."""
 
 from __future__ import annotations
 
 from engine import explain
-from engine.records import Decision, Neighbour
+from engine.records import Basis, Decision, Neighbour, Update
 from jitrl_tui.view import Choice, clean, points, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
 ALSO = "Also done in this place before"
 EMPTY = "Memory is empty. It fills at the end of each episode."
+ORIGINS = 6
+"""Origins that a line names."""
 
 
 def repeated(decision: Decision) -> tuple[Neighbour, ...]:
     """Return the remembered steps that the plan repeats, in its order; () where values come from neighbours."""
-    first = explain.first_of_plan(decision.valuation)
+    update = decision.update
+    if update is None:
+        return ()
+    first = explain.first_of_plan(update.valuation)
     action = decision.candidates[first].action if first >= 0 else ""
     found: list[Neighbour] = []
-    for hit in decision.neighbours:
+    for hit in update.neighbours:
         before = found[-1].ahead if found else -1
         if hit.ahead <= before or (hit.ahead == 0 and hit.action != action):
             break
@@ -27,16 +32,41 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
 def ordered(decision: Decision) -> list[int]:
     """Return the candidates in the order of their rows: what was chosen, what the prior alone takes, the others."""
     others = range(len(decision.candidates))
-    taken = [c.action == decision.without_memory for c in decision.candidates]
+    without = decision.update.without_memory if decision.update is not None else ""
+    taken = [c.action == without for c in decision.candidates]
     return sorted(others, key=lambda index: (index != decision.chosen, not taken[index]))
 
 
-def source(decision: Decision) -> str:
+def says_nothing(update: Update | None) -> bool:
+    """Return whether a choice has no values: there is no update of the logits, or nothing remembered for it."""
+    return update is None or set(update.valuation.how) <= {"prior"}
+
+
+def columns(decision: Decision) -> list[tuple[str, tuple[float, ...]]]:
+    """Return the numbers that a method adds for each candidate, by name; a column of another length is left out."""
+    named = [(clean(name), values) for basis in decision.bases for name, values in basis.columns.items()]
+    return [(name, values) for name, values in named if len(values) == len(decision.candidates)]
+
+
+def texts(decision: Decision) -> list[Basis]:
+    """Return the kinds of texts that a choice rests on, those that have any."""
+    return [basis for basis in decision.bases if basis.items]
+
+
+def rests_on(basis: Basis) -> str:
+    """Return in a line what a choice rests on."""
+    origins = list(dict.fromkeys(clean(item.origin) for item in basis.items if item.origin))
+    more = f" and {len(origins) - ORIGINS} more" if len(origins) > ORIGINS else ""
+    told = f" ({'; '.join(origins[:ORIGINS])}{more})" if origins else ""
+    return f"Rests on: {clean(basis.title)}{told}."
+
+
+def source(update: Update) -> str:
     """Return what values come from, in a few words."""
-    count = len(decision.neighbours)
+    count = len(update.neighbours)
     return (
         "plans through memory"
-        if decision.valuation.terms
+        if update.valuation.terms
         else f"{count} similar visit{'s' if count != 1 else ''}"
     )
 
@@ -47,8 +77,12 @@ def without_values(choice: Choice) -> str:
         return "No usable answer, nothing remembered: drawn at random."
     if choice.agent == "random":
         return "No memory, no model: drawn at random."
-    if choice.agent != "jitrl":
+    if choice.agent in explain.MEMORYLESS:
         return "No memory: the model alone decides."
+    if bases := texts(choice.decision):
+        return f"The model decides. {' '.join(map(rests_on, bases))}"
+    if choice.decision.update is None:
+        return "Nothing kept bears on this choice: the model alone decides."
     if choice.settings.get("estimator") == "graph":
         return "Nothing to plan with yet: the model alone decides."
     return "Nothing similar remembered: the model alone decides."
@@ -60,16 +94,18 @@ def nothing(choice: Choice, entries: int) -> str:
     Args:
         entries: Steps that are remembered now, for choices that do not say how many there were.
     """
-    decision = choice.decision
+    update = choice.decision.update
     entries = entries if choice.remembered is None else choice.remembered
     count = f"{steps(entries)} remembered"
-    if choice.agent != "jitrl":
+    if choice.agent in explain.MEMORYLESS:
         return "This agent has no memory."
-    if decision.valuation.terms and explain.first_of_plan(decision.valuation) < 0:
+    if update is None:
+        return "Nothing kept bears on this choice."
+    if update.valuation.terms and explain.first_of_plan(update.valuation) < 0:
         return f"No plan promises anything from here: what was done least may show something yet. {count}."
-    if decision.valuation.terms and not entries:
+    if update.valuation.terms and not entries:
         return f"{EMPTY} Until then the plan goes by what this episode has shown, or tries something new."
-    if decision.valuation.terms:
+    if update.valuation.terms:
         return (
             "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
             f"something new. {count}."
@@ -93,8 +129,26 @@ def gain(neighbour: Neighbour) -> str:
 
 
 def told(choice: Choice, entries: int) -> list[str]:
-    """Return what memory had to say, a line for each remembered step."""
-    hits = choice.decision.neighbours
+    """Return what a choice rests on, a line for each remembered step and each text."""
+    decision = choice.decision
+    lines = [line for basis in texts(decision) for line in _basis(basis)]
+    if lines and decision.update is None:
+        return lines
+    return [*_remembered(choice, entries), *lines]
+
+
+def _basis(basis: Basis) -> list[str]:
+    """Return a title, and a line for each text."""
+    lines = [f"{clean(basis.title)}:"]
+    for item in basis.items:
+        weight = "" if item.weight is None else f", weight {signed(item.weight)}"
+        origin = clean(item.origin) or "of unknown origin"
+        lines.append(f"{origin}{weight}: {' '.join(clean(item.text).split())}")
+    return lines
+
+
+def _remembered(choice: Choice, entries: int) -> list[str]:
+    hits = choice.decision.update.neighbours if choice.decision.update is not None else ()
     if not hits:
         return [nothing(choice, entries)]
     if hits[0].ahead < 0:

@@ -14,6 +14,7 @@ from engine import explain
 from engine.errors import JitrlError
 from engine.records import (
     Decided,
+    Decision,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -24,6 +25,7 @@ from engine.records import (
     Stepped,
     TakenBack,
     Thinking,
+    Update,
     Waiting,
 )
 from jitrl_tui import hits
@@ -42,7 +44,7 @@ HELP = """\
 Type a command for the game, or nothing to let the agent do what it proposes. Commands of jitrl:
 /why        why the agent would choose what it proposes
 /options    the candidates with their probabilities before and after memory
-/memory     the remembered steps behind them
+/memory     the remembered steps and texts behind them
 /actions    the actions that are possible here
 /page       on the web: the page drawn in text; the number of an element is an action, too
 /score      score, step, episode
@@ -69,32 +71,53 @@ def wants_plain() -> bool:
 def candidate_lines(choice: Choice) -> list[str]:
     """Return what values come from, and each candidate as one line that reads well aloud."""
     decision = choice.decision
-    value = decision.valuation
-    head = f"V {signed(value.v)} from {hits.source(decision)}, beta {decision.beta:g}."
-    lines = [hits.without_values(choice) if set(value.how) <= {"prior"} else head]
+    update, columns = decision.update, hits.columns(decision)
+    lines = [hits.without_values(choice)]
+    if update is not None and not hits.says_nothing(update):
+        lines = [f"V {signed(update.valuation.v)} from {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.ordered(decision):
-        candidate, before, after = decision.candidates[i], decision.prior[i], decision.posterior[i]
-        change = percents(before, after)
-        moved = "up" if change > 0 else "down" if change < 0 else "same"
+        candidate = decision.candidates[i]
         opinion = ""
         if candidate.confidence is not None:
             opinion = f"confidence {candidate.confidence:.0f}, "
         elif candidate.logprob is not None:
             opinion = f"log-likelihood {signed(candidate.logprob)}, "
-        known = (
-            f"N {value.n[i]}{'' if value.how[i] == 'known' else f' ({value.how[i]})'}, Q {signed(value.q[i])}, "
-            f"advantage {signed(decision.advantage[i])}, scaled {signed(decision.advantage_normalised[i])}, "
-            if value.how[i] != "prior"
-            else ""
-        )
-        chosen = ", chosen" if i == decision.chosen else ""
-        if not chosen and candidate.action == decision.without_memory:
-            chosen = ", what the prior alone takes"
+        logit = f"logit {signed(candidate.z)}{f' to {signed(update.z_prime[i])}' if update else ''}"
+        own = "".join(f"{name} {signed(values[i])}, " for name, values in columns)
         lines.append(
-            f"{clean(candidate.action)}: from {candidate.source}, {opinion}logit {signed(candidate.z)} to "
-            f"{signed(decision.z_prime[i])}, {known}probability {before:.0%} to {after:.0%}, {moved}{chosen}"
+            f"{clean(candidate.action)}: from {candidate.source}, {opinion}{logit}, "
+            f"{_values(update, i)}{own}{_probability(decision, i)}{_sign(decision, i)}"
         )
     return lines
+
+
+def _values(update: Update | None, i: int) -> str:
+    """Return what memory says of a candidate, "" for nothing."""
+    if update is None or update.valuation.how[i] == "prior":
+        return ""
+    value = update.valuation
+    how = "" if value.how[i] == "known" else f" ({value.how[i]})"
+    return (
+        f"N {value.n[i]}{how}, Q {signed(value.q[i])}, advantage {signed(update.advantage[i])}, "
+        f"scaled {signed(update.advantage_normalised[i])}, "
+    )
+
+
+def _probability(decision: Decision, i: int) -> str:
+    before, after = decision.prior[i], decision.posterior[i]
+    if decision.update is None and decision.prior == decision.posterior:
+        return f"probability {after:.0%}"
+    change = percents(before, after)
+    moved = "up" if change > 0 else "down" if change < 0 else "same"
+    return f"probability {before:.0%} to {after:.0%}, {moved}"
+
+
+def _sign(decision: Decision, i: int) -> str:
+    if i == decision.chosen:
+        return ", chosen"
+    update = decision.update
+    taken = update is not None and decision.candidates[i].action == update.without_memory
+    return ", what the prior alone takes" if taken else ""
 
 
 class PlainRun:
@@ -246,9 +269,9 @@ class PlainRun:
             self._say("There is no decision yet.")
         elif name == "why":
             self._say(f"Why: {clean(decision.why)}")
-            if decision.equation:
-                self._say(clean(decision.equation))
-            self._say_drawn(choice)
+            if decision.update is not None and decision.update.equation:
+                self._say(clean(decision.update.equation))
+            self._say_more(choice)
         elif name in ("options", "candidates"):
             for line in candidate_lines(choice):
                 self._say(line)
@@ -324,7 +347,7 @@ class PlainRun:
             case Decided():
                 self._say(f"Why: {clean(event.decision.why)}")
                 if view.choice is not None:
-                    self._say_drawn(view.choice)
+                    self._say_more(view.choice)
             case Stepped():
                 who = "You" if event.provenance == "human" else "Agent"
                 self._say(f"\n{who}: > {clean(event.action)}")
@@ -347,7 +370,10 @@ class PlainRun:
             case _:
                 pass
 
-    def _say_drawn(self, choice: Choice) -> None:
+    def _say_more(self, choice: Choice) -> None:
+        """Say what a choice rests on, and that it was drawn where that is not obvious."""
+        for basis in hits.texts(choice.decision):
+            self._say(hits.rests_on(basis))
         drawn = explain.drawn(choice.decision, choice.settings)
         if drawn:
             self._say(clean(drawn))

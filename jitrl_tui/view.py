@@ -19,6 +19,8 @@ from engine.records import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    ModelCall,
+    ModelCalled,
     Notice,
     Observation,
     PageShown,
@@ -32,7 +34,7 @@ from engine.records import (
     Thinking,
     Waiting,
 )
-from engine.session.live import added
+from engine.session.account import added, tally_of
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -41,6 +43,7 @@ BEGINNING = "beginning the episode"
 """What a session does until the episode has its first observation; on the web that takes seconds."""
 PARAGRAPHS = 2_000
 DECISIONS = 400
+CALLS = 1_000
 SCORES = 100_000
 
 _REPLACED = re.compile(r"\w+=\S* in place of ")
@@ -153,6 +156,7 @@ class RunView:
         flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
+        calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.
     """
 
     previous: tuple[float, ...] = ()
@@ -176,6 +180,7 @@ class RunView:
     scores: deque[float] = field(default_factory=lambda: deque(maxlen=SCORES))
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
+    calls: deque[ModelCalled] = field(default_factory=lambda: deque(maxlen=CALLS))
     paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
     written: int = 0
     last_episode: EpisodeEnded | None = None
@@ -187,7 +192,7 @@ class RunView:
     def copy(self) -> RunView:
         """Return a view that can go its own way."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
-        for name in ("scores", "choices", "pages", "paragraphs"):
+        for name in ("scores", "choices", "pages", "calls", "paragraphs"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
@@ -197,6 +202,15 @@ class RunView:
             return self.pages[-1] if self.pages else None
         where = (choice.episode, choice.decision.step)
         return next((p for p in reversed(self.pages) if (p.episode, p.step) == where), None)
+
+    def calls_of(self, choice: Choice) -> tuple[ModelCall, ...]:
+        """Return the calls behind a choice, then those made after it if it is the last one of its episode."""
+        episode, step = choice.episode, choice.decision.step
+        mine = [told for told in self.calls if told.episode == episode]
+        before = [told.call for told in mine if told.step == step]
+        last = not any(one.episode == episode and one.decision.step > step for one in self.choices)
+        after = [told.call for told in mine if last and told.step > step]
+        return (*before, *choice.decision.calls, *after)
 
     @property
     def max_score(self) -> float | None:
@@ -258,6 +272,10 @@ class RunView:
         if self.activity != "paused":
             self.activity, self.doing = "waiting", clean(awaited(event))
 
+    def _model_called(self, event: ModelCalled) -> None:
+        self.calls.append(event)
+        self.tally = added(self.tally, tally_of(event.call))
+
     def _decided(self, event: Decided) -> None:
         self.choice = Choice(event.episode, event.decision, self.started, self.memory_entries)
         last = self.choices[-1] if self.choices else None
@@ -282,7 +300,7 @@ class RunView:
         self.cost_usd = self.cost_before + event.cost_usd
         human = event.provenance == "human"
         made = self.choice
-        if made and not human and made.decision.without_memory not in ("", event.action):
+        if made and not human and made.decision.changed:
             self.flips += 1
         self._write("command", event.action, event.step, human)
         self._write("text", event.observation.text)
@@ -307,6 +325,8 @@ class RunView:
             and self.choices[-1].decision.step >= event.step
         ):
             self.choices.pop()
+        while self.calls and self.calls[-1].episode == event.episode and self.calls[-1].step > event.step:
+            self.calls.pop()
         self.choice = self.choices[-1] if self.choices else None
         place = f" You are back in: {event.observation.place}." if event.observation.place else ""
         self._write("notice", f"Taken back: {event.action}.{place}")
@@ -384,6 +404,7 @@ _HANDLERS = {
     EpisodeStarted: RunView._episode_started,
     Thinking: RunView._thinking,
     Waiting: RunView._waiting,
+    ModelCalled: RunView._model_called,
     Decided: RunView._decided,
     Stepped: RunView._stepped,
     PageShown: RunView._page_shown,

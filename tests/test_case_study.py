@@ -63,8 +63,8 @@ def test_memory_moves_the_logits_as_in_the_table(tmp_path, game, bad, bad_after,
         decision = agent.decide(turn, np.random.default_rng(1))
         model.close()
     environment.close()
-    assert len(decision.neighbours) == of  # found by the hybrid retrieval of the appendix
-    z = {c.action: (c.z, after) for c, after in zip(decision.candidates, decision.z_prime, strict=True)}
+    assert len(decision.update.neighbours) == of  # found by the hybrid retrieval of the appendix
+    z = {c.action: (c.z, after) for c, after in zip(decision.candidates, decision.update.z_prime, strict=True)}
     assert z[preferred] == pytest.approx((bad, bad_after), abs=0.02)
     assert z[pays] == pytest.approx((good, good_after), abs=0.02)
     named = [c.action for c in decision.candidates]

@@ -1,12 +1,24 @@
 """Records survive the trip through JSON, and broken ones are refused."""
 
 import dataclasses
+import json
 
 import pytest
 
 from engine.codec import event_from_line, event_to_line, from_plain, to_plain
 from engine.errors import BadFile
-from engine.records import Observation, State, Step, Stepped
+from engine.records import (
+    Basis,
+    BasisItem,
+    Decision,
+    Observation,
+    State,
+    Step,
+    Stepped,
+    UnknownPart,
+    Update,
+    Valuation,
+)
 
 
 def test_a_nested_record_comes_back_equal():
@@ -39,3 +51,54 @@ def test_wrong_types_are_refused(bad):
 def test_numbers_must_be_finite(number):
     with pytest.raises(BadFile):
         to_plain(dataclasses.replace(Observation("x"), score=number))
+
+
+# ----------------------------------------------------------------------------------- parts of a decision
+
+STATE = {"text": "[Hall: lamp]", "tokens": ["lamp"]}
+PLAIN = {"step": 2, "state": STATE, "valid_actions": ["go", "wait"], "chosen": 0, "action": "go", "prior": [0.5, 0.5],
+         "posterior": [0.9, 0.1], "candidates": [{"action": "go", "z": 0.0}, {"action": "wait", "z": 0.0}]}  # fmt: skip
+VALUES = {"valuation": {"v": 1.0, "q": [2.0, 0.0], "n": [1, 0], "how": ["known", "neutral"]},
+          "neighbours": [], "advantage": [1.0, -1.0], "advantage_normalised": [1.0, -1.0],
+          "z_prime": [2.0, -2.0]}  # fmt: skip
+
+
+def decided(**more):
+    line = json.dumps({"event": "Decided", "at": 3.0, "episode": 1, "decision": {**PLAIN, **more}})
+    _, event = event_from_line(line)
+    return event.decision
+
+
+def test_a_decision_as_earlier_versions_wrote_it_has_its_update_as_a_part():
+    before = decided(**VALUES, beta=2.0, without_memory="wait", equation="z' = ...", why="So.", note="n")
+    update = Update((), Valuation(1.0, (2.0, 0.0), (1, 0), ("known", "neutral")), (1.0, -1.0), (1.0, -1.0),
+                    (2.0, -2.0), 2.0, "wait", "z' = ...")  # fmt: skip
+    assert before.parts == (update,)
+    assert (before.why, before.note, before.posterior, before.changed) == ("So.", "n", (0.9, 0.1), True)
+    assert decided(parts=[{"part": "Update", **VALUES, "beta": 2.0, "without_memory": "wait", "equation": "z' = ..."}],
+                   why="So.", note="n") == before  # fmt: skip
+
+
+def test_an_earlier_decision_that_is_damaged_is_refused():
+    with pytest.raises(BadFile, match=r"Update\.z_prime is missing"):
+        decided(**{name: value for name, value in VALUES.items() if name != "z_prime"})
+
+
+def test_parts_carry_their_kind_and_those_of_an_unknown_kind_are_kept_as_they_are():
+    parts = [{"part": "Basis", "kind": "k", "title": "T", "items": [{"text": "x", "origin": "o"}], "columns": {}},
+             {"part": "Dream", "of": {"sheep": [1, 2.5, None]}}]  # fmt: skip
+    made = decided(parts=parts)
+    assert made.parts == (
+        Basis("k", "T", (BasisItem("x", "o"),)),
+        UnknownPart("Dream", {"of": {"sheep": [1, 2.5, None]}}),
+    )
+    assert (made.update, made.changed) == (None, False)
+    again = to_plain(made)["parts"]
+    assert again[1] == parts[1]
+    assert from_plain(Decision, to_plain(made)) == made
+
+
+@pytest.mark.parametrize("part", [3, {}, {"part": 3}, {"part": "Basis"}, {"part": "Update", "neighbours": []}])
+def test_a_part_that_is_broken_is_refused(part):
+    with pytest.raises(BadFile):
+        decided(parts=[part])

@@ -78,28 +78,29 @@ def test_three_episodes_are_played_judged_remembered_and_recorded(tmp_path):
 def test_decisions_obey_algorithm_1_and_choose_among_valid_actions(tmp_path):
     _, _, events = play(tmp_path, config(settings={"beta": 3.0}))
     decisions = [event.decision for event in only(events, Decided)]
-    assert any(d.neighbours for d in decisions)
+    assert any(d.update.neighbours for d in decisions)
     for d in decisions:
         assert d.action in d.valid_actions
         assert d.candidates[d.chosen].action == d.action
         assert sum(d.posterior) == pytest.approx(1)
-        if d.neighbours:
-            assert d.valuation.v == pytest.approx(sum(n.g for n in d.neighbours) / len(d.neighbours))
-            assert all(n.similarity >= 0.95 for n in d.neighbours)
-        for c, a, z in zip(d.candidates, d.advantage_normalised, d.z_prime, strict=True):
+        near = d.update.neighbours
+        if near:
+            assert d.update.valuation.v == pytest.approx(sum(n.g for n in near) / len(near))
+            assert all(n.similarity >= 0.95 for n in near)
+        for c, a, z in zip(d.candidates, d.update.advantage_normalised, d.update.z_prime, strict=True):
             assert z == pytest.approx(c.z + 3.0 * a)
 
 
 def test_the_next_session_retrieves_what_the_last_one_stored(tmp_path):
     _, _, first = play(tmp_path, config(episodes=1))
     _, _, second = play(tmp_path, config(episodes=1))
-    assert not only(first, Decided)[0].decision.neighbours
+    assert not only(first, Decided)[0].decision.update.neighbours
     assert only(second, SessionStarted)[0].memory_entries == 12
     decision = only(second, Decided)[0].decision
     lived = [
         e.decision.action for e in only(first, Decided) if e.decision.state.tokens == decision.state.tokens
     ]
-    assert sorted(n.action for n in decision.neighbours if n.similarity == 1.0) == sorted(lived)
+    assert sorted(n.action for n in decision.update.neighbours if n.similarity == 1.0) == sorted(lived)
 
 
 def test_a_memory_of_its_own_leaves_the_shared_one_alone(tmp_path):
@@ -158,7 +159,7 @@ def test_an_override_is_done_shown_and_remembered_as_the_humans(tmp_path):
     first = only(events, Stepped)[0]
     assert (first.action, first.provenance) == ("close plain door", "human")
     _, _, later = play(tmp_path, config(episodes=1))
-    retrieved = {(n.action, n.step): n.provenance for n in only(later, Decided)[0].decision.neighbours}
+    retrieved = {(n.action, n.step): n.provenance for n in only(later, Decided)[0].decision.update.neighbours}
     assert retrieved[("close plain door", 0)] == "human"
     assert set(retrieved.values()) == {"human", "agent"} or len(retrieved) == 1
 
@@ -167,8 +168,9 @@ def test_static_remembers_nothing_and_is_what_jitrl_is_before_it_knows_anything(
     _, _, static = play(tmp_path / "s", config(agent="static", episodes=1))
     _, _, jitrl = play(tmp_path / "j", config(episodes=1))
     assert only(static, EpisodeEnded)[0].memory_entries == 0
-    blank = [d.decision for d in only(jitrl, Decided) if not d.decision.neighbours]
+    blank = [d.decision for d in only(jitrl, Decided) if not d.decision.update.neighbours]
     assert only(static, Decided)[0].decision.action == blank[0].action
+    assert all(d.decision.parts == () for d in only(static, Decided))
     assert len(only(static, EpisodeStarted)) == 1
 
 

@@ -52,12 +52,12 @@ def test_a_decision_follows_the_epsilon_and_the_normalisation_that_are_set():
     found = ("open door", 4.0), ("sing", 1.0), ("sing", 1.0)
 
     def scaled(**changes) -> list[float]:
-        return list(decided(Settings(**changes), prior, *found).advantage_normalised)
+        return list(decided(Settings(**changes), prior, *found).update.advantage_normalised)
 
     assert scaled(epsilon=0.01) == pytest.approx([2 / 2.01, -1 / 2.01])
     assert scaled(epsilon=0.01, epsilon_times=2) == pytest.approx([2 / 2.02, -1 / 2.02])
     bad = ("open door", 0.0), ("sing", 1.0), ("sing", 1.0), ("sing", 1.0)
-    kept = list(decided(Settings(normalisation="positive"), prior, *bad).advantage_normalised)
+    kept = list(decided(Settings(normalisation="positive"), prior, *bad).update.advantage_normalised)
     assert kept == pytest.approx([-3.0, 1.0])
 
 
@@ -126,13 +126,13 @@ def test_actions_of_neighbours_with_a_bad_return_join_the_candidates_or_not():
     assert [c.action for c in decided(Settings(), prior, *found).candidates] == ["open door", "sing", "wait"]
     positive = decided(Settings(memory_candidates="positive"), prior, *found)
     assert [c.action for c in positive.candidates] == ["open door", "wait"]
-    assert len(positive.neighbours) == 3  # V is made of all of them
+    assert len(positive.update.neighbours) == 3  # V is made of all of them
 
 
 def test_beta_of_a_decision_is_that_of_its_episode():
     settings = Settings(beta_growth=0.5)
-    assert decided(settings, Proposing(("wait", 0.5)), episode=20).beta == pytest.approx(1.2)
-    assert decided(Settings(), Proposing(("wait", 0.5)), episode=20).beta == 1.0
+    assert decided(settings, Proposing(("wait", 0.5)), episode=20).update.beta == pytest.approx(1.2)
+    assert decided(Settings(), Proposing(("wait", 0.5)), episode=20).update.beta == 1.0
 
 
 def test_adaptive_optimism_replaces_lambda():

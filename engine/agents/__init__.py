@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 from engine.registry import Registry
 
 if TYPE_CHECKING:
-    from engine.agents.base import Agent, Prior
+    from engine.agents.base import Agent, AgentContext
     from engine.llm.prompts import Folder
-    from engine.memory.scope import Scope
-    from engine.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +27,38 @@ class Method:
         name: What `--agent` takes.
         about: One line for people.
         make: Returns an agent for one session.
-        learns: Whether finished episodes go to memory, so that their steps have to be judged.
+        learns: Whether finished episodes go to memory, so that their steps have to be judged. What a method keeps
+            besides (`AgentContext.kept`) does not depend on it.
         asks_model: Whether the session's model is opened for it.
         prompts: Folders with prompts of its own; their digests are in the manifest of a run.
     """
 
     name: str
     about: str
-    make: Callable[[Prior, Scope, Settings], Agent]
+    make: Callable[[AgentContext], Agent]
     learns: bool = False
     asks_model: bool = True
     prompts: tuple[Folder, ...] = ()
 
 
-def _jitrl(prior: Prior, memory: Scope, settings: Settings) -> Agent:
+def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
 
-    return JitrlAgent(prior, make_estimator(memory, settings), settings)
+    return JitrlAgent(context.model, make_estimator(context.memory, context.settings), context.settings)
 
 
-def _static(prior: Prior, memory: Scope, settings: Settings) -> Agent:
-    from engine.agents.jitrl import JitrlAgent
+def _static(context: AgentContext) -> Agent:
+    from engine.agents.static import StaticAgent
 
-    return JitrlAgent(prior, None, settings)
+    return StaticAgent(context.model, context.settings)
 
 
-def _random(prior: Prior, memory: Scope, settings: Settings) -> Agent:
-    from engine.agents.jitrl import JitrlAgent
+def _random(context: AgentContext) -> Agent:
     from engine.agents.random import UniformPrior
+    from engine.agents.static import StaticAgent
 
-    return JitrlAgent(UniformPrior(), None, settings, name="random")
+    return StaticAgent(UniformPrior(), context.settings, name="random")
 
 
 BUILT_IN = (

@@ -1,47 +1,31 @@
-"""The JitRL agent: a frozen prior whose logits the memory adjusts. Without memory it is `static`."""
+"""The JitRL agent: a frozen prior whose logits the memory adjusts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
-from engine.errors import ModelError
-from engine.records import (
-    ActionRequest,
-    Candidate,
-    Decision,
-    Episode,
-    Neighbour,
-    Proposal,
-    State,
-    Step,
-    Tally,
-    Valuation,
-)
+from engine.agents.static import NO_OPTION, StaticAgent, tally
+from engine.records import Candidate, Decision, Episode, Neighbour, Proposal, State, Step, Update, Valuation
 from engine.settings import Settings
 from engine.values.base import Estimator, Query, outlook
 
 
-class JitrlAgent:
-    """Algorithm 1, steps 1 to 6, around any prior and any estimator.
+class JitrlAgent(StaticAgent):
+    """Algorithm 1, steps 1 to 6, around any prior and any estimator. Nothing is put into the prompt.
 
     Args:
-        estimator: Where V and Q come from; None makes the agent static (nothing is remembered).
-        name: What it is called where it is not one of these two.
+        estimator: Where V and Q come from.
     """
 
-    def __init__(
-        self, prior: Prior, estimator: Estimator | None, settings: Settings, *, name: str = ""
-    ) -> None:
-        self.name = name or ("static" if estimator is None else "jitrl")
-        self.learns = estimator is not None
-        self._prior = prior
+    learns = True
+
+    def __init__(self, prior: Prior, estimator: Estimator, settings: Settings, *, name: str = "jitrl") -> None:
+        super().__init__(prior, settings, name=name)
         self._estimator = estimator
-        self._settings = settings
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
         """Return the choice for this turn.
@@ -50,56 +34,37 @@ class JitrlAgent:
         that the choice without memory is made with the very same sampling draw.
         """
         proposing, optimism, sampling = rng.spawn(3)
-        neighbours = _resolved(turn, self._estimator.neighbours(turn.state) if self._estimator else ())
-        proposal = self._propose(turn, proposing, neighbours)
+        neighbours = _resolved(turn, self._estimator.neighbours(turn.state))
+        recalled = self.recall(turn)
+        proposal = self._proposed(turn, proposing, neighbours, recalled.text)
         candidates = self._augment(turn, proposal.candidates, neighbours)
         valuation = self._value(turn, neighbours, candidates, optimism)
-        return self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
+        decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
+        return replace(decision, parts=(*decision.parts, *recalled.parts))
 
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
-        if self._estimator is not None:
-            self._estimator.begin_episode(state)
+        self._estimator.begin_episode(state)
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Tell the estimator."""
-        if self._estimator is not None:
-            self._estimator.observe(step, then, terminated=terminated, lost=lost)
+        self._estimator.observe(step, then, terminated=terminated, lost=lost)
 
     def end_episode(self, episode: Episode, first: int) -> None:
         """Tell the estimator where the episode is in memory."""
-        if self._estimator is not None and first >= 0:
+        if first >= 0:
             self._estimator.remembered(episode, first)
 
-    def _propose(self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...]) -> Proposal:
-        request = ActionRequest(
-            summary=turn.state.history,
-            memory_text="",
-            recent_history=turn.recent,
-            current_state=turn.present,
-            valid_actions=turn.valid_actions,
-            candidates=self._settings.candidates,
-        )
-        try:
-            proposal = self._prior.propose(request, rng)
-        except ModelError as error:
-            if error.fatal:
-                raise
-            proposal = Proposal((), note=str(error))
-        proposal = _possible(turn, proposal)
+    def _proposed(
+        self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...], memory_text: str
+    ) -> Proposal:
+        """Return what the model proposes; nothing where memory has to decide, drawn actions where it is empty, too."""
+        proposal = self.propose(turn, rng, memory_text)
         if proposal.candidates:
             return proposal
-        reason = proposal.note or "the model gave no usable option"
-        more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
-        if more or any(_can(turn, n.action) for n in neighbours):
-            return replace(proposal, note=f"{reason}: memory decided")
-        # Neither model nor memory knows anything here, so every valid action is as good as any other.
-        drawn = rng.permutation(len(turn.valid_actions))[: self._settings.candidates]
-        return replace(
-            proposal,
-            candidates=tuple(Candidate(turn.valid_actions[i], 0.0, "random") for i in drawn),
-            note=f"{reason} and memory is empty here: drew from the valid actions",
-        )
+        if self._estimator.also(turn.state, turn.valid_actions) or any(_can(turn, n.action) for n in neighbours):
+            return replace(proposal, note=f"{proposal.note or NO_OPTION}: memory decided")
+        return self.drawn(turn, proposal, rng, " and memory is empty here")
 
     def _augment(
         self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
@@ -108,7 +73,7 @@ class JitrlAgent:
         if self._settings.memory_candidates == "positive":
             neighbours = tuple(n for n in neighbours if _mean_return(n.action, neighbours) > 0)
         remembered = {n.action for n in neighbours}
-        more = self._estimator.also(turn.state, turn.valid_actions) if self._estimator else ()
+        more = self._estimator.also(turn.state, turn.valid_actions)
         by_action = {c.action: c for c in proposed}
         union = jitrl.candidate_set(
             list(by_action),
@@ -127,9 +92,6 @@ class JitrlAgent:
         candidates: tuple[Candidate, ...],
         rng: np.random.Generator,
     ) -> Valuation:
-        if self._estimator is None:
-            c = len(candidates)
-            return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         seen = turn.observation
         to_gain = None if seen.max_score is None else seen.max_score - seen.score
         query = Query(
@@ -168,38 +130,25 @@ class JitrlAgent:
             epsilon=settings.epsilon * settings.epsilon_times,
             normalisation=settings.normalisation,
         )
-        chosen = self._select(update.z_prime, update.posterior, draw)
-        named = [c.action for c in candidates]
-        if (
-            settings.unremembered == "best_action"
-            and proposal.best in named
-            and set(valuation.how) <= {jitrl.PRIOR}
-        ):
-            chosen = named.index(proposal.best)
+        knows = not set(valuation.how) <= {jitrl.PRIOR}
+        chosen = self.select(update.z_prime, update.posterior, draw)
+        if not knows:
+            chosen = self.best(proposal, candidates, chosen)
         # What the same draw picks when only the model speaks: what it did not propose is no candidate then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
         mine = [z[i] for i in own]
-        without = candidates[own[self._select(mine, jitrl.softmax(mine), draw)]].action if own else ""
+        without = candidates[own[self.select(mine, jitrl.softmax(mine), draw)]].action if own else ""
         sentence = explain.why(
             chosen, candidates, valuation, neighbours, tuple(map(float, update.advantage)), without
         )
-        return Decision(
-            step=turn.step,
-            state=turn.state,
-            valid_actions=turn.valid_actions,
+        part = Update(
             neighbours=valuation.hits or neighbours,
-            candidates=candidates,
             valuation=replace(valuation, hits=()),
             advantage=tuple(map(float, update.advantage)),
             advantage_normalised=tuple(map(float, update.advantage_normalised)),
             z_prime=tuple(map(float, update.z_prime)),
-            prior=tuple(map(float, update.prior)),
-            posterior=tuple(map(float, update.posterior)),
-            chosen=chosen,
-            action=candidates[chosen].action,
             beta=beta,
             without_memory=without,
-            why=sentence,
             equation=explain.equation(
                 z[chosen],
                 beta,
@@ -208,17 +157,22 @@ class JitrlAgent:
                 float(update.prior[chosen]),
                 float(update.posterior[chosen]),
             ),
+        )
+        return Decision(
+            step=turn.step,
+            state=turn.state,
+            valid_actions=turn.valid_actions,
+            candidates=candidates,
+            prior=tuple(map(float, update.prior)),
+            posterior=tuple(map(float, update.posterior)),
+            chosen=chosen,
+            action=candidates[chosen].action,
+            why=sentence,
             calls=proposal.calls,
             note=proposal.note,
-            tally=_tally(proposal, candidates, knows=not set(valuation.how) <= {jitrl.PRIOR}),
+            tally=tally(proposal, candidates, knows=knows),
+            parts=(part,),
         )
-
-    def _select(self, logits: ArrayLike, policy: ArrayLike, draw: float) -> int:
-        """Return which candidate is taken: a sample of the policy, or its most probable one."""
-        if self._settings.selection == "greedy":
-            best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
-            return int(best[min(int(draw * len(best)), len(best) - 1)])
-        return jitrl.sample(policy, draw)
 
 
 def _can(turn: Turn, action: str) -> bool:
@@ -233,27 +187,6 @@ def _resolved(turn: Turn, neighbours: tuple[Neighbour, ...]) -> tuple[Neighbour,
     return tuple(n if here[n.action] == n.action else replace(n, action=here[n.action]) for n in neighbours)
 
 
-def _possible(turn: Turn, proposal: Proposal) -> Proposal:
-    """Return the proposal without what cannot be done here, the rest as it is remembered."""
-    if turn.resolve is None:
-        return proposal
-    kept: dict[str, Candidate] = {}
-    for candidate in proposal.candidates:
-        known = candidate.action in turn.valid_actions
-        action = candidate.action if known else turn.resolve(candidate.action)
-        if action is not None and action not in kept:
-            kept[action] = replace(candidate, action=action)
-    dropped = len(proposal.candidates) - len(kept)
-    note = f"dropped {dropped} options of the model that cannot be done here" if dropped else ""
-    return replace(
-        proposal,
-        candidates=tuple(kept.values()),
-        note="; ".join(filter(None, [proposal.note, note])),
-        dropped=proposal.dropped + dropped,
-        best=(turn.resolve(proposal.best) or "") if proposal.best else "",
-    )
-
-
 def _sourced(candidate: Candidate, n: int) -> Candidate:
     """Return the candidate with "both" as its source if the model proposed what memory knows."""
     return replace(candidate, source="both") if candidate.source == "llm" and n > 0 else candidate
@@ -262,24 +195,3 @@ def _sourced(candidate: Candidate, n: int) -> Candidate:
 def _mean_return(action: str, neighbours: tuple[Neighbour, ...]) -> float:
     returns = [n.g for n in neighbours if n.action == action]
     return sum(returns) / len(returns)
-
-
-def _tally(proposal: Proposal, candidates: tuple[Candidate, ...], *, knows: bool) -> Tally:
-    """Return what became of the model's answer; nothing where no model was asked.
-
-    Args:
-        knows: Whether memory had anything to say about the candidates.
-    """
-    calls = proposal.calls
-    if not calls and not proposal.note:
-        return Tally()
-    missing = proposal.missing or not any(c.source in ("llm", "both") for c in candidates)
-    return Tally(
-        asked=1,
-        missing=int(missing),
-        random=int(missing and not knows),
-        dropped=proposal.dropped,
-        calls=len(calls),
-        cached=sum(call.cached for call in calls),
-        retries=proposal.again + sum(call.retries for call in calls),
-    )

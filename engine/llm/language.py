@@ -18,7 +18,7 @@ from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.gateway import Gateway
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
-from engine.llm.model import Messages, Reply, Usage
+from engine.llm.model import Messages, Reply, Unusable, Usage
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import Reader
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
@@ -252,9 +252,9 @@ class LanguageModel:
         else:
             raise ModelError(f"{self.name} takes no JSON schema")
         if answer.refusal or answer.finish == "content_filter":
-            raise ModelError(f"{self.name} refused to answer")
+            raise Unusable(f"{self.name} refused to answer", answer.call)
         if not answer.text.strip():
-            raise ModelError(f"{self.name} sent an empty answer")
+            raise Unusable(f"{self.name} sent an empty answer", answer.call)
         return answer
 
     def cancel(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from engine.errors import ModelError
 from engine.records import ActionRequest, ModelCall, Proposal, Waiting
 
 Messages = Sequence[Mapping[str, str]]
@@ -19,6 +20,14 @@ class Reply(NamedTuple):
 
     text: str
     call: ModelCall
+
+
+class Unusable(ModelError):
+    """The model answered, and its answer is none: empty, or a refusal. `call` is what was paid for it."""
+
+    def __init__(self, message: str, call: ModelCall) -> None:
+        super().__init__(message)
+        self.call = call
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,38 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
+        ...
+
+
+class Write(Protocol):
+    """Asks a model in words, as `Model.complete` does, on the account of the running episode.
+
+    Tokens, cost and tally go there, and the call is shown among the others.
+    """
+
+    def __call__(
+        self,
+        purpose: str,
+        messages: Messages,
+        schema: Mapping[str, Any] | None = None,
+        pictures: Sequence[bytes] = (),
+        *,
+        usable: Callable[[str], bool] | None = None,
+        fresh: bool = False,
+    ) -> Reply:
+        """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
+
+        Args:
+            purpose: One word that names the call where calls are shown: "reflection".
+            pictures: JPEGs that are shown with the last message.
+            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
+                None if every answer that is not empty can. What it refuses is returned all the same.
+            fresh: Ask even if an answer was kept.
+
+        Raises:
+            ModelError: No usable answer, or it takes no pictures.
+            MissingError: The network, a key or a file is missing.
+        """
         ...
 
 

@@ -30,7 +30,7 @@ STEP_LIMIT = 100_000
 FORGOTTEN = "forgotten"
 """Provenance of a step whose content was taken out; its reward stays, so that other returns do not change."""
 
-_PROVENANCE = re.compile(r"agent|human|forgotten|imported:.{1,200}", re.DOTALL)
+PROVENANCE = re.compile(r"agent|human|forgotten|imported:.{1,200}", re.DOTALL)
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters, which could steer a terminal, and lone surrogates, which have no UTF-8."""
 _EPISODE_FIELDS: tuple[tuple[str, type], ...] = (
@@ -55,7 +55,7 @@ def bounded(episode: Episode) -> Episode:
     if not 0 < len(episode.steps) <= STEP_LIMIT:
         raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEP_LIMIT})")
     for step in episode.steps:
-        if step.provenance != "agent" and not _PROVENANCE.fullmatch(step.provenance):
+        if step.provenance != "agent" and not PROVENANCE.fullmatch(step.provenance):
             raise BadFile(f"{step.provenance!r} is no provenance: agent, human or imported:NAME")
         if not all(map(math.isfinite, (step.reward, step.env_reward, step.score))):
             raise BadFile("a step's reward or score is not a finite number")
@@ -69,10 +69,10 @@ def bounded(episode: Episode) -> Episode:
         episode,
         steps=tuple(_bounded_step(step, seen) for step in episode.steps),
         final=_bounded_state(episode.final, seen),
-        agent=_text(episode.agent, NAME_LIMIT),
-        model=_text(episode.model, NAME_LIMIT),
-        session=_text(episode.session, NAME_LIMIT),
-        scope=_text(episode.scope, NAME_LIMIT),
+        agent=clipped(episode.agent, NAME_LIMIT),
+        model=clipped(episode.model, NAME_LIMIT),
+        session=clipped(episode.session, NAME_LIMIT),
+        scope=clipped(episode.scope, NAME_LIMIT),
     )
 
 
@@ -220,7 +220,7 @@ def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
     for name in fields.keys() & _OPTIONAL_STEP.keys():
         if not _is(fields[name], type(_OPTIONAL_STEP[name])):
             raise BadFile(f"the {name} of a step cannot be {fields[name]!r}")
-    if "provenance" in fields and not _PROVENANCE.fullmatch(fields["provenance"]):
+    if "provenance" in fields and not PROVENANCE.fullmatch(fields["provenance"]):
         raise BadFile(f"{fields['provenance']!r} is no provenance")
 
 
@@ -250,7 +250,8 @@ def _listed(document: Mapping[str, Any], name: str) -> list[Any]:
     return value
 
 
-def _text(text: str, limit: int) -> str:
+def clipped(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters and an ellipsis, without control characters."""
     if len(text) > limit:
         text = text[:limit] + "…"
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -261,18 +262,18 @@ def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
         return texts
     if len(texts) <= limit and max(map(len, texts)) <= NAME_LIMIT and not _UNFIT.search("".join(texts)):
         return texts
-    return tuple(_text(text, NAME_LIMIT) for text in texts[:limit])
+    return tuple(clipped(text, NAME_LIMIT) for text in texts[:limit])
 
 
 def _bounded_state(state: State, seen: dict[State, State]) -> State:
     known = seen.get(state)
     if known is None:
         known = seen[state] = State(
-            _text(state.text, TEXT_LIMIT),
+            clipped(state.text, TEXT_LIMIT),
             _texts(state.tokens, TOKEN_LIMIT),
-            _text(state.history, TEXT_LIMIT),
+            clipped(state.history, TEXT_LIMIT),
             _texts(state.history_tokens, TOKEN_LIMIT),
-            _text(state.place, NAME_LIMIT),
+            clipped(state.place, NAME_LIMIT),
         )
     return known
 
@@ -280,14 +281,14 @@ def _bounded_state(state: State, seen: dict[State, State]) -> State:
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
     return Step(
         _bounded_state(step.state, seen),
-        _text(step.action, NAME_LIMIT),
+        clipped(step.action, NAME_LIMIT),
         step.reward,
         step.env_reward,
         step.score,
-        _text(step.provenance, NAME_LIMIT),
+        clipped(step.provenance, NAME_LIMIT),
         _texts(step.valid_actions, ACTION_LIMIT),
         step.changed,
-        _text(step.world_hash, NAME_LIMIT),
+        clipped(step.world_hash, NAME_LIMIT),
     )
 
 

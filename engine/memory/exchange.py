@@ -1,7 +1,7 @@
 """Memories to and from plain files, into one another, and against each other.
 
 An export is JSON lines: the first says what it is, each further one is an episode with the fields of
-`engine.records.Episode`. `docs/memory-format.md` describes it.
+`engine.records.Episode`, or `{"kept": ...}` with those of `engine.records.Kept`. `docs/memory-format.md` describes it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from engine.codec import from_plain, to_plain
 from engine.errors import BadFile, UsageError
 from engine.memory import document as documents
 from engine.memory.document import FORGOTTEN
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import bounded, to_kept
 from engine.memory.reader import Reader, Schema
 from engine.memory.scope import JOURNAL, TABLE, Scope
 from engine.memory.store import Memory
-from engine.records import Episode
+from engine.records import Episode, Kept
 
 FORMAT = "jitrl-episodes"
 VERSION = 2
@@ -34,62 +36,102 @@ class Taken:
     """What an import or a merge did.
 
     Attributes:
-        problems: A sentence for each line or episode that was refused.
+        kept: Kept records that were taken.
+        known: Episodes and kept records that were there already.
+        problems: A sentence for each line, episode or record that was refused.
     """
 
     episodes: int = 0
     entries: int = 0
+    kept: int = 0
     known: int = 0
     scopes: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
 
-def export_episodes(file: IO[str], scopes: Iterable[Scope]) -> int:
-    """Write all episodes of the scopes; return how many."""
-    count = 0
+Carried = Episode | Kept
+"""What exports and merges carry."""
+
+
+def export_episodes(file: IO[str], scopes: Iterable[Scope]) -> tuple[int, int]:
+    """Write all episodes and kept records of the scopes; return how many of each."""
+    episodes = records = 0
+
+    def line(data: Any) -> str:
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+
     file.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
     for scope in scopes:
         for episode in scope.episodes():
-            file.write(json.dumps(to_plain(episode), ensure_ascii=False, separators=(",", ":")) + "\n")
-            count += 1
-    return count
+            file.write(line(to_plain(episode)))
+            episodes += 1
+        for record in scope.records.all():
+            file.write(line({"kept": to_plain(record)}))
+            records += 1
+    return episodes, records
 
 
 def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> Taken:
-    """Take the episodes of an exported file; each of their steps gets the provenance `imported:NAME`.
+    """Take what an exported file holds; each step and each kept record gets the provenance `imported:NAME`.
 
     Args:
-        into: Scope for all of them, instead of their own.
+        into: Scope for all of it, instead of the scopes it comes from.
 
     Raises:
         BadFile: The file is no export of ours.
         UsageError: It cannot be opened.
     """
     taken = Taken()
-    episodes = read_export(path, taken.problems.append)
-    _take(memory, (_marked(episode, name) for episode in episodes), taken, into)
+    found = read_export(path, taken.problems.append)
+    _take(memory, (_marked(one, name) for one in found), taken, into)
     return taken
 
 
 def merge(memory: Memory, source: Source, *, name: str | None = None) -> Taken:
-    """Take the episodes of another memory that are not here yet; with a name they are marked as imported."""
+    """Take what another memory holds and this one does not; with a name it is marked as imported."""
     taken = Taken()
-    for episodes in source.scopes.values():
-        found = episodes(taken.problems.append)
+    for contents in source.scopes.values():
+        found = contents(taken.problems.append)
         _take(memory, (_marked(one, name) if name else one for one in found), taken, None)
     return taken
 
 
-def _take(memory: Memory, episodes: Iterator[Episode], taken: Taken, into: str | None) -> None:
+def _take(memory: Memory, found: Iterator[Carried], taken: Taken, into: str | None) -> None:
     """Append in groups: one write, and one wait for the disk, for many episodes."""
     waiting: dict[str, list[Episode]] = {}
-    for episode in episodes:
-        name = into or episode.scope
-        waiting.setdefault(name, []).append(dataclasses.replace(episode, number=0))
+    records: dict[str, list[Kept]] = {}
+    for one in found:
+        name = into or one.scope
+        if isinstance(one, Kept):
+            records.setdefault(name, []).append(one)
+            continue
+        waiting.setdefault(name, []).append(dataclasses.replace(one, number=0))
         if len(waiting[name]) >= _BATCH:
             _append(memory, name, waiting.pop(name), taken)
     for name, rest in waiting.items():
         _append(memory, name, rest, taken)
+    for name, kept in records.items():
+        _keep(memory, name, kept, taken)
+
+
+def _keep(memory: Memory, name: str, records: list[Kept], taken: Taken) -> None:
+    try:
+        scope = memory.scope(name)
+    except UsageError as error:
+        taken.problems.append(str(error))
+        return
+    before = len(scope.records)
+    good = []
+    for record in records:
+        try:
+            good.append(bounded(record))
+        except BadFile as error:
+            taken.problems.append(f"kept record {record.uid[:40]!r} was refused: {error}")
+    scope.records.add_all(good)
+    added = len(scope.records) - before
+    taken.kept += added
+    taken.known += len(good) - added
+    taken.scopes.add(name)
 
 
 def _append(memory: Memory, name: str, episodes: list[Episode], taken: Taken) -> None:
@@ -113,13 +155,15 @@ def _append(memory: Memory, name: str, episodes: list[Episode], taken: Taken) ->
     taken.scopes.add(name)
 
 
-def _marked(episode: Episode, name: str) -> Episode:
+def _marked(one: Carried, name: str) -> Carried:
     mark = f"imported:{name}"
+    if isinstance(one, Kept):
+        return dataclasses.replace(one, provenance=mark)
     steps = (
         step if step.provenance == FORGOTTEN else dataclasses.replace(step, provenance=mark)
-        for step in episode.steps
+        for step in one.steps
     )
-    return dataclasses.replace(episode, steps=tuple(steps))
+    return dataclasses.replace(one, steps=tuple(steps))
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -132,11 +176,12 @@ class Source:
     """Something with episodes in it: a memory, a journal, an exported file. Reading changes nothing.
 
     Attributes:
-        scopes: By name: a function that yields the scope's episodes and tells of what it leaves out.
+        scopes: By name: a function that yields the scope's episodes, then its kept records, and tells of what it
+            leaves out.
     """
 
     name: str
-    scopes: dict[str, Callable[[Teller], Iterator[Episode]]]
+    scopes: dict[str, Callable[[Teller], Iterator[Carried]]]
 
 
 def open_source(path: Path) -> Source:
@@ -159,15 +204,15 @@ def open_source(path: Path) -> Source:
     with path.open("rb") as file:
         start = file.read(200)
     if FORMAT.encode() in start:
-        scopes: dict[str, list[Episode]] = {}
-        for episode in read_export(path, lambda text: None):
-            scopes.setdefault(episode.scope, []).append(episode)
-        return Source(str(path), {name: _listed(episodes) for name, episodes in scopes.items()})
+        scopes: dict[str, list[Carried]] = {}
+        for one in read_export(path, lambda text: None):
+            scopes.setdefault(one.scope, []).append(one)
+        return Source(str(path), {name: _listed(found) for name, found in scopes.items()})
     return _journals(path, [path])
 
 
-def _listed(episodes: list[Episode]) -> Callable[[Teller], Iterator[Episode]]:
-    return lambda tell: iter(episodes)
+def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:
+    return lambda tell: iter(found)
 
 
 def _journals(path: Path, journals: list[Path]) -> Source:
@@ -178,25 +223,26 @@ def _journals(path: Path, journals: list[Path]) -> Source:
     return Source(str(path), scopes)
 
 
-def _journal(path: Path) -> Callable[[Teller], Iterator[Episode]]:
-    def episodes(tell: Teller) -> Iterator[Episode]:
+def _journal(path: Path) -> Callable[[Teller], Iterator[Carried]]:
+    def contents(tell: Teller) -> Iterator[Carried]:
         reader = Reader(path, None, Schema(), tell)
         reader.load()
         try:
             reader.read_on(final=True)
-            for doc_id in list(reader.position.places.get(TABLE, ())):
-                try:
-                    yield documents.to_episode(reader.document(TABLE, doc_id) or {})
-                except BadFile as error:
-                    tell(f"document {doc_id} of {path} was left out: {error}")
+            for table, made in ((TABLE, documents.to_episode), (KEPT, to_kept)):
+                for doc_id in list(reader.position.places.get(table, ())):
+                    try:
+                        yield made(reader.document(table, doc_id) or {})
+                    except BadFile as error:
+                        tell(f"document {doc_id} of {path} was left out: {error}")
         finally:
             reader.close_file()
 
-    return episodes
+    return contents
 
 
-def read_export(path: Path, tell: Teller) -> Iterator[Episode]:
-    """Yield the episodes of an exported file; lines that are none are told and left out.
+def read_export(path: Path, tell: Teller) -> Iterator[Carried]:
+    """Yield the episodes and kept records of an exported file; lines that are neither are told and left out.
 
     Raises:
         BadFile: The first line is not that of an export, or of a newer version.
@@ -212,7 +258,9 @@ def read_export(path: Path, tell: Teller) -> Iterator[Episode]:
             if not line.strip():
                 continue
             try:
-                yield from_plain(Episode, json.loads(line))
+                data = json.loads(line)
+                record = isinstance(data, dict) and "kept" in data
+                yield from_plain(Kept, data["kept"]) if record else from_plain(Episode, data)
             except (BadFile, ValueError, RecursionError) as error:
                 tell(f"line {number} of {path} was refused: {error}")
 
@@ -252,7 +300,7 @@ class Difference:
 
 
 def compare(a: Source, b: Source, tell: Teller) -> list[Difference]:
-    """Return the differences scope by scope. Numbers and provenance do not count."""
+    """Return the differences between the episodes, scope by scope. Numbers and provenance do not count."""
     found = []
     for scope in sorted(a.scopes.keys() | b.scopes.keys()):
         one, other = _digests(a, scope, tell), _digests(b, scope, tell)
@@ -278,6 +326,7 @@ def _digests(
     return {
         episode.uid: (_digest(episode), (episode.uid, episode.number, len(episode.steps), episode.score))
         for episode in source.scopes[scope](tell)
+        if isinstance(episode, Episode)
     }
 
 

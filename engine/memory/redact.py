@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from engine.records import Episode, State, Step
+from engine.records import Episode, Kept, State, Step
 
 PLACEHOLDER = "[redacted]"
 SHORTEST = 8
@@ -59,7 +60,7 @@ def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
 
 
 class Redactor:
-    """Takes secrets out of texts, states and episodes.
+    """Takes secrets out of texts, states, episodes and kept records.
 
     Args:
         secrets: Exact values to take out wherever they appear; those under 8 characters are ignored.
@@ -173,6 +174,23 @@ class Redactor:
             steps=tuple(again.step(step, seen, found) for step in cleaned.steps),
             final=again.state(cleaned.final),
         )
+
+    def kept(self, record: Kept) -> Kept:
+        """Return the record without secrets, in its texts and in its data."""
+        return replace(
+            record, kind=self.text(record.kind), text=self.text(record.text), data=self._values(record.data),
+            agent=self.text(record.agent), model=self.text(record.model), session=self.text(record.session),
+        )  # fmt: skip
+
+    def _values(self, value: Any) -> Any:
+        """Return JSON values without secrets in any of their texts."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self._values(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._values(item) for item in value]
+        return value
 
 
 def _blank(match: re.Match[str], taken: set[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from engine.memory import document as documents
 from engine.memory.document import FORGOTTEN
 from engine.memory.scope import SNAPSHOT, TABLE, Scope
 from engine.memory.upkeep import UNDO, set_aside
-from engine.records import Episode
+from engine.records import Episode, Kept
 
 
 def summary(scope: Scope) -> dict[str, Any]:
@@ -31,6 +32,7 @@ def summary(scope: Scope) -> dict[str, Any]:
         "scope": scope.name,
         "episodes": scope.episode_count,
         "entries": len(scope),
+        "kept": len(scope.records),
         "best_score": best,
         "last_score": last,
         "max_score": top,
@@ -61,6 +63,7 @@ def statistics(scope: Scope) -> dict[str, Any]:
         "distinct": scope.counts(),
         "provenance": dict(provenances.most_common()),
         "forgotten": forgotten,
+        "kept_by": dict(Counter(f"{one.agent} {one.kind}" for one in scope.records.all()).most_common()),
         **{name: dict(counter.most_common()) for name, counter in by.items()},
         "index_bytes": scope.index_bytes(),
         "snapshot_bytes": _size(scope.folder / SNAPSHOT),
@@ -92,6 +95,33 @@ class Hit:
     state: str
     history: str
     next_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHit:
+    """A kept record as it is listed.
+
+    Attributes:
+        kept: Id of its document, which `forget` takes.
+        record: All of it.
+    """
+
+    scope: str
+    kept: int
+    record: Kept
+
+
+def kept(scope: Scope, words: Sequence[str] = ()) -> list[KeptHit]:
+    """Return the kept records whose kind, text or data hold all words, oldest first. Case does not matter."""
+    wanted = [word.lower() for word in words]
+    found = []
+    for doc_id, record in scope.records.entered():
+        text = "\n".join(
+            (record.kind, record.text, json.dumps(record.data, ensure_ascii=False), record.provenance)
+        ).lower()
+        if all(word in text for word in wanted):
+            found.append(KeptHit(scope.name, doc_id, record))
+    return found
 
 
 def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]:

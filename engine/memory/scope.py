@@ -18,6 +18,8 @@ from engine.memory import snapshot
 from engine.memory.database import JournalDB, JournalStorage, JournalTable
 from engine.memory.entries import NOTHING, Entries
 from engine.memory.journal import Journal
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import KeptRecords
 from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
 from engine.memory.retrieval import nearest
@@ -46,6 +48,7 @@ class Scope:
         notice: Called with a sentence when something was recovered or left out.
 
     Attributes:
+        records: What methods keep here besides episodes.
         notices: Those sentences, for who comes later.
 
     Raises:
@@ -82,6 +85,7 @@ class Scope:
             clock=clock,
         )
         self._lock = self._journal.lock
+        self.records = KeptRecords(self._journal, self._redactor, name, self._tell)
         self._snapshot_rows = 0
         self._journal.open()
 
@@ -101,7 +105,7 @@ class Scope:
     def db(self) -> JournalDB:
         """The episodes' documents as a TinyDB database: `scope.db.search(where("agent") == "jitrl")`.
 
-        Documents of episodes are in the table `episodes`, which is the default one.
+        Documents of episodes are in the table `episodes`, which is the default one, kept records in `kept`.
         """
         return _EpisodeDB(self._journal)
 
@@ -345,8 +349,12 @@ class Scope:
             doc_ids = self._entries.doc_ids
             spans = zip(arrays["place_offset"].tolist(), arrays["place_length"].tolist(), strict=True)
             places = {doc_id: Place(*span) for doc_id, span in zip(doc_ids, spans, strict=True)}
-            next_ids = {TABLE: int(meta["next_id"])}
-            position = Position(meta["generation"], int(meta["offset"]), {TABLE: places}, next_ids)
+            kept_ids, *kept_spans = (arrays[f"kept_{name}"].tolist() for name in ("id", "offset", "length"))
+            kept = {n: Place(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
+            next_ids = {table: int(number) for table, number in meta["next_ids"].items()}
+            position = Position(
+                meta["generation"], int(meta["offset"]), {TABLE: places, KEPT: kept}, next_ids
+            )
         except (KeyError, ValueError, TypeError):
             self._entries = Entries()
             return None
@@ -358,17 +366,21 @@ class Scope:
         with self._lock:
             position = self._journal.reader.position
             fresh = len(self._entries) - self._snapshot_rows
-            plain = set(position.places) <= {TABLE} and not self._unreadable
+            plain = set(position.places) <= {TABLE, KEPT} and not self._unreadable
             if fresh < after or not plain or self._journal.reader.damaged:
                 return
             meta, arrays = self._entries.dump()
             places = [position.places[TABLE][doc_id] for doc_id in self._entries.doc_ids]
             arrays["place_offset"] = np.array([place.offset for place in places], np.int64)
             arrays["place_length"] = np.array([place.length for place in places], np.int64)
+            kept = position.places.get(KEPT, {})
+            arrays["kept_id"] = np.array(list(kept), np.int64)
+            arrays["kept_offset"] = np.array([place.offset for place in kept.values()], np.int64)
+            arrays["kept_length"] = np.array([place.length for place in kept.values()], np.int64)
             head = {"entries": meta, "generation": position.generation, "offset": position.offset}
             with contextlib.suppress(OSError):
                 path = self.folder / SNAPSHOT
-                snapshot.save(path, {**head, "next_id": self._journal.next_id(TABLE)}, arrays)
+                snapshot.save(path, {**head, "next_ids": position.next_ids}, arrays)
             self._snapshot_rows = len(self._entries)
 
     def _tell(self, text: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = "jitrl-snapshot"
-VERSION = 1
+VERSION = 2
 _KINDS = frozenset({"<i4", "<i8", "<u2", "<u8", "<f8", "|u1", "|i1"})
 
 

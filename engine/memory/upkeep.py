@@ -16,6 +16,8 @@ from engine.memory import document as documents
 from engine.memory import files, frame
 from engine.memory.document import FORGOTTEN
 from engine.memory.journal import LINE_LIMIT
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import to_kept
 from engine.memory.reader import Document, Place, Reader, Schema
 from engine.memory.scope import SNAPSHOT, TABLE, Scope
 from engine.memory.store import Memory
@@ -24,6 +26,8 @@ from engine.records import State, Step
 UNDO = "forgotten.undo"
 LAST_FORGET = "last-forget.json"
 _UNDO_FORMAT = "jitrl-forgotten"
+_UNDO_WITH_KEPT = "jitrl-forgotten-2"
+"""Where kept records are among what was forgotten; versions that know none leave such a file as it is."""
 
 # --------------------------------------------------------------------------------------- forgetting
 
@@ -38,6 +42,7 @@ class ForgetPlan:
         parts: Steps that are emptied, by document id.
         episodes: Numbers of the episodes that go altogether.
         entries: Entry numbers of all that go.
+        kept: Ids of the kept records that go.
     """
 
     scope: str
@@ -45,6 +50,7 @@ class ForgetPlan:
     parts: Mapping[int, tuple[int, ...]]
     episodes: tuple[int, ...]
     entries: tuple[int, ...]
+    kept: tuple[int, ...] = ()
 
 
 def plan_forget(
@@ -53,15 +59,20 @@ def plan_forget(
     episodes: Collection[str] = (),
     entries: Collection[int] = (),
     provenance: str | None = None,
+    kept: Collection[str] = (),
 ) -> ForgetPlan:
     """Return what forgetting would take out: what is named by any of the arguments.
+
+    With a whole episode goes what was kept of it.
 
     Args:
         episodes: Numbers or uids.
         entries: Entry numbers.
         provenance: "agent", "human" or "imported:NAME".
+        kept: Ids or uids of kept records, or "all".
     """
     whole, parts, numbers, gone = [], {}, [], []
+    uids: set[str] = set()
     for doc_id in scope.doc_ids():
         document = _readable(scope, doc_id)
         if document is None:
@@ -83,11 +94,18 @@ def plan_forget(
         else:
             whole.append(doc_id)
             numbers.append(document["number"])
-    return ForgetPlan(scope.name, tuple(whole), parts, tuple(numbers), tuple(gone))
+            uids.add(document["uid"])
+    records = [
+        doc_id
+        for doc_id, record in scope.records.entered()
+        if "all" in kept or str(doc_id) in kept or record.uid in kept
+        or record.episode_uid in uids or record.provenance == provenance
+    ]  # fmt: skip
+    return ForgetPlan(scope.name, tuple(whole), parts, tuple(numbers), tuple(gone), tuple(records))
 
 
-def forget(scope: Scope, plan: ForgetPlan, operation: str) -> int:
-    """Take out what the plan says; return how many entries went. `undo` with `operation` puts it back.
+def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
+    """Take out what the plan says; return how many entries and kept records went. `undo` puts it back.
 
     Emptied steps keep their place and their reward, so that the returns of the others stay what they were.
 
@@ -96,9 +114,10 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> int:
     """
     journal = scope.journal
     with journal.writing():
-        before = len(scope)
+        before, kept_before = len(scope), len(scope.records)
         changes: dict[int, Document | None] = dict.fromkeys(plan.whole)
         old: dict[int, Document] = {}
+        records = {n: one for n in plan.kept if (one := journal.document(KEPT, n)) is not None}
         for doc_id in (*plan.whole, *plan.parts):
             document = journal.document(TABLE, doc_id)
             if document is None:
@@ -107,23 +126,23 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> int:
             old[doc_id] = document
             if doc_id in plan.parts:
                 changes[doc_id] = _emptied(document, plan.parts[doc_id])
-        if old:
-            _write_undo(scope, operation, old)
-            journal.rewrite({TABLE: changes})
+        if old or records:
+            _write_undo(scope, operation, old, records)
+            journal.rewrite({TABLE: changes, KEPT: dict.fromkeys(records)})
             _drop_snapshot(scope)
-        return before - len(scope)
+        return before - len(scope), kept_before - len(scope.records)
 
 
-def undo(scope: Scope, operation: str) -> int:
-    """Put back what `forget` took out in `operation`; return how many entries came back.
+def undo(scope: Scope, operation: str) -> tuple[int, int]:
+    """Put back what `forget` took out in `operation`; return how many entries and kept records came back.
 
     Raises:
         UsageError: That is not what was forgotten last here.
     """
     path = scope.folder / UNDO
     with scope.journal.writing():
-        before = len(scope)
-        named, old = _read_undo(path)
+        before, kept_before = len(scope), len(scope.records)
+        named, old, records = _read_undo(path)
         if named != operation:
             raise UsageError(f"nothing to put back in {scope.name}: something else was forgotten since")
         live = set(scope.journal.ids(TABLE))
@@ -132,14 +151,16 @@ def undo(scope: Scope, operation: str) -> int:
             for doc_id, document in old.items()
             if doc_id in live or not scope.knows(str(document.get("uid")))
         }
-        scope.journal.rewrite({TABLE: back})
+        known = {record.uid for record in scope.records.all()}
+        kept = {doc_id: one for doc_id, one in records.items() if one.get("uid") not in known}
+        scope.journal.rewrite({TABLE: back, KEPT: kept})
         with contextlib.suppress(OSError):
             path.unlink()
-        return len(scope) - before
+        return len(scope) - before, len(scope.records) - kept_before
 
 
-def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> int:
-    """Carry out plans for several scopes as one operation; return how many entries went."""
+def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> tuple[int, int]:
+    """Carry out plans for several scopes as one operation; return how many entries and kept records went."""
     plans = list(plans)
     operation = secrets.token_hex(8)
     note = {"operation": operation, "scopes": [plan.scope for _, plan in plans]}
@@ -149,11 +170,11 @@ def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> int
         raise StorageError(
             f"cannot write to {memory.folder}: {error.strerror}; nothing was forgotten"
         ) from None
-    return sum(forget(scope, plan, operation) for scope, plan in plans)
+    return _summed(forget(scope, plan, operation) for scope, plan in plans)
 
 
-def undo_last(memory: Memory) -> int:
-    """Put back what the last `forget_all` took out; return how many entries came back.
+def undo_last(memory: Memory) -> tuple[int, int]:
+    """Put back what the last `forget_all` took out; return how many entries and kept records came back.
 
     Raises:
         UsageError: There is nothing to put back.
@@ -166,10 +187,15 @@ def undo_last(memory: Memory) -> int:
         raise UsageError("nothing was forgotten that could be put back") from None
     except (ValueError, KeyError, TypeError):
         raise BadFile(f"{path} is damaged; nothing was put back") from None
-    count = sum(undo(memory.scope(name), operation) for name in names)
+    counts = _summed(undo(memory.scope(name), operation) for name in names)
     with contextlib.suppress(OSError):
         path.unlink()
-    return count
+    return counts
+
+
+def _summed(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    done = list(counts)
+    return sum(entries for entries, _ in done), sum(records for _, records in done)
 
 
 def _emptied(document: Document, chosen: Collection[int]) -> Document:
@@ -190,11 +216,16 @@ def _readable(scope: Scope, doc_id: int) -> Document | None:
     return None
 
 
-def _write_undo(scope: Scope, operation: str, old: Mapping[int, Document]) -> None:
+def _write_undo(
+    scope: Scope, operation: str, old: Mapping[int, Document], records: Mapping[int, Document]
+) -> None:
     def lines() -> Iterator[bytes]:
-        yield frame.encode(json.dumps({"format": _UNDO_FORMAT, "operation": operation}).encode())
+        known = _UNDO_WITH_KEPT if records else _UNDO_FORMAT
+        yield frame.encode(json.dumps({"format": known, "operation": operation}).encode())
         for doc_id, document in old.items():
             yield frame.encode(json.dumps({"id": doc_id, "document": document}).encode())
+        for doc_id, document in records.items():
+            yield frame.encode(json.dumps({"kept": doc_id, "document": document}).encode())
 
     try:
         files.replace_file(scope.folder / UNDO, lines())
@@ -204,7 +235,8 @@ def _write_undo(scope: Scope, operation: str, old: Mapping[int, Document]) -> No
         ) from None
 
 
-def _read_undo(path: Path) -> tuple[str, dict[int, Document]]:
+def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document]]:
+    """Return the operation, the documents of episodes and those of kept records."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -213,9 +245,14 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document]]:
     for line in lines[:-1]:
         payload = frame.decode(line) or next((part.payload for part in frame.mend(line)), b"null")
         items.append(json.loads(payload))
-    if not items or not isinstance(items[0], dict) or items[0].get("format") != _UNDO_FORMAT:
+    known = (_UNDO_FORMAT, _UNDO_WITH_KEPT)
+    if not items or not isinstance(items[0], dict) or items[0].get("format") not in known:
         raise BadFile(f"{path} is damaged; it is left as it is")
-    return str(items[0]["operation"]), {int(item["id"]): item["document"] for item in items[1:] if item}
+    episodes, kept = (
+        {int(item[name]): item["document"] for item in items[1:] if item and name in item}
+        for name in ("id", "kept")
+    )
+    return str(items[0]["operation"]), episodes, kept
 
 
 def _drop_snapshot(scope: Scope) -> None:
@@ -235,9 +272,10 @@ class Verification:
         lines: Whole lines after the header.
         episodes: Episodes that can be read.
         entries: Their steps, forgotten ones left out.
+        kept: Kept records that can be read.
         mended: Lines with a flipped bit; nothing is lost, compacting writes them anew.
         damaged: Stretches beyond mending.
-        unreadable: Documents that are no episodes.
+        unreadable: Documents that are neither.
         unfinished: Bytes of an unfinished write at the end; the next write sets them aside.
         problems: A sentence for each of these.
     """
@@ -251,6 +289,7 @@ class Verification:
     unreadable: int
     unfinished: int
     problems: tuple[str, ...]
+    kept: int = 0
 
     @property
     def sound(self) -> bool:
@@ -275,7 +314,7 @@ def verify(path: Path) -> Verification:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
         return Verification(
             str(path), looker.lines, looker.episodes, looker.entries, looker.mended, reader.damaged,
-            looker.unreadable, unfinished, (*problems, *looker.problems),
+            looker.unreadable, unfinished, (*problems, *looker.problems), looker.kept,
         )  # fmt: skip
     finally:
         reader.close_file()
@@ -285,7 +324,7 @@ class _Looker:
     """Listens to a reader and checks every document."""
 
     def __init__(self) -> None:
-        self.lines = self.episodes = self.entries = self.mended = self.unreadable = 0
+        self.lines = self.episodes = self.entries = self.kept = self.mended = self.unreadable = 0
         self.problems: list[str] = []
         self._last = -1
 
@@ -298,13 +337,17 @@ class _Looker:
             self._last = place.offset
             self.lines += 1
             self.mended += not frame.sound(line)
-        if table != TABLE:
-            return
         try:
+            if table == KEPT:
+                to_kept(document)
+                self.kept += 1
+            if table != TABLE:
+                return
             steps = documents.to_episode(document).steps
         except BadFile as error:
             self.unreadable += 1
-            self.problems.append(f"document {doc_id} is no episode: {error}")
+            what = "kept record" if table == KEPT else "episode"
+            self.problems.append(f"document {doc_id} of {table} is no {what}: {error}")
             return
         self.episodes += 1
         self.entries += sum(step.provenance != FORGOTTEN for step in steps)

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from engine.records.deciding import (
     NO_TALLY,
+    PARTS,
     ActionRequest,
+    Basis,
+    BasisItem,
     Candidate,
     Decision,
     ModelCall,
     Neighbour,
+    Part,
     Proposal,
     Tally,
+    UnknownPart,
+    Update,
     Valuation,
 )
 from engine.records.events import (
@@ -24,6 +30,7 @@ from engine.records.events import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    ModelCalled,
     Notice,
     PageShown,
     Paused,
@@ -35,6 +42,7 @@ from engine.records.events import (
     Thinking,
     Waiting,
 )
+from engine.records.kept import Kept
 from engine.records.lived import (
     OUTCOMES,
     EnvironmentInfo,
@@ -49,7 +57,10 @@ __all__ = [
     "EVENTS",
     "NO_TALLY",
     "OUTCOMES",
+    "PARTS",
     "ActionRequest",
+    "Basis",
+    "BasisItem",
     "Candidate",
     "Decided",
     "Decision",
@@ -58,11 +69,14 @@ __all__ = [
     "EpisodeEnded",
     "EpisodeStarted",
     "Event",
+    "Kept",
     "ModelCall",
+    "ModelCalled",
     "Neighbour",
     "Notice",
     "Observation",
     "PageShown",
+    "Part",
     "Paused",
     "Proposal",
     "Resumed",
@@ -75,6 +89,8 @@ __all__ = [
     "Tally",
     "Thinking",
     "Trajectory",
+    "UnknownPart",
+    "Update",
     "Valuation",
     "Waiting",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from engine.records.lived import State
 
@@ -13,7 +14,7 @@ class ModelCall:
     """One call to a language model, as it is shown and recorded (secrets already redacted).
 
     Attributes:
-        purpose: "actions", "rewards", "state" or "history".
+        purpose: "actions", "rewards", "state", "history", or what an agent writes: "reflection".
         prompt: The messages as sent, rendered as text.
         reply: The raw reply, or a summary of the scores when actions were scored directly.
         cost_usd: US dollars; 0.0 for local models.
@@ -180,51 +181,130 @@ class Valuation:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """JitRL's update of the logits (Algorithm 1, steps 2 to 6); each tuple runs parallel to the candidates.
+
+    Attributes:
+        neighbours: The remembered steps that the values rest on: N(s), most similar first, or the steps of a plan.
+        valuation: V and Q.
+        advantage: A = Q - V.
+        advantage_normalised: A divided by the largest |A|, within [-1, 1].
+        z_prime: z + beta * normalised A.
+        beta: The beta that was used.
+        without_memory: What the same draw would have chosen from the prior alone.
+        equation: The update of the chosen action with its numbers.
+    """
+
+    neighbours: tuple[Neighbour, ...]
+    valuation: Valuation
+    advantage: tuple[float, ...]
+    advantage_normalised: tuple[float, ...]
+    z_prime: tuple[float, ...]
+    beta: float = 1.0
+    without_memory: str = ""
+    equation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BasisItem:
+    """One text that a decision rests on.
+
+    Attributes:
+        origin: Where it comes from, for people: "episode 3", "imported:NAME".
+        weight: How much it counts, None where nobody says.
+        uid: Of the kept record it was taken from, "" if it is none.
+    """
+
+    text: str
+    origin: str = ""
+    weight: float | None = None
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a decision rests on besides the model, for any method: reflections, workflows, strategies, retrieved texts.
+
+    Attributes:
+        kind: One word, for programs: "reflection".
+        title: For people: "Reflections".
+        columns: Numbers by name, one for each candidate.
+    """
+
+    kind: str
+    title: str
+    items: tuple[BasisItem, ...] = ()
+    columns: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPart:
+    """A part of a decision that this version does not know; it is carried along as it was read.
+
+    Attributes:
+        part: Its name in the recording.
+        fields: Plain JSON values.
+    """
+
+    part: str
+    fields: Mapping[str, Any]
+
+
+Part = Update | Basis | UnknownPart
+"""What a decision has beyond what every decision has."""
+
+PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (Update, Basis)}
+"""The parts by their name in a recording."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """Everything about one choice; each tuple runs parallel to `candidates`.
+    """Everything about one choice; each tuple of numbers runs parallel to `candidates`.
 
     Attributes:
         step: Step within the episode, from 0.
         state: The abstracted state.
         valid_actions: The actions that were possible.
-        neighbours: The remembered steps that the values rest on: N(s), most similar first, or the steps of a plan.
         candidates: C, the model's first, then memory's.
-        valuation: V and Q.
-        advantage: A = Q - V.
-        advantage_normalised: A divided by the largest |A|, within [-1, 1].
-        z_prime: z + beta * normalised A.
         prior: Softmax of z.
-        posterior: Softmax of z'.
+        posterior: The distribution that was drawn from; equal to the prior where nothing adjusts it.
         chosen: Index into candidates; -1 when a person typed something else.
         action: What is to be done.
         provenance: "agent" or "human".
-        beta: The beta that was used.
-        without_memory: What the same draw would have chosen from the prior alone.
         why: One sentence.
-        equation: The update of the chosen action with its numbers.
-        calls: Model calls made for it.
+        calls: Model calls that the candidates were made from.
         note: A rule that was applied because something was missing, "" if all was ordinary.
         tally: What became of the model's answer.
+        parts: What the method adds: JitRL's update of the logits, texts that the choice rests on.
     """
 
     step: int
     state: State
     valid_actions: tuple[str, ...]
-    neighbours: tuple[Neighbour, ...]
     candidates: tuple[Candidate, ...]
-    valuation: Valuation
-    advantage: tuple[float, ...]
-    advantage_normalised: tuple[float, ...]
-    z_prime: tuple[float, ...]
     prior: tuple[float, ...]
     posterior: tuple[float, ...]
     chosen: int
     action: str
     provenance: str = "agent"
-    beta: float = 1.0
-    without_memory: str = ""
     why: str = ""
-    equation: str = ""
     calls: tuple[ModelCall, ...] = ()
     note: str = ""
     tally: Tally = NO_TALLY
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def update(self) -> Update | None:
+        """JitRL's update of the logits, None for a method without one."""
+        return next((part for part in self.parts if isinstance(part, Update)), None)
+
+    @property
+    def bases(self) -> tuple[Basis, ...]:
+        """The texts that the choice rests on, by kind."""
+        return tuple(part for part in self.parts if isinstance(part, Basis))
+
+    @property
+    def changed(self) -> bool:
+        """Whether JitRL's update made it another action than the prior alone would have taken."""
+        update = self.update
+        return update is not None and update.without_memory not in ("", self.action)

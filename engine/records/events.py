@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.records.deciding import NO_TALLY, Decision, Tally
+from engine.records.deciding import NO_TALLY, Decision, ModelCall, Tally
 from engine.records.lived import EnvironmentInfo, Observation
 
 
@@ -69,6 +69,19 @@ class Waiting:
     reason: str
     seconds: float
     left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """The model was asked for something else than candidates: states, histories, rewards, what an agent writes.
+
+    Attributes:
+        step: Steps of the episode that were taken before it.
+    """
+
+    episode: int
+    step: int
+    call: ModelCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +225,7 @@ Event = (
     | EpisodeStarted
     | Thinking
     | Waiting
+    | ModelCalled
     | Decided
     | Stepped
     | PageShown
@@ -230,6 +244,7 @@ EVENTS: dict[str, type[Any]] = {
         EpisodeStarted,
         Thinking,
         Waiting,
+        ModelCalled,
         Decided,
         Stepped,
         PageShown,

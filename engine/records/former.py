@@ -1,7 +1,9 @@
-"""Records as earlier versions of jitrl wrote them, brought to the fields that they have now.
+"""Records as earlier versions of jitrl wrote them, brought to the fields that they have now. On plain JSON values.
 
-How an episode ended was told by `done`, `won` and `died`. `done` meant that the environment had ended it. A time limit
-of the environment's own, or a browser that was gone, counted as `done`, too: it is read as terminated, without outcome.
+- How an episode ended was told by `done`, `won` and `died`. `done` meant that the environment had ended it. A time
+  limit of the environment's own, or a browser that was gone, counted as `done`, too: it is read as terminated, without
+  outcome.
+- Values and advantages lay among the fields of a decision. They are a part of it, `Update`.
 """
 
 from __future__ import annotations
@@ -9,16 +11,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.records.deciding import Decision
 from engine.records.events import EpisodeEnded
 from engine.records.lived import Episode, Observation
 
 _ENDS = ("done", "won", "died")
 
+_UPDATE = (
+    "neighbours", "valuation", "advantage", "advantage_normalised", "z_prime", "beta", "without_memory", "equation",
+)  # fmt: skip
+
 
 def modern(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the plain fields `data` of a record of the class `cls` under their present names."""
-    if cls not in (Observation, Episode, EpisodeEnded) or not any(name in data for name in _ENDS):
-        return data
+    """Return the plain fields `data` of a record of the class `cls` as they are named and laid out now."""
+    if cls is Decision:
+        return _decision(data)
+    if cls in (Observation, Episode, EpisodeEnded) and any(name in data for name in _ENDS):
+        return _ended(cls, data)
+    return data
+
+
+def _ended(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
     done = data.get("done", False)
     ends = {
         "terminated": done,
@@ -27,3 +40,11 @@ def modern(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
         "outcome": "won" if data.get("won") else "lost" if data.get("died") else "",
     }
     return {**ends, **data}
+
+
+def _decision(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "parts" in data or "valuation" not in data:
+        return data
+    update = {name: data[name] for name in _UPDATE if name in data}
+    rest = {name: value for name, value in data.items() if name not in _UPDATE}
+    return {**rest, "parts": [{"part": "Update", **update}]}

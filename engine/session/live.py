@@ -8,26 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.records import (
-    NO_TALLY,
-    Decision,
-    Episode,
-    ModelCall,
-    Observation,
-    State,
-    Step,
-    Tally,
-    Trajectory,
-)
+from engine.records import Decision, Episode, Observation, State, Step, Trajectory
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
     from engine.environment import Abstractor, Environment
+    from engine.errors import JitrlError
     from engine.evaluator import Evaluator
     from engine.kinds import Kind
     from engine.llm.model import Model
     from engine.memory.store import Memory, Scope
+    from engine.records import Kept, ModelCall
+    from engine.session.account import Account
     from engine.session.store import SavedSession
+    from engine.session.writing import Writer
     from engine.settings import Settings
 
 
@@ -41,38 +35,20 @@ class Live:
     state: State
     abstractor: Abstractor
     started: float
+    account: Account
     steps: list[Step] = dataclasses.field(default_factory=list)
     decisions: list[Decision] = dataclasses.field(default_factory=list)
     texts: list[str] = dataclasses.field(default_factory=list)
     """What was printed before each step taken."""
-    tokens: int = 0
-    cost_usd: float = 0.0
-    flips: int = 0
-    tally: Tally = NO_TALLY
 
-    def account(self, decision: Decision) -> None:
-        """Count what a decision cost, what became of the model's answer, and whether memory made it another one."""
-        for call in decision.calls:
-            self._pay(call)
-        self.count(decision.tally)
-        self.flips += bool(decision.without_memory) and decision.without_memory != decision.action
-
-    def add(self, call: ModelCall) -> None:
-        """Count a model call that belongs to no decision."""
-        self._pay(call)
-        self.count(Tally(calls=1, cached=int(call.cached), retries=call.retries))
-
-    def count(self, more: Tally) -> None:
-        """Add to the tally."""
-        self.tally = added(self.tally, more)
-
-    def _pay(self, call: ModelCall) -> None:
-        """Count what a model call cost; what came from the cache cost nothing now."""
-        self.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
-        self.cost_usd += call.cost_usd
+    @property
+    def flips(self) -> int:
+        """Decisions that JitRL's update made other ones than the prior alone would have been."""
+        return sum(decision.changed for decision in self.decisions)
 
     def take(self, decision: Decision, observation: Observation) -> Step:
         """Note that a decision was carried out and what came of it; return the step."""
+        self.account.step += 1
         before, self.observation = self.observation, observation
         self.texts.append(before.text)
         step = Step(
@@ -134,18 +110,13 @@ class Live:
         )
 
 
-def added(one: Tally, other: Tally) -> Tally:
-    """Return the sum of two tallies."""
-    fields = (spec.name for spec in dataclasses.fields(Tally))
-    return Tally(**{name: getattr(one, name) + getattr(other, name) for name in fields})
-
-
 @dataclass(slots=True)
 class Parts:
     """What a session holds open.
 
     Attributes:
         kind: Of the environment.
+        write: Asks the model for states and histories.
         settings: What is really done: the session's settings but for what cannot be had.
         replaced: What that is, a sentence each.
     """
@@ -155,6 +126,7 @@ class Parts:
     memory: Memory
     scope: Scope
     model: Model
+    write: Writer
     agent: Agent
     evaluator: Evaluator
     settings: Settings
@@ -177,6 +149,9 @@ def open_parts(
     warn: Callable[[str], None],
     progress: Callable[[str], None],
     opened: Callable[[Model], None] = lambda model: None,
+    charge: Callable[[ModelCall], None],
+    origin: Callable[[], Kept],
+    failed: Callable[[JitrlError], None],
 ) -> Parts:
     """Open memory, model, agent and evaluator around an environment, which is closed if that fails.
 
@@ -185,16 +160,22 @@ def open_parts(
         warn: Takes a sentence about something that was mended.
         progress: Takes a short phrase when something slow begins.
         opened: Takes the model before it is asked anything, so that it can be cancelled.
+        charge: Takes every call that is made in words, by an abstractor or an agent.
+        origin: Returns a record that says which episode is running, for what the agent keeps.
+        failed: Takes what the agent could not keep; returns when it is to be tried again, or raises.
 
     Raises:
         JitrlError: Something is missing or damaged.
     """
     from engine.agents import AGENTS
+    from engine.agents.base import AgentContext
     from engine.environment import Judged
     from engine.environments import scope_rules
     from engine.llm import open_model
     from engine.memory import Memory
     from engine.session.attainable import attainable
+    from engine.session.notebook import SessionNotebook
+    from engine.session.writing import Writer
 
     config = saved.config
     memory: Memory | None = None
@@ -229,9 +210,13 @@ def open_parts(
         check()
         if settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
-        agent = method.make(model, scope, settings)
+        notebook = SessionNotebook(scope.records, method.name, origin, failed)
+        agent = method.make(
+            AgentContext(model, scope, settings, Writer(model, charge, check, progress), notebook)
+        )
         evaluator = kind.evaluator(settings, model)
-        return Parts(kind, environment, memory, scope, model, agent, evaluator, settings, replaced)
+        write = Writer(model, charge, check)
+        return Parts(kind, environment, memory, scope, model, write, agent, evaluator, settings, replaced)
     except BaseException:
         environment.close()
         for part in (model, memory):

@@ -5,9 +5,11 @@ The only one that drives an environment. Screens, headless runs and recordings r
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +30,7 @@ from engine.records import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
-    ModelCall,
+    Kept,
     Notice,
     Paused,
     Resumed,
@@ -41,12 +43,14 @@ from engine.records import (
 )
 from engine.session import recording
 from engine.session import store as sessions
+from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
+from engine.session.past import unfinished
 
 if TYPE_CHECKING:
-    from engine.environment import Abstractor, Environment
+    from engine.environment import Environment
     from engine.llm.model import Model
     from engine.web.browser.pages import PageStore
 
@@ -88,10 +92,7 @@ class Session:
         self._emit = emit
         self._interactive = interactive
         self._clock = clock
-        self._summaries: list[ModelCall] = []
-        """Calls for states and histories that no episode's account has yet."""
-        self._unwritten = 0
-        """States and histories that rules wrote in the model's place and no episode's account has yet."""
+        self._accounts = Accounts(self._tell)
         self._recorder: recording.Recorder | None = None
         self._pages: PageStore | None = None
         self._ahead: Lookahead | None = None
@@ -147,9 +148,12 @@ class Session:
             self._saved,
             self._saves,
             check=self.control.check,
-            warn=lambda text: self._tell(Notice("warning", text)),
+            warn=self._warn,
             progress=lambda text: self._emit(Thinking(text)),
             opened=self._watch_over,
+            charge=self._accounts.charge,
+            origin=self._origin,
+            failed=self._pause_for,
         )
         self._settings = parts.settings
         for sentence in parts.replaced:
@@ -157,6 +161,19 @@ class Session:
         if kind.ahead:
             self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
+
+    def _origin(self) -> Kept:
+        """Return a record with everything filled in that says where and when it is kept."""
+        account = self._accounts.running
+        return Kept(
+            "",
+            "",
+            model=self._config.model,
+            session=self._saved.name,
+            episode=account.episode if account else 0,
+            episode_uid=account.uid if account else "",
+            at=self._clock(),
+        )
 
     def _watch_over(self, model: Model) -> None:
         """Let the person cancel the model's calls, and see when it has to wait."""
@@ -195,44 +212,41 @@ class Session:
             return None
         self._emit(started)
         self._begun = True
-        unfinished: list[Event] = []
         for _, event in past:
             if isinstance(event, EpisodeEnded):
                 self.results.append(event)
                 self.episode = event.episode
-                unfinished.clear()
-            elif isinstance(event, EpisodeStarted):
-                unfinished = [event]
-            elif isinstance(event, (Decided, Stepped)):
-                unfinished.append(event)
-            elif isinstance(event, TakenBack):
-                unfinished = [*recording.without_last_step(unfinished), event]
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
-        if not unfinished:
+        try:
+            left = unfinished(event for _, event in past)
+        except BadFile as error:
+            raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
+        if left is None:
             return None
-        taken = sum(isinstance(event, Stepped) for event in unfinished)
-        if taken and not parts.environment.info.repeatable:
-            raise UsageError(recording.once_only(self.episode + 1, taken))
-        return self._replay(parts, unfinished)
-
-    def _replay(self, parts: Parts, events: list[Event]) -> Live | None:
-        """Take the actions of an unfinished episode again."""
-        first = events[0]
-        if not isinstance(first, EpisodeStarted):
-            raise BadFile(f"the recording {self._saved.recording} is damaged: an episode lacks its beginning")
+        if left.decisions and not parts.environment.info.repeatable:
+            raise UsageError(recording.once_only(self.episode + 1, len(left.decisions)))
         self._emit(Thinking("taking up the episode where it was left"))
-        live = self._begin(parts, first.episode, first.uid)
-        decision: Decision | None = None
-        for event in events[1:]:
-            self.control.check()
-            if isinstance(event, TakenBack):
-                live.tokens, live.cost_usd = event.tokens, event.cost_usd
-            if isinstance(event, Decided):
-                decision = event.decision
-            elif isinstance(event, Stepped) and decision is not None:
+        return self._again(parts, left.account, left.decisions, left.texts)
+
+    def _again(
+        self, parts: Parts, account: Account, decisions: Sequence[Decision], texts: Sequence[str] = ()
+    ) -> Live:
+        """Take the actions of an episode again from its beginning.
+
+        Args:
+            account: Has what the episode has cost so far.
+            decisions: Those that were carried out.
+            texts: What each of them was answered with, where that is to be compared.
+        """
+        account.step = 0
+        account.tally = dataclasses.replace(account.tally, unwritten=0)  # counted anew with the steps
+        with self._accounts.repeating():
+            live = self._begin(parts, account)
+            for number, decision in enumerate(decisions):
+                self.control.check()
                 self._advance(parts, live, decision)
-                if live.observation.text != event.observation.text:
+                if texts and live.observation.text != texts[number]:
                     self._emit(
                         Notice("warning", "the game answered differently this time; going on from here")
                     )
@@ -245,8 +259,7 @@ class Session:
         for number in range(first, self._config.episodes + 1):
             self.control.check()
             if live is None:
-                live = self._begin(parts, number, uuid.uuid4().hex)
-                self._tell(EpisodeStarted(number, self._seed(number), live.observation, live.uid))
+                live = self._begin(parts, Account(number, uuid.uuid4().hex), anew=True)
                 self._show_page(parts, live)
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
@@ -267,8 +280,8 @@ class Session:
                         live.observation,
                         live.observation.score - before,
                         decision.provenance,
-                        live.tokens,
-                        live.cost_usd,
+                        live.account.tokens,
+                        live.account.cost_usd,
                     )
                 )
                 self._show_page(parts, live)
@@ -286,14 +299,18 @@ class Session:
             self._emit(Notice("warning", ONCE_ONLY))
             return live
         before = live
-        live = self._begin(parts, before.number, before.uid)
-        for decision in before.decisions[:-1]:
-            self._advance(parts, live, decision)
-        live.started, live.tokens, live.cost_usd = before.started, before.tokens, before.cost_usd
-        live.tally = before.tally
-        action = before.decisions[-1].action
+        live = self._again(parts, before.account, before.decisions[:-1])
+        live.started = before.started
+        account = live.account
         self._tell(
-            TakenBack(live.number, action, len(live.steps), live.observation, live.tokens, live.cost_usd)
+            TakenBack(
+                live.number,
+                before.decisions[-1].action,
+                len(live.steps),
+                live.observation,
+                account.tokens,
+                account.cost_usd,
+            )
         )
         return live
 
@@ -314,33 +331,37 @@ class Session:
         """Return what an episode of the environment is seeded with: each begins as the first one did."""
         return self._config.seed
 
-    def _begin(self, parts: Parts, number: int, uid: str) -> Live:
+    def _begin(self, parts: Parts, account: Account, *, anew: bool = False) -> Live:
+        """Begin an episode; one that begins anew is told, one whose steps are taken again is not."""
+        number = account.episode
         observation = parts.environment.reset(self._seed(number))
-        abstractor = self._abstractor(parts)
+        if anew:
+            self._tell(EpisodeStarted(number, self._seed(number), observation, account.uid))
+        self._accounts.open(account)
+        abstractor = parts.environment.abstractor().written(
+            Writing(parts.write, self._settings, self._warn, self._accounts.missed)
+        )
         started = self._clock()
         state = abstractor.begin(observation)
-        parts.agent.begin_episode(state)
-        live = Live(number, uid, observation, state, abstractor, started)
-        self._account(live)
-        return live
+        with self._excused("prepare for this episode"):
+            parts.agent.begin_episode(state)
+        return Live(number, account.uid, observation, state, abstractor, started, account)
 
-    def _abstractor(self, parts: Parts) -> Abstractor:
-        def notice(text: str) -> None:
-            self.control.check()  # a model that was cancelled because the person leaves is no failure
-            self._tell(Notice("warning", text))
+    @contextlib.contextmanager
+    def _excused(self, what: str) -> Iterator[None]:
+        """Let play go on where the model fails the agent outside of decisions; say so.
 
-        def missed() -> None:
-            self._unwritten += 1
+        Args:
+            what: What the agent could not do.
+        """
+        try:
+            yield
+        except (ModelError, MissingError) as error:
+            self.control.check()
+            self._warn(f"the agent could not {what}: {error}")
 
-        writing = Writing(parts.model, self._settings, notice, self._summaries.append, missed)
-        return parts.environment.abstractor().written(writing)
-
-    def _account(self, live: Live) -> None:
-        """Put what was written, or was to be, on the account of the episode."""
-        while self._summaries:
-            live.add(self._summaries.pop())
-        live.count(Tally(unwritten=self._unwritten))
-        self._unwritten = 0
+    def _warn(self, text: str) -> None:
+        self._tell(Notice("warning", text))
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
         valid = parts.environment.valid_actions() or parts.kind.fallback
@@ -367,6 +388,7 @@ class Session:
             except (ModelError, MissingError) as error:
                 self.control.check()
                 self._pause_for(error)
+        live.account.decided(decision)
         self._tell(Decided(live.number, decision))
         action = self._gate(live, decision)
         if action is not None:
@@ -386,26 +408,27 @@ class Session:
         return action
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
-        live.account(decision)
+        if not self._accounts.repeated:
+            live.account.count(decision.tally)
         step = live.take(decision, parts.environment.step(decision.action))
-        self._account(live)
         terminated, lost = live.observation.terminated, live.observation.outcome == "lost"
         parts.agent.observe(step, live.state, terminated=terminated, lost=lost)
 
     def _end(self, parts: Parts, live: Live) -> None:
-        """Judge the episode, remember it, tell about it (step 7)."""
-        last = live.observation
+        """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
+        last, account = live.observation, live.account
         self._emit(Thinking("judging the episode"))
         judged = parts.evaluator.rewards(live.trajectory())
         if judged.note:
             self._tell(Notice("warning", judged.note))
         for call in judged.calls:
-            live.add(call)
+            self._accounts.charge(call)
         if judged.calls:
-            live.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
+            account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
         added = self._remember(parts, episode) if parts.agent.learns else 0
-        parts.agent.end_episode(*parts.scope.kept(episode))
+        with self._excused("learn from this episode"):
+            parts.agent.end_episode(*parts.scope.kept(episode))
         ended = EpisodeEnded(
             episode=live.number,
             score=last.score,
@@ -418,11 +441,11 @@ class Session:
             returns=tuple(map(float, self._returns(judged.rewards))),
             memory_entries=len(parts.scope),
             entries_added=added,
-            tokens=live.tokens,
-            cost_usd=live.cost_usd,
-            wall_s=episode.wall_s,
+            tokens=account.tokens,
+            cost_usd=account.cost_usd,
+            wall_s=self._clock() - live.started,
             flips=live.flips,
-            tally=live.tally,
+            tally=account.tally,
         )
         self.results.append(ended)
         self._tell(ended)

@@ -13,7 +13,7 @@ from typing import Any
 from engine.agents import AGENTS
 from engine.environments import kind_of_scope
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
-from engine.session.live import added
+from engine.session.account import added
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 """Packages that have a part in what is chosen."""

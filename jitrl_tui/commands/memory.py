@@ -32,12 +32,16 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     add("ls", memory_look.ls, "list the scopes", data=True)
     stats = add("stats", memory_look.stats, "count everything in a scope, or in all", data=True)
     stats.add_argument("scope", nargs="?", metavar="SCOPE")
-    show = add("show", memory_look.show, "show the episodes of a scope, one episode, or one entry", data=True)
+    show = add(
+        "show", memory_look.show, "show the episodes and kept records of a scope, or one of them", data=True
+    )
     show.add_argument("scope", metavar="SCOPE")
     show.add_argument("--episode", metavar="N", help="a number or uid")
     show.add_argument("--entry", metavar="N", type=int)
+    show.add_argument("--kept", metavar="N", nargs="?", const="all",
+                      help="what methods have kept besides episodes: a number or uid; all without one")  # fmt: skip
     show.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
-    search = add("search", memory_look.search, "find remembered steps that hold all the words", data=True)
+    search = add("search", memory_look.search, "find steps and kept records that hold all the words", data=True)
     search.add_argument("words", nargs="+", metavar="TEXT")
     search.add_argument("--scope", metavar="SCOPE")
     search.add_argument("--limit", type=int, default=20, metavar="N", help="hits at most (%(default)s)")
@@ -53,10 +57,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _add_exchange(add: Callable[..., Any]) -> None:
-    export = add("export", memory_change.export, "write episodes to a plain file, one JSON object a line")
+    export = add("export", memory_change.export, "write a memory to a plain file, one JSON object a line")
     export.add_argument("file", metavar="FILE", help="- is stdout")
     export.add_argument("--scope", metavar="SCOPE", action="append", help="only this one; repeatable")
-    take = add("import", memory_change.take, "take the episodes of an exported file, marked as imported")
+    take = add("import", memory_change.take, "take what an exported file holds, marked as imported")
     take.add_argument("file", metavar="FILE", type=Path)
     take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (the file's name)")
     take.add_argument("--scope", metavar="NAME", help="put all of them into this scope")
@@ -75,13 +79,18 @@ def _add_exchange(add: Callable[..., Any]) -> None:
 
 def _add_upkeep(add: Callable[..., Any]) -> None:
     forget = add(
-        "forget", memory_change.forget, "take episodes or entries out of memory; the last time can be undone"
+        "forget",
+        memory_change.forget,
+        "take episodes, entries or kept records out of memory; the last time can be undone",
     )
-    forget.add_argument("scope", nargs="?", metavar="SCOPE", help="needed with --episode and --entry")
+    forget.add_argument("scope", nargs="?", metavar="SCOPE", help="needed with --episode, --entry and --kept")
     forget.add_argument(
         "--episode", action="append", default=[], metavar="N", help="number or uid; repeatable"
     )
     forget.add_argument("--entry", action="append", default=[], type=int, metavar="N", help="repeatable")
+    forget.add_argument(
+        "--kept", action="append", default=[], metavar="N", help="number or uid of a kept record, or all; repeatable"
+    )
     forget.add_argument("--provenance", metavar="P", help="agent, human or imported:NAME")
     forget.add_argument("--dry-run", action="store_true", help="only say what would go")
     forget.add_argument("--undo", action="store_true", help="put back what the last forget took out")

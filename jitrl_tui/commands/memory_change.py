@@ -28,12 +28,12 @@ def export(args: argparse.Namespace) -> int:
             with open(
                 os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
             ) as file:
-                count = exchange.export_episodes(file, scopes)
+                count, records = exchange.export_episodes(file, scopes)
             os.replace(partial, target)
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise StorageError(f"cannot write {target}: {error.strerror}") from None
-    print(f"wrote {counted(count, 'episode')} to {target}", file=sys.stderr)
+    print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {target}", file=sys.stderr)
     return 0
 
 
@@ -64,44 +64,54 @@ def _tell_taken(taken: Any) -> int:
         print(f"jitrl: {problem}", file=sys.stderr)
     if len(taken.problems) > 20:
         print(f"jitrl: ... and {len(taken.problems) - 20} more", file=sys.stderr)
-    print(f"took {counted(taken.episodes, 'episode')} with {counted(taken.entries, 'entry', 'entries')}; "
+    print(f"took {counted(taken.episodes, 'episode')} with {counted(taken.entries, 'entry', 'entries')}"
+          f"{_and_kept(taken.kept)}; "
           f"{taken.known} known already, {len(taken.problems)} refused", file=sys.stderr)  # fmt: skip
     return 1 if taken.problems else 0
 
 
+def _and_kept(number: int) -> str:
+    """Return how many kept records go along, "" for none."""
+    return f" and {counted(number, 'kept record')}" if number else ""
+
+
 def forget(args: argparse.Namespace) -> int:
-    """Take episodes or entries out, or put the last ones back."""
+    """Take episodes, entries or kept records out, or put the last ones back."""
     from engine.errors import UsageError
     from engine.memory import upkeep
 
-    named = bool(args.episode or args.entry)
+    named = bool(args.episode or args.entry or args.kept)
     if args.undo and not (named or args.provenance):
         with open_memory(args) as memory:
-            count = upkeep.undo_last(memory)
-        print(f"put back {counted(count, 'entry', 'entries')}", file=sys.stderr)
+            entries, records = upkeep.undo_last(memory)
+        print(f"put back {counted(entries, 'entry', 'entries')}{_and_kept(records)}", file=sys.stderr)
         return 0
     if args.undo or not (named or args.provenance):
-        raise UsageError("say what to forget: --episode N, --entry N or --provenance P; or --undo alone")
+        raise UsageError(
+            "say what to forget: --episode N, --entry N, --kept N or --provenance P; or --undo alone"
+        )
     if named and not args.scope:
-        raise UsageError("--episode and --entry need a SCOPE; `jitrl memory ls` lists them")
+        raise UsageError("--episode, --entry and --kept need a SCOPE; `jitrl memory ls` lists them")
     with open_memory(args) as memory:
         scopes = (
             [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
         )
         plans = [(scope, upkeep.plan_forget(scope, episodes=set(args.episode), entries=set(args.entry),
-                                            provenance=args.provenance)) for scope in scopes]  # fmt: skip
-        plans = [(scope, plan) for scope, plan in plans if plan.entries]
+                                            provenance=args.provenance, kept=set(args.kept)))
+                 for scope in scopes]  # fmt: skip
+        plans = [(scope, plan) for scope, plan in plans if plan.entries or plan.kept]
         if not plans:
             raise UsageError("nothing remembered fits that; nothing was forgotten")
         for _, plan in plans:
             print(f"{plan.scope}: {counted(len(plan.entries), 'entry', 'entries')}, among them "
-                  f"{counted(len(plan.episodes), 'whole episode')}")  # fmt: skip
+                  f"{counted(len(plan.episodes), 'whole episode')}{_and_kept(len(plan.kept))}")  # fmt: skip
         if args.dry_run:
             print("nothing was forgotten: this was a dry run", file=sys.stderr)
             return 0
-        count = upkeep.forget_all(memory, plans)
+        entries, records = upkeep.forget_all(memory, plans)
     print(
-        f"forgot {counted(count, 'entry', 'entries')}; `jitrl memory forget --undo` puts them back",
+        f"forgot {counted(entries, 'entry', 'entries')}{_and_kept(records)}; `jitrl memory forget --undo` "
+        "puts them back",
         file=sys.stderr,
     )
     return 0

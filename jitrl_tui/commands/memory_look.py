@@ -12,9 +12,11 @@ from jitrl_tui.commands.memory_text import (
     counted,
     episode_row,
     find_scope,
+    kept_row,
     open_memory,
     points,
     print_hit,
+    print_kept,
     scope_journal,
     shown,
     size,
@@ -37,6 +39,7 @@ def ls(args: argparse.Namespace) -> int:
             f"{item['scope']:<36} {counted(item['episodes'], 'episode'):>14} "
             f"{counted(item['entries'], 'entry', 'entries'):>15}   "
             f"best {points(item['best_score'], item['max_score']):<9} {size(item['bytes']):>9}"
+            + (f"   {item['kept']} kept" if item["kept"] else "")
         )
     for name, error in broken:
         print(f"jitrl: {name}: {error}", file=sys.stderr)
@@ -61,7 +64,7 @@ def stats(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Show episodes or an entry."""
+    """Show episodes, an entry, or kept records."""
     from dataclasses import asdict
 
     from engine.codec import to_plain
@@ -70,6 +73,8 @@ def show(args: argparse.Namespace) -> int:
 
     with open_memory(args) as memory:
         scope = find_scope(memory, args.scope)
+        if args.kept is not None:
+            return _show_kept(report.kept(scope), args)
         episodes = list(scope.entered())
         if args.episode is not None:
             episodes = [pair for pair in episodes if args.episode in (str(pair[1].number), pair[1].uid)]
@@ -84,6 +89,8 @@ def show(args: argparse.Namespace) -> int:
                     f"{row['number']:>5}  {points(row['score'], row['max_score']):<9} {row['steps']:>4} steps  "
                     f"entries {row['first_entry']:>7} on  {row['agent']:<9} {row['model']:<22} {row['uid']}"
                 )
+            for found in [] if args.json else report.kept(scope):
+                print_kept(found, full=False)
             return 0
         hits = [hit for first, one in episodes for hit in report.hits_of(scope.name, one, first, args.gamma)]
         if args.entry is not None:
@@ -103,8 +110,22 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
+def _show_kept(found: list[Any], args: argparse.Namespace) -> int:
+    """Show one kept record, or all of them."""
+    from engine.errors import UsageError
+
+    chosen = [hit for hit in found if args.kept in ("all", str(hit.kept), hit.record.uid)]
+    if not chosen and args.kept != "all":
+        raise UsageError(f"there is no kept record {args.kept} here; `jitrl memory show SCOPE` lists them")
+    if args.json:
+        print(json.dumps([kept_row(hit) for hit in chosen], indent=1))
+    for hit in [] if args.json else chosen:
+        print_kept(hit, full=True)
+    return 0
+
+
 def search(args: argparse.Namespace) -> int:
-    """Find steps by words."""
+    """Find steps and kept records by words."""
     from dataclasses import asdict
     from itertools import chain, islice
 
@@ -115,12 +136,17 @@ def search(args: argparse.Namespace) -> int:
             [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
         )
         found = chain.from_iterable(report.search(scope, args.words, gamma=args.gamma) for scope in scopes)
-        hits = list(islice(found, max(args.limit, 0) + 1))
+        records = chain.from_iterable(report.kept(scope, args.words) for scope in scopes)
+        hits = list(islice(chain(found, records), max(args.limit, 0) + 1))
+
+    def row(hit: Any) -> dict[str, Any]:
+        return kept_row(hit) if isinstance(hit, report.KeptHit) else asdict(hit)
+
     if args.json:
-        print(json.dumps([asdict(hit) for hit in hits[: args.limit]], indent=1))
+        print(json.dumps([row(hit) for hit in hits[: args.limit]], indent=1))
         return 0
     for hit in hits[: args.limit]:
-        print_hit(hit, full=False)
+        (print_kept if isinstance(hit, report.KeptHit) else print_hit)(hit, full=False)
     if len(hits) > args.limit:
         print(f"... more than {args.limit}; --limit N shows more", file=sys.stderr)
     elif not hits:
@@ -151,7 +177,8 @@ def verify(args: argparse.Namespace) -> int:
     for one in [] if args.json else checked:
         state = "sound" if one.sound else "DAMAGED"
         print(
-            f"{state:<8}{counted(one.episodes, 'episode')}, {counted(one.entries, 'entry', 'entries')}  {one.path}"
+            f"{state:<8}{counted(one.episodes, 'episode')}, {counted(one.entries, 'entry', 'entries')}"
+            f"{f', {one.kept} kept' if one.kept else ''}  {one.path}"
         )
         for problem in one.problems:
             print(f"        {problem}")

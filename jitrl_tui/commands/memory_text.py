@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,24 @@ def print_hit(hit: Any, *, full: bool) -> None:
         print(f"  state   {hit.state}\n  history {hit.history}\n  next    {hit.next_state}")
     else:
         print(f"  {hit.state if len(hit.state) <= 150 else hit.state[:147] + '...'}")
+
+
+def kept_row(hit: Any) -> dict[str, Any]:
+    """Return what lists of kept records say about one, as JSON has it."""
+    from engine.codec import to_plain
+
+    return {"kept": hit.kept, **to_plain(hit.record)}
+
+
+def print_kept(hit: Any, *, full: bool) -> None:
+    """Print a kept record: where it comes from and how it begins, or all of it."""
+    one = hit.record
+    origin = f"episode {one.episode} of {one.session}" if one.session else "no session"
+    print(f"kept {hit.kept}  {one.kind}  {one.agent} with {one.model}  {origin}  {one.provenance}  {hit.scope}")
+    text = one.text if full else " ".join(one.text.split())
+    print("\n".join(f"  {line}" for line in (text if full or len(text) <= 150 else text[:147] + "...").splitlines()))
+    if full and one.data:
+        print(f"  data    {json.dumps(one.data, ensure_ascii=False)}")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -276,19 +276,23 @@ class _CallsPane(LinePane):
 
 
 class CallsDialog(Dialog[None]):
-    """The raw prompts and replies behind a choice."""
+    """The raw prompts and replies behind a choice.
+
+    Args:
+        calls: Those that were made for it, in order.
+    """
 
     BINDINGS: ClassVar = [Binding("p,q", "dismiss(None)", show=False)]
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, calls: Sequence[ModelCall]) -> None:
         super().__init__(classes="-page")
-        self._choice = choice
+        self._choice, self._calls = choice, calls
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
         choice = self._choice
         with self.box(f"model calls: episode {choice.episode}, step {choice.decision.step + 1}"):
-            yield _CallsPane(choice.decision.calls)
+            yield _CallsPane(self._calls)
 
 
 class HelpDialog(Dialog[None]):

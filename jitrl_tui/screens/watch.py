@@ -456,7 +456,7 @@ class WatchScreen(KeepingScreen):
         if self.choice is None:
             self.notify("No decision yet.", timeout=2)
         else:
-            self.app.push_screen(dialogs.CallsDialog(self.choice))
+            self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
     def action_find(self) -> None:
         """Search the transcript."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from engine.records import Candidate, Decision
+from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.view import Choice, clean, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
@@ -16,15 +16,17 @@ from jitrl_tui.widgets.why import why_lines
 
 Part = str | tuple[str, str]
 
-_COLUMNS = (("from", 7), ("conf", 6), ("z", 7), ("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
-_NUMBERS = sum(width for _, width in _COLUMNS)
-_TABLE = _NUMBERS + 21
-"""Cells from which on all the numbers stand in one row."""
+_PRIOR = (("from", 7), ("conf", 6), ("z", 7))
+_UPDATE = (("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
+_ADDED = 8
+"""Cells of a column that a method adds."""
+_ACTION = 21
+"""Cells that an action needs beside all the numbers in one row."""
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
 
 class CandidatesPane(LinePane):
-    """The candidate set C with z, N, Q, A, z' and both policies as bars."""
+    """The candidate set C with z and the policy as bars; N, Q, A, z' and both policies where there is an update."""
 
     title = "candidates"
     key = "2"
@@ -48,15 +50,20 @@ class CandidatesPane(LinePane):
         decision = self.choice.decision
         tall = 3 * len(decision.candidates) + 2 <= height - (4 if self.with_why else 0)
         lines = [_headline(self.choice, width)]
-        if width >= _TABLE:
+        table = width >= sum(size for _, size in _columns(decision)) + _ACTION
+        if table:
             lines.append(_column_heads(decision, width))
         for index in hits.ordered(decision):
-            if width >= _TABLE:
-                lines.append(_numbers_row(decision, index, width))
-                lines.extend(_bars_stacked(decision, index, width) if tall else
-                             [_bars_beside(decision, index, width)])  # fmt: skip
-            else:
+            if not table:
                 lines.extend(_narrow_rows(decision, index, width))
+                continue
+            lines.append(_numbers_row(decision, index, width))
+            if not _moved(decision):
+                lines.append(_bar(decision, index, width))
+            elif tall:
+                lines.extend(_bars_stacked(decision, index, width))
+            else:
+                lines.append(_bars_beside(decision, index, width))
         if decision.chosen < 0:
             text = fit(f"▸ {clean(decision.action)}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
@@ -68,13 +75,24 @@ class CandidatesPane(LinePane):
         return lines
 
 
+def _moved(decision: Decision) -> bool:
+    """Return whether there is a policy before and one after."""
+    return decision.update is not None or decision.prior != decision.posterior
+
+
+def _columns(decision: Decision) -> list[tuple[str, int]]:
+    """Return names and widths of the columns beside the action."""
+    update = _UPDATE if decision.update is not None else ()
+    return [*_PRIOR, *update, *((name, _ADDED) for name, _ in hits.columns(decision))]
+
+
 def _headline(choice: Choice, width: int) -> Content:
-    decision = choice.decision
-    if set(decision.valuation.how) <= {"prior"}:
+    update = choice.decision.update
+    if update is None or hits.says_nothing(update):
         return Content.styled(fit(hits.without_values(choice), width).rstrip(), MUTED)
     value, beta = (
-        f"V̂(s) = {signed(decision.valuation.v)} from {hits.source(decision)}",
-        f"β = {decision.beta:g}",
+        f"V̂(s) = {signed(update.valuation.v)} from {hits.source(update)}",
+        f"β = {update.beta:g}",
     )
     text = f"{value};  z′ = z + β·Ã,  {beta}"
     if cell_len(text) > width:
@@ -83,18 +101,25 @@ def _headline(choice: Choice, width: int) -> Content:
 
 
 def _column_heads(decision: Decision, width: int) -> Content:
-    action = fit("  action", width - _NUMBERS)
+    columns = _columns(decision)
+    action = fit("  action", width - sum(size for _, size in columns))
     scored = any(c.logprob is not None for c in decision.candidates)
-    names = [("ln p" if scored and name == "conf" else name, size) for name, size in _COLUMNS]
-    heads = "".join(" " * (size - cell_len(name)) + name for name, size in names)
+    names = [("ln p" if scored and name == "conf" else name, size) for name, size in columns]
+    heads = "".join(" " * (size - cell_len(name)) + name for name, size in _fitting(names))
     return Content.styled(action + heads, MUTED)
+
+
+def _fitting(names: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return names of columns that leave a gap before them."""
+    return [(fit(name, size - 1).strip() if cell_len(name) >= size else name, size) for name, size in names]
 
 
 def _mark(decision: Decision, index: int) -> tuple[str, str]:
     """Return the sign before a candidate and the style of its name."""
     if index == decision.chosen:
         return "▸ ", HUMAN if decision.provenance == "human" else ACCENT
-    if decision.candidates[index].action == decision.without_memory:
+    update = decision.update
+    if update is not None and decision.candidates[index].action == update.without_memory:
         return "○ ", STRONG
     return "  ", STRONG
 
@@ -115,23 +140,32 @@ def _tone(value: float) -> str:
 
 
 def _numbers_row(decision: Decision, index: int, width: int) -> Content:
-    candidate, value = decision.candidates[index], decision.valuation
+    candidate = decision.candidates[index]
     mark, style = _mark(decision, index)
-    known = value.how[index] != "prior"
-    number = str(value.n[index]) if value.how[index] == "known" else _HOW.get(value.how[index], "")
-    advantage = decision.advantage[index]
+    numbers = sum(size for _, size in _columns(decision))
     parts: list[Part] = [
-        (mark + fit(clean(candidate.action), width - _NUMBERS - 2), style),
+        (mark + fit(clean(candidate.action), width - numbers - 2), style),
         (candidate.source[:6].rjust(7), MUTED),
         _opinion(candidate).rjust(6),
         _short(candidate.z).rjust(7),
+    ]
+    if decision.update is not None:
+        parts += _update_cells(decision.update, index)
+    parts += [_short(values[index]).rjust(_ADDED) for _, values in hits.columns(decision)]
+    return Content.assemble(*parts)
+
+
+def _update_cells(update: Update, index: int) -> list[Part]:
+    value, advantage = update.valuation, update.advantage[index]
+    known = value.how[index] != "prior"
+    number = str(value.n[index]) if value.how[index] == "known" else _HOW.get(value.how[index], "")
+    return [
         number.rjust(6),
         (_short(value.q[index]) if known else "–").rjust(7),
         ((_short(advantage) if known else "–").rjust(7), _tone(advantage)),
-        ((_short(decision.advantage_normalised[index]) if known else "–").rjust(7), _tone(advantage)),
-        (_short(decision.z_prime[index]).rjust(7), STRONG),
+        ((_short(update.advantage_normalised[index]) if known else "–").rjust(7), _tone(advantage)),
+        (_short(update.z_prime[index]).rjust(7), STRONG),
     ]
-    return Content.assemble(*parts)
 
 
 def _change(decision: Decision, index: int) -> Part:
@@ -156,11 +190,25 @@ def _bars_stacked(decision: Decision, index: int, width: int) -> list[Content]:
     before, after = decision.prior[index], decision.posterior[index]
     size = max(4, width - 34)
     bar, rest = thin(before, size)
-    z, z_prime = _short(decision.candidates[index].z), _short(decision.z_prime[index])
+    z, z_prime = _short(decision.candidates[index].z), ""
+    if decision.update is not None:
+        z_prime = _short(decision.update.z_prime[index])
     return [
         Content.assemble((f"   before z  {z:>7} {before:5.0%} ", MUTED), (bar, NAME), (rest, FAINT)),
-        Content.assemble(f"   after  z′ {z_prime:>7} {after:5.0%} ", *_after_bar(decision, index, size)),
+        Content.assemble(
+            f"   after  {'z′' if z_prime else '  '} {z_prime:>7} {after:5.0%} ",
+            *_after_bar(decision, index, size),
+        ),
     ]
+
+
+def _bar(decision: Decision, index: int, width: int) -> Content:
+    """Return the probability of a candidate where nothing has moved it."""
+    share = decision.posterior[index]
+    bar, rest = thin(share, max(3, width - 9))
+    return Content.assemble(
+        (f"   {share:4.0%} ", MUTED), (bar, ACCENT if index == decision.chosen else NAME), (rest, FAINT)
+    )
 
 
 def _bars_beside(decision: Decision, index: int, width: int) -> Content:
@@ -174,7 +222,7 @@ def _bars_beside(decision: Decision, index: int, width: int) -> Content:
 
 
 def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
-    candidate, value = decision.candidates[index], decision.valuation
+    candidate, update = decision.candidates[index], decision.update
     mark, style = _mark(decision, index)
     note = (
         candidate.source if candidate.confidence is None else f"{candidate.source} {candidate.confidence:.0f}"
@@ -182,16 +230,24 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
     head = Content.assemble(
         (mark + fit(clean(candidate.action), max(4, width - len(note) - 4)), style), (f"  {note}", MUTED)
     )
-    rows = [head]
-    if value.how[index] == "prior":
-        rows.append(Content(fit(f"  z {_short(candidate.z)}, nothing remembered", width)))
+    own = "".join(f"  {name} {_short(values[index])}" for name, values in hits.columns(decision))
+    if update is None:
+        row = Content(fit(f"  z {_short(candidate.z)}{own}", width))
+    elif update.valuation.how[index] == "prior":
+        row = Content(fit(f"  z {_short(candidate.z)}, nothing remembered{own}", width))
     else:
-        count = f"N {value.n[index]}" if value.n[index] else _HOW.get(value.how[index], "0")
-        normalised = decision.advantage_normalised[index]
-        text = (
-            f"  z {_short(candidate.z)} + β·Ã {_short(normalised)} = {_short(decision.z_prime[index])}"
-            f"  {count}  Q̂ {_short(value.q[index])} Â {_short(decision.advantage[index])}"
-        )
-        rows.append(Content.styled(fit(text, width), _tone(normalised)))
-    rows.append(_bars_beside(decision, index, width))
-    return rows
+        row = Content.styled(fit(f"{_sum(update, candidate, index)}{own}", width),
+                             _tone(update.advantage_normalised[index]))  # fmt: skip
+    bars = _bars_beside if _moved(decision) else _bar
+    return [head, row, bars(decision, index, width)]
+
+
+def _sum(update: Update, candidate: Candidate, index: int) -> str:
+    """Return how z' comes about, in a narrow row."""
+    value = update.valuation
+    count = f"N {value.n[index]}" if value.n[index] else _HOW.get(value.how[index], "0")
+    return (
+        f"  z {_short(candidate.z)} + β·Ã {_short(update.advantage_normalised[index])} = "
+        f"{_short(update.z_prime[index])}"
+        f"  {count}  Q̂ {_short(value.q[index])} Â {_short(update.advantage[index])}"
+    )

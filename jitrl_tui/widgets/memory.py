@@ -1,4 +1,4 @@
-"""What was remembered: the neighbours of the state on show, or the steps that the plan repeats."""
+"""What a choice rests on: neighbours of the state, steps that the plan repeats, texts that the method has kept."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from engine.records import Decision, Neighbour
+from engine.records import Basis, BasisItem, Decision, Neighbour
 from jitrl_tui import hits
 from jitrl_tui.view import Choice, clean, signed, steps
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
 
+_EXCERPT = 3
+"""Lines of a text that are shown while the pane shares the window."""
+
 
 class MemoryPane(LinePane):
-    """Similarity and G, or when the plan repeats it and its gain; action, where it was lived, by whom, the state."""
+    """Remembered steps, a row each, and texts with their origin, whatever the method calls them.
+
+    A row has similarity and G, or when the plan repeats it and its gain; action, where it was lived, by whom, state.
+    """
 
     title = "memory"
     key = "4"
@@ -36,26 +42,45 @@ class MemoryPane(LinePane):
             return [Content.styled(fit(f"{steps(self.entries)} remembered.", width), MUTED)]
         decision = self.choice.decision
         now = wrap(f"Now: {clean(decision.state.text)}", width)
-        if not decision.neighbours:
+        neighbours = decision.update.neighbours if decision.update is not None else ()
+        texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
+        if not neighbours and not texts:
             lines = [*wrap(hits.nothing(self.choice, self.entries), width), "", *now]
             return [Content.styled(line, MUTED) for line in lines]
         top = [*(Content(line) for line in now), Content("")] if self.whole else []
-        if decision.neighbours[0].ahead >= 0:
-            return [*top, *self._planned(decision, width)]
-        return [*top, *self._rows(decision.neighbours, decision.action, width)]
+        if not neighbours:
+            return [*top, *texts]
+        if neighbours[0].ahead >= 0:
+            return [*top, *self._planned(decision, neighbours, width), *texts]
+        return [*top, *self._rows(neighbours, decision.action, width), *texts]
 
-    def _planned(self, decision: Decision, width: int) -> list[Content]:
+    def _texts(self, basis: Basis, width: int) -> list[Content]:
+        """Return a title, and each text under its origin; the first lines of it, or all of it where there is room."""
+        lines = [Content.styled(fit(f"{clean(basis.title)}:", width), MUTED)]
+        for item in basis.items:
+            text = wrap(clean(item.text).strip(), max(10, width - 2))
+            if not self.whole and len(text) > _EXCERPT:
+                text = [*text[: _EXCERPT - 1], fit(text[_EXCERPT - 1] + " …", max(10, width - 2)).rstrip()]
+            lines.append(Content.styled(fit(_origin(item), width), NAME))
+            lines.extend(Content("  " + line) for line in text)
+        return lines
+
+    def _planned(
+        self, decision: Decision, neighbours: Sequence[Neighbour], width: int
+    ) -> list[Content]:
         """Return the steps that the plan repeats, then what else was done here."""
         assert self.choice is not None
         plan = hits.repeated(decision)
-        others = decision.neighbours[len(plan) :]
+        others = neighbours[len(plan) :]
         head = f"{hits.REPEATED}:" if plan else hits.nothing(self.choice, self.entries)
         lines = [Content.styled(line, MUTED) for line in wrap(head, width)]
         if plan:
-            lines += self._rows(plan, decision.action, width)
+            lines += self._rows(plan, decision.action, width, among=neighbours)
         if others:
             lines += [Content.styled(fit(f"{hits.ALSO}:", width), MUTED)]
-            lines += self._rows(others, decision.action, width, named=not plan, planned=False)
+            lines += self._rows(
+                others, decision.action, width, among=neighbours, named=not plan, planned=False
+            )
         return lines
 
     def _rows(
@@ -64,15 +89,17 @@ class MemoryPane(LinePane):
         chosen: str,
         width: int,
         *,
+        among: Sequence[Neighbour] = (),
         named: bool = True,
         planned: bool = True,
     ) -> list[Content]:
         """Return a row for each remembered step, under the names of its columns if `named`.
 
         Args:
+            among: All rows that line up with these, if there are others.
             planned: Say when the plan repeats them.
         """
-        size = _action_width(self.choice.decision.neighbours if self.choice else found, width)
+        size = _action_width(among or found, width)
         first = " sim       G" if found[0].ahead < 0 else "  in    gain" if planned else "        gain"
         head = f"{first}  {fit('action', size)} ep/step by"
         state = "    state" if width - size > 44 and not self.whole else ""
@@ -84,6 +111,11 @@ class MemoryPane(LinePane):
                 text = wrap(taken + clean(neighbour.state), max(10, width - 14))
                 lines.extend(Content.styled(" " * 14 + line, MUTED) for line in text)
         return lines
+
+
+def _origin(item: BasisItem) -> str:
+    weight = "" if item.weight is None else f"  weight {signed(item.weight)}"
+    return (clean(item.origin) or "of unknown origin") + weight
 
 
 def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:

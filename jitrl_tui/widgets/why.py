@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine import explain
+from jitrl_tui import hits
 from jitrl_tui.view import Choice, clean, signed
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 
@@ -15,21 +16,24 @@ from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane
 def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     """Return the reasons for a choice, wrapped; `brief` leaves the derivation out."""
     d = choice.decision
+    update = d.update
     lines: list[Content] = []
     if d.provenance == "human":
         lines.append(Content.assemble(("You decided: ", HUMAN), (clean(d.action), STRONG)))
     for line in wrap(clean(d.why), width):
         lines.append(Content(line))
-    if d.equation:
-        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(d.equation), width))
+    if update is not None and update.equation:
+        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(update.equation), width))
+    for basis in hits.texts(d):
+        lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
     drawn = explain.drawn(d, choice.settings)
     lines.extend(Content(line) for line in wrap(clean(drawn), width) if line)
     i = d.chosen
     if i >= 0 and not brief:
         lines.extend(Content.styled(line, MUTED) for line in _derivation(choice, width))
-    if d.without_memory and not brief:
-        if d.without_memory != d.action:
-            text = f"○ JitRL changed this choice: the prior alone takes '{clean(d.without_memory)}'"
+    if update is not None and update.without_memory and not brief:
+        if d.changed:
+            text = f"○ JitRL changed this choice: the prior alone takes '{clean(update.without_memory)}'"
             lines.extend(Content.styled(line, GOOD) for line in wrap(text, width))
         else:
             lines.append(Content.styled("= JitRL did not change this choice", MUTED))
@@ -44,18 +48,18 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
 def _derivation(choice: Choice, width: int) -> list[str]:
     """Return how the numbers of the chosen action came about; no equation is broken that fits into a line."""
     d, settings = choice.decision, choice.settings
-    i = d.chosen
+    i, update = d.chosen, d.update
     model = choice.started.model if choice.started is not None else ""
     parts = [explain.logit(d.candidates[i], settings, model)]
-    if d.valuation.how[i] != "prior":
-        v, q, a = d.valuation.v, d.valuation.q[i], d.advantage[i]
-        largest = max((abs(x) for x in d.advantage), default=0.0)
+    if update is not None and update.valuation.how[i] != "prior":
+        v, q, a = update.valuation.v, update.valuation.q[i], update.advantage[i]
+        largest = max((abs(x) for x in update.advantage), default=0.0)
         name = "max|Â|"
-        if settings.get("normalisation") == "positive" and max(d.advantage) > 0:
-            largest, name = max(d.advantage), "max Â"
+        if settings.get("normalisation") == "positive" and max(update.advantage) > 0:
+            largest, name = max(update.advantage), "max Â"
         parts += [
             f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}",
-            f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(d.advantage_normalised[i])}",
+            f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
         ]
     lines: list[str] = []
     for part in filter(None, parts):

@@ -15,7 +15,7 @@ from engine.errors import UsageError
 
 AGENT = """
     from engine.agents import Method
-    from engine.agents.jitrl import JitrlAgent
+    from engine.agents.static import StaticAgent
     from engine.records import Candidate, Proposal
 
     class First:
@@ -23,7 +23,7 @@ AGENT = """
             return Proposal((Candidate(request.valid_actions[0], 0.0),))
 
     METHOD = Method("first", "the first valid action; always",
-                    lambda prior, memory, settings: JitrlAgent(First(), None, settings, name="first"),
+                    lambda context: StaticAgent(First(), context.settings, name="first"),
                     asks_model=False)
 """
 

@@ -169,7 +169,7 @@ def uses_table(saves: Path, owner: str) -> str:
         mine = count.setdefault(site(task, saves), Counter())
         for _, event in recording.read(saved.recording):
             if isinstance(event, Decided):
-                near = [n.state.endswith(f"] {intent}") for n in event.decision.neighbours]
+                near = [n.state.endswith(f"] {intent}") for n in event.decision.update.neighbours]
                 mine.update(decisions=1, informed=bool(near), same=sum(near), other=len(near) - sum(near))
     rows = [
         "| site | decisions | with neighbours % | neighbours of the same task % | of other tasks % |",

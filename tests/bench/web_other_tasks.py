@@ -23,6 +23,7 @@ from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.web.states.state import WebAbstractor
+from tests.agents.context import context
 from tests.bench.web_experiment import _shown
 
 ARMS = ("static", "literal", "lifted")
@@ -55,7 +56,7 @@ class Skilled:
 def played(scope, settings, skill, name, asked, rng, number):
     """Play one episode: a list of links, behind each a page with three facts; return whether the answer was right."""
     method = AGENTS.find("jitrl" if scope is not None else "static")
-    agent = method.make(Skilled(name, f"{asked} {name}", skill), scope, settings)
+    agent = method.make(context(Skilled(name, f"{asked} {name}", skill), scope, settings))
     abstractor = WebAbstractor(lambda: f"What is the {asked} of {name}?", lambda: ())
     now, page, steps, right = abstractor.begin(Observation("x", place="a/list")), "", [], False
     for t in range(6):

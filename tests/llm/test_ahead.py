@@ -175,7 +175,7 @@ def test_a_session_watched_step_by_step_is_the_session_played_at_once(prefixes: 
         assert session.error is None
         prepared.append(session._ahead._thread is not None)
         stories.append([
-            (e.decision.action, e.decision.z_prime) if isinstance(e, Decided) else e.observation.text
+            (e.decision.action, e.decision.update.z_prime) if isinstance(e, Decided) else e.observation.text
             for e in events if isinstance(e, (Decided, Stepped))
         ])  # fmt: skip
     assert stories[0] == stories[1]

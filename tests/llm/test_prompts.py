@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.llm import prompts
+from engine.llm.asking import TEXT_ASKING
 from engine.llm.prompts import TEXT, Folder
+from engine.llm.reading.readers import Reader
+from engine.records import ActionRequest
+from engine.settings import Settings
+from engine.web.asking import PAGE_ASKING
 from engine.web.prompts import PAGES
 
 BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_state": "C {not a blank} <b>",
@@ -76,3 +83,30 @@ def test_a_folder_has_its_own_prompts_and_those_of_its_base(tmp_path, monkeypatc
     assert folder.render("state", trajectory="T") == TEXT.render("state", trajectory="T")
     with pytest.raises(KeyError, match=r"no prompt 'state' in gloomy; there are: actions, lament"):
         alone.render("state", trajectory="T")
+
+
+READINGS = [(TEXT_ASKING, "actions_transcript"), (TEXT_ASKING, "actions_listed"), (PAGE_ASKING, "actions_transcript")]
+
+
+@pytest.mark.parametrize(("asking", "after"), READINGS)
+def test_text_of_an_agent_stands_before_the_present_in_prompts_that_actions_are_scored_after(asking, after):
+    reader = Reader(None, Settings(), 10_000, lambda p: len(p.text()), scored_after=after, asking=asking)
+    present = "Task: buy a kettle\nTitle: The Shop" if asking is PAGE_ASKING else "You are in the shop."
+    bare = ActionRequest("", "", "", present, ("north", "wait"), 2)
+    shown = present.partition("\n")[0]
+    plain = reader.string_prompt(bare).text()
+    told = reader.string_prompt(replace(bare, memory_text="Kettles are heavy.")).text()
+    assert told.rindex("Kettles are heavy.") < told.rindex(shown)
+    assert told.replace("Kettles are heavy.\n\n", "") == plain
+    assert "\n\n\n" not in plain
+
+
+def test_text_of_an_agent_is_cut_where_there_is_no_room_for_it():
+    lines = [f"Lesson {n} is long." for n in range(100)]
+    reader = Reader(None, Settings(), 1900, lambda p: len(p.text()))
+    request = ActionRequest("", "\n".join(lines), "", "You are in the shop.", ("north", "wait"), 2)
+    prompt = reader.string_prompt(request)
+    assert len(prompt.text()) <= 1900
+    assert "Lesson 99 " in prompt.text()
+    assert "Lesson 0 " not in prompt.text()
+    assert "You are in the shop." in prompt.text()

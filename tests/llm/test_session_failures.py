@@ -95,7 +95,7 @@ def test_whatever_the_model_writes_play_goes_on_and_memory_stays_clean(quick: Se
     assert len(by_prompt) >= len(GARBAGE)
     for decision in decisions:
         assert decision.action in decision.valid_actions
-        assert all(map(math.isfinite, decision.z_prime))
+        assert all(map(math.isfinite, decision.update.z_prime))
     said = [d.note for d in decisions if d.note]
     assert any("no usable option" in note for note in said)
     assert all("memory decided" in note or "drew from the valid actions" in note

@@ -27,6 +27,7 @@ from engine.records import (
     State,
     Stepped,
     Thinking,
+    Update,
     Valuation,
 )
 from engine.session.control import Control, Stopped
@@ -79,28 +80,31 @@ def decision(rng: np.random.Generator, step: int, remembered: int) -> Decision:
     without = candidates[jitrl.sample(jitrl.softmax(z[:3]), draw)].action
     valuation = Valuation(values.v, tuple(map(float, values.q)), tuple(map(int, values.n)), values.how)
     advantage = tuple(map(float, update.advantage))
-    return Decision(
-        step=step,
-        state=State("[West of House: mailbox, door, field]", ("door", "field", "mailbox")),
-        valid_actions=ACTIONS,
+    part = Update(
         neighbours=neighbours,
-        candidates=candidates,
         valuation=valuation,
         advantage=advantage,
         advantage_normalised=tuple(map(float, update.advantage_normalised)),
         z_prime=tuple(map(float, update.z_prime)),
-        prior=tuple(map(float, update.prior)),
-        posterior=tuple(map(float, update.posterior)),
-        chosen=chosen,
-        action=candidates[chosen].action,
         without_memory=without,
-        why=explain.why(chosen, candidates, valuation, neighbours, advantage, without),
         equation=explain.equation(
             z[chosen], 1.0, float(update.advantage_normalised[chosen]), float(update.z_prime[chosen]),
             float(update.prior[chosen]), float(update.posterior[chosen]),
         ),
+    )  # fmt: skip
+    return Decision(
+        step=step,
+        state=State("[West of House: mailbox, door, field]", ("door", "field", "mailbox")),
+        valid_actions=ACTIONS,
+        candidates=candidates,
+        prior=tuple(map(float, update.prior)),
+        posterior=tuple(map(float, update.posterior)),
+        chosen=chosen,
+        action=candidates[chosen].action,
+        why=explain.why(chosen, candidates, valuation, neighbours, advantage, without),
         calls=(ModelCall("actions", "local/smollm2", "SYSTEM: You play.\nUSER: What now?", "1. open mailbox 72",
                          812, 40, 0.0, 0.41),),
+        parts=(part,),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from engine.records import (
     TakenBack,
     Tally,
     Thinking,
+    Update,
     Valuation,
     Waiting,
 )
@@ -57,13 +58,15 @@ def planned(*neighbours: Neighbour, delay=(0.0, -0.5, -0.7), chosen: int = 0) ->
     names = ("go south", "go north", "wait")
     q = tuple(3.0 + d for d in delay)
     terms = {"gain": (1.0,) * 3, "discovery": (2.0,) * 3, "delay": delay, "risk": (0.0,) * 3}
-    return Decision(
-        step=4, state=State("[Street: lamp]", ("lamp",)), valid_actions=names, neighbours=neighbours,
-        candidates=tuple(Candidate(n, 0.0, "both") for n in names),
-        valuation=Valuation(2.6, q, (2, 0, 1), ("known", "optimistic", "known"), terms),
+    update = Update(
+        neighbours=neighbours, valuation=Valuation(2.6, q, (2, 0, 1), ("known", "optimistic", "known"), terms),
         advantage=tuple(x - 2.6 for x in q), advantage_normalised=(1.0, -0.3, -0.7), z_prime=(20.0, -5.0, -9.0),
-        prior=(0.3, 0.4, 0.3), posterior=(1.0, 0.0, 0.0), chosen=chosen, action=names[chosen], beta=20.0,
-        without_memory="go north",
+        beta=20.0, without_memory="go north",
+    )  # fmt: skip
+    return Decision(
+        step=4, state=State("[Street: lamp]", ("lamp",)), valid_actions=names,
+        candidates=tuple(Candidate(n, 0.0, "both") for n in names), prior=(0.3, 0.4, 0.3), posterior=(1.0, 0.0, 0.0),
+        chosen=chosen, action=names[chosen], parts=(update,),
     )  # fmt: skip
 
 
@@ -182,10 +185,10 @@ def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
     lines = memory_text(choice, 90).splitlines()
     assert lines[0].split() == ["sim", "G", "action", "ep/step", "by", "state"]
     assert lines[1].startswith("1.00 ")
-    assert lines[0].index("action") == lines[1].index(decision.neighbours[0].action)
+    assert lines[0].index("action") == lines[1].index(decision.update.neighbours[0].action)
     assert lines[0].index("state") == lines[1].index("[")
     assert hits.told(choice, 60)[0].startswith("similarity 1.00, ")
-    assert f"from {len(decision.neighbours)} similar visits;" in headline(choice)
+    assert f"from {len(decision.update.neighbours)} similar visits;" in headline(choice)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +232,7 @@ def test_plain_lines_tell_the_candidates_as_the_screen_does():
 
 
 def test_no_equation_is_broken_that_fits_into_a_line():
-    choice = Choice(2, dataclasses.replace(planned(), why="So.", equation=""), started(), 60)
+    choice = Choice(2, dataclasses.replace(planned(), why="So."), started(), 60)
     pane = WhyPane("why")
     pane.choice = choice
     lines = [line.plain for line in pane.build(60, 20)]
@@ -337,10 +340,15 @@ def test_what_was_replaced_is_told_once_at_the_start(live):
 
 
 def why(decision: Decision) -> str:
+    update = decision.update
     return explain.why(
-        decision.chosen, decision.candidates, decision.valuation, decision.neighbours, decision.advantage,
-        decision.without_memory,
+        decision.chosen, decision.candidates, update.valuation, update.neighbours, update.advantage,
+        update.without_memory,
     )  # fmt: skip
+
+
+def with_update(decision: Decision, **changes) -> Decision:
+    return dataclasses.replace(decision, parts=(dataclasses.replace(decision.update, **changes),))
 
 
 def test_reasons_from_plans_are_true_whatever_was_chosen():
@@ -353,7 +361,7 @@ def test_reasons_from_plans_are_true_whatever_was_chosen():
     )
     assert other.endswith("the prior alone would have taken it, too.")
     assert why(planned(delay=(0.0, 0.0, 0.0))).startswith("No plan promises anything from here")
-    silent = dataclasses.replace(planned(), without_memory="")
+    silent = with_update(planned(), without_memory="")
     assert why(silent).endswith("the model gave no usable answer.")
 
 

@@ -162,7 +162,7 @@ def test_what_was_chosen_is_the_first_row_whatever_was_proposed_first(seed, widt
     chosen = rows.pop(decision.chosen)
     assert lines[chosen].startswith("▸ ")
     assert chosen < min(rows)
-    taken = [c.action == decision.without_memory for c in decision.candidates[:-1]]
+    taken = [c.action == decision.update.without_memory for c in decision.candidates[:-1]]
     others = [row for row, without in zip(rows, taken, strict=True) if not without]
     assert others == sorted(others)  # as they were proposed
     if any(taken):

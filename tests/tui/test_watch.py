@@ -59,13 +59,13 @@ def test_the_large_size_shows_all_panes_and_the_numbers_of_the_decision():
                 row = next(
                     line for line in text.splitlines() if f" {candidate.action} " in line and "│" in line
                 )
-                for number in (candidate.z, decision.z_prime[index]):
+                for number in (candidate.z, decision.update.z_prime[index]):
                     assert f"{number:+.2f}".replace("-", "−") in row
                 assert f"{decision.prior[index]:.0%}" in text
                 assert f"{decision.posterior[index]:.0%}" in text
-            for neighbour in decision.neighbours[:3]:
+            for neighbour in decision.update.neighbours[:3]:
                 assert f"{neighbour.similarity:.2f}" in text
-            assert decision.equation[:20] in text
+            assert decision.update.equation[:20] in text
 
     drive(go())
 

@@ -313,6 +313,6 @@ def test_who_is_trapped_waits_rather_than_dies():
     agent.begin_episode(pit)
     decision = agent.decide(turn, np.random.default_rng(0))
     assert decision.action == "wait"
-    q = dict(zip((c.action for c in decision.candidates), decision.valuation.q, strict=True))
+    q = dict(zip((c.action for c in decision.candidates), decision.update.valuation.q, strict=True))
     assert q["wait"] > 0 > max(q["north"], q["south"])
     assert estimator.also(State("yard", ("place:yard",)), ways) == ways  # where nobody died, nothing is added

@@ -151,5 +151,5 @@ def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
     agent.begin_episode(at["ledge"])
     decision = agent.decide(Turn(0, 60, Observation(""), at["ledge"], valid), np.random.default_rng(0))
     assert decision.action == "south"
-    q = dict(zip([c.action for c in decision.candidates], decision.valuation.q, strict=True))
+    q = dict(zip([c.action for c in decision.candidates], decision.update.valuation.q, strict=True))
     assert q["north"] < q["open bottle"] < q["south"]

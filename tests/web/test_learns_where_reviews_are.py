@@ -77,12 +77,12 @@ def test_memory_of_a_failure_and_a_success_moves_the_logits_as_in_table_5(
     # After one failure what was not tried looks better; it is right, and stays.
     assert [(first[n].action, scores[n]) for n in (2, 3, 4)] == [(MARKETING, 1.0)] * 3
     now = first[3]
-    z = {c.action: (c.z, after) for c, after in zip(now.candidates, now.z_prime, strict=True)}
+    z = {c.action: (c.z, after) for c, after in zip(now.candidates, now.update.z_prime, strict=True)}
     assert (z[CATALOGUE][0], z[MARKETING][0]) == (0.9, 0.7)  # the model's own opinion, in every episode
     assert z[CATALOGUE][1] < 0.9
     assert z[MARKETING][1] > 0.7
     assert z[MARKETING][1] > z[CATALOGUE][1]
-    assert now.without_memory == CATALOGUE
+    assert now.update.without_memory == CATALOGUE
     # The numbers are Algorithm 1's: returns with a discount of .1 from step rewards (0, 0, -3) and (1, 1, 3).
     failed, done = 0.01 * -3, 1 + 0.1 + 0.01 * 3
     v = (failed + done) / 2

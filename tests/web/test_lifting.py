@@ -20,6 +20,7 @@ from engine.values.knn import KnnEstimator
 from engine.web.states.lifting import LiftedMemory, lifted, task_of
 from engine.web.states.state import WebAbstractor
 from engine.web.states.wording import STOP
+from tests.agents.context import context
 from tests.bench.web_other_tasks import ARMS, tried
 
 ASKED = "What is the population of Quarrow?"
@@ -150,12 +151,12 @@ def test_a_success_of_another_task_speaks_for_the_like_of_it_or_for_itself(tmp_p
     with Memory(tmp_path, rules=scope_rules) as memory:
         scope = memory.scope("web/wiki")
         remembered(scope, 1, theirs, "click(<link[Quarrow]>)", 3.0)
-        agent = AGENTS.find("jitrl").make(Undecided(), scope, settings)
+        agent = AGENTS.find("jitrl").make(context(Undecided(), scope, settings))
         decision = agent.decide(
             Turn(1, 9, Observation("x"), now, valid, "", lambda action: action if action in valid else None),
             np.random.default_rng(1),
         )
-    raised = tuple(round(each - min(decision.z_prime), 6) for each in decision.z_prime)
+    raised = tuple(round(each - min(decision.update.z_prime), 6) for each in decision.update.z_prime)
     assert raised == z
     assert decision.action == valid[z.index(1.0)]
     elsewhere = "tried in 1 of 1 similar visit (1 for another task, as 'click(<link[Quarrow]>)')"

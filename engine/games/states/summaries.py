@@ -129,10 +129,9 @@ class WrittenAbstractor:
         if situation not in self._known:
             prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
             try:
-                reply = self._writing.model.complete(
+                reply = self._writing.write(
                     "state", prompt.chat(), usable=lambda text: bool(read_state(text))
                 )
-                self._writing.spent(reply.call)
                 nouns = read_state(reply.text, self._writing.settings.written_nouns)
                 if not nouns:
                     raise ModelError("the model's answer has no [State: ...]")
@@ -152,8 +151,7 @@ class WrittenAbstractor:
                 lines.insert(0, f"(Summary of the steps before: {self._history})")
             prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
             try:
-                reply = self._writing.model.complete("history", prompt.chat(), usable=_has_summary)
-                self._writing.spent(reply.call)
+                reply = self._writing.write("history", prompt.chat(), usable=_has_summary)
                 return read_history(reply.text, state.history)
             except TooLong as error:
                 if shown > 1:

@@ -65,10 +65,14 @@ class Reader:
         return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
-        """Return the prompt that actions are scored after."""
+        """Return the prompt that actions are scored after; what an agent adds to it is cut where there is no room."""
         asking = self.asking
-        return asking.prompts.render(
+        return asking.prompts.fit(
             asking.scored_after(self.scored_after),
+            self.count,
+            self.budget,
+            ("memory_text",) if request.memory_text else (),
+            memory_text=request.memory_text,
             current_state=asking.transcript(request),
             valid_actions=", ".join(request.valid_actions),
         )

@@ -61,8 +61,7 @@ class Extraction:
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
         )
         try:
-            reply = self._writing.model.complete("history", prompt.chat(), pictures=pictures)
-            self._writing.spent(reply.call)
+            reply = self._writing.write("history", prompt.chat(), pictures=pictures)
             return read(reply.text, visit)
         except JitrlError as error:
             self._writing.missed()

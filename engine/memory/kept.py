@@ -1,0 +1,183 @@
+"""What methods keep between episodes besides the episodes: plain records in a table of the scope's journal.
+
+Each record is a document of its own, appended once and never changed. `docs/memory-format.md` describes its fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from engine.codec import from_plain, to_plain
+from engine.errors import BadFile
+from engine.memory.document import NAME_LIMIT, PROVENANCE, TEXT_LIMIT, clipped
+from engine.records import Kept
+
+if TYPE_CHECKING:
+    from engine.memory.journal import Journal
+    from engine.memory.reader import Document
+    from engine.memory.redact import Redactor
+
+TABLE = "kept"
+DATA_LIMIT = 1 << 20
+"""Most that the data of a record take as JSON, in bytes."""
+DEPTH_LIMIT = 32
+"""How deep the data of a record may be nested."""
+
+
+class KeptRecords:
+    """The records kept in one scope. Every method may be called from any thread.
+
+    Args:
+        name: Of the scope.
+        tell: Takes a sentence about a record that was left out.
+    """
+
+    def __init__(
+        self, journal: Journal, redactor: Redactor, name: str, tell: Callable[[str], None]
+    ) -> None:
+        self._journal = journal
+        self._redactor = redactor
+        self._name = name
+        self._tell = tell
+        self._generation = ""
+        self._read: dict[int, Kept | None] = {}
+
+    def __len__(self) -> int:
+        """Return how many documents there are; costs one stat."""
+        self._journal.refresh()
+        return len(self._journal.ids(TABLE))
+
+    def entered(self) -> list[tuple[int, Kept]]:
+        """Return the records with the ids of their documents, oldest first. A damaged one is left out and told."""
+        with self._journal.lock:
+            self._journal.refresh()
+            generation = self._journal.reader.position.generation
+            if generation != self._generation:
+                self._generation, self._read = generation, {}
+            for doc_id in self._journal.ids(TABLE):
+                if doc_id not in self._read:
+                    self._read[doc_id] = self._readable(doc_id)
+            return [(doc_id, record) for doc_id, record in self._read.items() if record is not None]
+
+    def all(self) -> list[Kept]:
+        """Return the records, oldest first."""
+        return [record for _, record in self.entered()]
+
+    def add(self, record: Kept) -> Kept:
+        """Keep a record; on return it is on the disk.
+
+        Secrets are taken out and overlong texts clipped. A record without a uid gets one made of its content and its
+        episode; one whose uid is there already is not stored again.
+
+        Returns:
+            The record as it is kept.
+
+        Raises:
+            BadFile: It cannot be stored: no kind, data that are no JSON values, or too much of them.
+            StorageError: It could not be written; what was stored before is intact.
+        """
+        return self.add_all([record])[0]
+
+    def add_all(self, records: Iterable[Kept]) -> list[Kept]:
+        """Keep several records with one write, as `add` does; each of them wholly or not at all."""
+        clean = [_identified(bounded(self._redactor.kept(plain(record)))) for record in records]
+        clean = [dataclasses.replace(record, scope=self._name) for record in clean]
+        with self._journal.writing():
+            known = {record.uid for record in self.all()}
+            fresh = {record.uid: record for record in clean if record.uid not in known}
+            first = self._journal.next_id(TABLE)
+            groups = [{first + n: to_plain(record)} for n, record in enumerate(fresh.values())]
+            if groups:
+                self._journal.append(TABLE, *groups)
+        return clean
+
+    def _readable(self, doc_id: int) -> Kept | None:
+        try:
+            document = self._journal.document(TABLE, doc_id)
+            return None if document is None else to_kept(document)
+        except BadFile as error:
+            self._tell(f"kept record {doc_id} of {self._journal.path} was left out: {error}")
+            return None
+
+
+def to_kept(document: Document) -> Kept:
+    """Return the record of a document.
+
+    Raises:
+        BadFile: It is none.
+    """
+    record = bounded(from_plain(Kept, document))
+    if not record.uid:
+        raise BadFile("a kept record lacks its uid")
+    return record
+
+
+def bounded(record: Kept) -> Kept:
+    """Return the record with texts clipped to the limits, without control characters.
+
+    Raises:
+        BadFile: It cannot be stored at all: no kind, a wrong provenance, data that are no JSON values or too much.
+    """
+    if not 0 < len(record.kind) <= NAME_LIMIT or not record.kind.isprintable():
+        raise BadFile(f"a kept record needs a kind of 1 to {NAME_LIMIT} printable characters")
+    if len(record.uid) > NAME_LIMIT or (record.uid and not record.uid.isprintable()):
+        raise BadFile(f"the uid of a kept record should be at most {NAME_LIMIT} printable characters")
+    if not PROVENANCE.fullmatch(record.provenance):
+        raise BadFile(f"{record.provenance!r} is no provenance: agent, human or imported:NAME")
+    if not math.isfinite(record.at):
+        raise BadFile("the time of a kept record is not a finite number")
+    data = _clipped(plain(record).data)
+    if (size := len(json.dumps(data))) > DATA_LIMIT:
+        raise BadFile(f"the data of a kept record take {size:,} bytes, more than {DATA_LIMIT:,}")
+    return dataclasses.replace(
+        record,
+        text=clipped(record.text, TEXT_LIMIT),
+        data=data,
+        scope=clipped(record.scope, NAME_LIMIT),
+        agent=clipped(record.agent, NAME_LIMIT),
+        model=clipped(record.model, NAME_LIMIT),
+        session=clipped(record.session, NAME_LIMIT),
+        episode_uid=clipped(record.episode_uid, NAME_LIMIT),
+    )
+
+
+def plain(record: Kept) -> Kept:
+    """Return the record with its data as plain JSON values.
+
+    Raises:
+        BadFile: They are none, or nested too deep.
+    """
+    try:
+        data = to_plain(record.data)
+    except RecursionError:
+        data = None
+    if not isinstance(data, dict) or _depth(data) > DEPTH_LIMIT:
+        raise BadFile(f"the data of a kept record should be an object of at most {DEPTH_LIMIT} levels")
+    return dataclasses.replace(record, data=data)
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def _clipped(value: Any) -> Any:
+    """Return JSON values with their texts clipped."""
+    if isinstance(value, str):
+        return clipped(value, TEXT_LIMIT)
+    if isinstance(value, dict):
+        return {clipped(key, NAME_LIMIT): _clipped(item) for key, item in value.items()}
+    return [_clipped(item) for item in value] if isinstance(value, list) else value
+
+
+def _identified(record: Kept) -> Kept:
+    if record.uid:
+        return record
+    what = [record.agent, record.session, record.episode_uid, record.kind, record.text, record.data]
+    digest = blake2b(json.dumps(what, sort_keys=True).encode("utf-8", "replace"), digest_size=16)
+    return dataclasses.replace(record, uid=digest.hexdigest())

@@ -1,0 +1,34 @@
+"""What an agent is made with, without a session: a model that writes what it is told to, records in a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.agents.base import AgentContext
+from engine.llm.model import Reply
+from engine.records import Kept, ModelCall
+from engine.settings import Settings
+
+
+class Notes:
+    """A notebook in memory."""
+
+    def __init__(self) -> None:
+        self.kept: list[Kept] = []
+
+    def add(self, kind: str, text: str, data: Any = None) -> Kept:
+        record = Kept(kind, text, data or {}, uid=str(len(self.kept)))
+        self.kept.append(record)
+        return record
+
+    def records(self, kind: str = "") -> tuple[Kept, ...]:
+        return tuple(one for one in self.kept if kind in ("", one.kind))
+
+
+def context(prior: Any, memory: Any, settings: Settings, reply: str = "") -> AgentContext:
+    """Return a context in which every call is answered with `reply`."""
+
+    def write(purpose: str, messages: Any, *_: Any, **__: Any) -> Reply:
+        return Reply(reply, ModelCall(purpose, "m", str(messages), reply))
+
+    return AgentContext(prior, memory, settings, write, Notes())

@@ -1,0 +1,129 @@
+"""An agent of a package of its own, built and unpacked as an installer does, that writes and keeps reflections."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.records import Decided, EpisodeEnded, ModelCalled
+from engine.session import recording
+from tests.llm.scripted import Scripted, text_of
+from tests.llm.server import Server
+
+FIRST, SECOND, THIRD = "Take the key before the door.", "The icebox holds food.", "Eat at last."
+PRICE = 120  # tokens that the server counts for each call
+STEPS = 5
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the package's wheel, without a network, and unpack it into an empty folder."""
+    folder = tmp_path_factory.mktemp("package")
+    source = shutil.copytree(Path(__file__).parent / "reflecting", folder / "source")
+    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(built, cwd=source, check=True, capture_output=True, timeout=120)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    reflections = [{"if": "Reflect on this", "times": 1, "reply": said} for said in (FIRST, SECOND, THIRD)]
+    running = Server()
+    running.default = Scripted(reflections)
+    with running.running():
+        yield running
+
+
+def jitrl(place: Path, server: Server, *arguments: object) -> str:
+    """Run the command in a process that has the package; return its stdout."""
+    code = f"import sys; sys.path.append({str(place)!r}); from jitrl_tui.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "none"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def played(place: Path, server: Server, saves: Path, episodes: int) -> dict:
+    return json.loads(
+        jitrl(place, server, "--saves", saves, "run", "pantry", "--agent", "reflecting", "--model", "openai/player",
+              "--episodes", episodes, "--steps", STEPS, "--set", "logits=verbalized", "--quiet", "--json", "-")
+    )  # fmt: skip
+
+
+def prompts(server: Server, since: int = 0) -> list[str]:
+    """Return the action prompts that were sent, as text."""
+    texts = ["\n".join(map(text_of, body["messages"])) for body in server.requests[since:]]
+    return [text for text in texts if "REFERENCE ACTIONS" in text]
+
+
+def test_a_package_writes_keeps_and_rests_on_reflections(installed, server, tmp_path):
+    result = played(installed, server, tmp_path, 2)
+    (first,) = (tmp_path / "sessions").iterdir()
+    events = [event for _, event in recording.read(first)]
+    ended = [event for event in events if isinstance(event, EpisodeEnded)]
+    asked = len(server.requests)
+
+    # The account has every call that the server got, in the episode that it was made in, and no other.
+    assert [one["tokens"] for one in result["episodes"]] == [event.tokens for event in ended]
+    assert sum(event.tokens for event in ended) == PRICE * asked
+    told = [event for event in events if isinstance(event, ModelCalled)]
+    assert [(event.episode, event.step, event.call.purpose) for event in told] == [
+        (1, STEPS, "reflection"), (2, STEPS, "reflection")]  # fmt: skip
+    for event in ended:
+        decided = [d.decision for d in events if isinstance(d, Decided) and d.episode == event.episode]
+        calls = sum(len(decision.calls) for decision in decided)
+        assert event.tally.calls == calls + 1
+        assert event.tokens == PRICE * (calls + 1 - event.tally.cached)
+    assert [one["answers"]["calls"] for one in result["episodes"]] == [event.tally.calls for event in ended]
+
+    # What is kept says where it comes from.
+    shown = json.loads(jitrl(installed, server, "--saves", tmp_path, "memory", "show", "pantry", "--kept", "--json"))
+    assert [(one["text"], one["episode"], one["data"]) for one in shown] == [
+        (FIRST, 1, {"score": ended[0].score}), (SECOND, 2, {"score": ended[1].score})]  # fmt: skip
+    begun = [event.uid for event in events if type(event).__name__ == "EpisodeStarted"]
+    for one, uid in zip(shown, begun, strict=True):
+        assert (one["kind"], one["agent"], one["model"]) == ("reflection", "reflecting", "openai/player")
+        assert (one["session"], one["episode_uid"], one["provenance"]) == (first.name, uid, "agent")
+    (listed,) = json.loads(jitrl(installed, server, "--saves", tmp_path, "memory", "ls", "--json"))
+    assert (listed["episodes"], listed["entries"], listed["kept"]) == (0, 0, 2)
+
+    # The second episode rests on the first one's reflection, and its prompts show it.
+    rests = {d.episode: d.decision.bases for d in events if isinstance(d, Decided)}
+    assert rests[1] == ()
+    (basis,) = rests[2]
+    assert [(item.text, item.origin, item.uid) for item in basis.items] == [(FIRST, "episode 1", shown[0]["uid"])]
+    assert [FIRST in text for text in prompts(server)].count(True) > 0
+    assert not any(SECOND in text for text in prompts(server))
+
+    # A new process reads both of them back.
+    played(installed, server, tmp_path, 1)
+    (second,) = set((tmp_path / "sessions").iterdir()) - {first}
+    decided = [event.decision for _, event in recording.read(second) if isinstance(event, Decided)]
+    assert [item.text for item in decided[0].bases[0].items] == [FIRST, SECOND]
+    assert all(FIRST in text and SECOND in text for text in prompts(server, since=asked))
+
+    # A replay in plain lines tells it without knowing the method.
+    lines = jitrl(installed, server, "--saves", tmp_path, "replay", first).splitlines()
+    assert lines.count("Rests on: Reflections (episode 1).") == sum(
+        isinstance(event, Decided) and event.episode == 2 for event in events
+    )
+
+
+def test_a_recording_replays_where_the_package_is_missing(installed, server, tmp_path):
+    played(installed, server, tmp_path, 2)
+    (session,) = (tmp_path / "sessions").iterdir()
+    nowhere = tmp_path / "empty"
+    nowhere.mkdir()
+    assert "Rests on: Reflections (episode 1)." in jitrl(nowhere, server, "--saves", tmp_path, "replay", session)
