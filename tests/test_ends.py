@@ -6,27 +6,28 @@ import json
 
 import pytest
 
-import engine.agents
 from engine.agents import Method
-from engine.agents.jitrl import JitrlAgent
+from engine.agents.static import StaticAgent
 from engine.games.catalogue import find_game, known_solution
 from engine.memory import Memory
 from engine.records import Candidate, EpisodeEnded, Proposal, Stepped
 from jitrl_tui.cli import main
+from tests.agents.context import registered
 
 LOSES = ("take knife", "take bell pepper", "slice bell pepper with knife")  # the recipe says to chop it
 LOOKS_ON = ("go south", "go north")
 
 
-class Walker(JitrlAgent):
+class Walker(StaticAgent):
     """Takes given commands, is told what comes of them, and remembers."""
+
+    learns = True
 
     def __init__(self, commands, settings):
         self.commands, self.told = list(commands), []
-        super().__init__(self, None, settings, name="walker")
-        self.learns = True
+        super().__init__(self, settings, name="walker")
 
-    def propose(self, request, rng):
+    def propose(self, turn, rng, memory_text=""):
         return Proposal((Candidate(self.commands.pop(0), 0.0),))
 
     def observe(self, step, then, *, terminated, lost):
@@ -40,12 +41,12 @@ def walk(monkeypatch, tmp_path, capsys):
     def play(commands, steps):
         made = []
 
-        def make(prior, memory, settings):
-            made.append(Walker(commands, settings))
+        def make(context):
+            made.append(Walker(commands, context.settings))
             return made[-1]
 
         method = Method("walker", "walks", make, learns=True, asks_model=False)
-        monkeypatch.setattr(engine.agents, "BUILT_IN", (*engine.agents.BUILT_IN, method))
+        registered(monkeypatch, method)
         arguments = ["--saves", str(tmp_path), "run", "feast", "--agent", "walker", "--model", "prior/uniform"]
         assert main([*arguments, "--episodes", "1", "--steps", str(steps), "--json", "-"]) == 0
         printed = capsys.readouterr()

@@ -1,7 +1,11 @@
-"""What an agent is made with, without a session: a model that writes what it is told to, records in a list."""
+"""What an agent is made with, without a session: a model that writes what it is told to, records in a list.
+
+And methods that exist for a test alone.
+"""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from engine.agents.base import AgentContext
@@ -32,3 +36,9 @@ def context(prior: Any, memory: Any, settings: Settings, reply: str = "") -> Age
         return Reply(reply, ModelCall(purpose, "m", str(messages), reply))
 
     return AgentContext(prior, memory, settings, write, Notes())
+
+
+def registered(monkeypatch: Any, *methods: Any) -> None:
+    """Let these methods be found, as if an installed package declared them as entry points."""
+    found = [SimpleNamespace(name=one.name, value="tests", load=lambda one=one: one) for one in methods]
+    monkeypatch.setattr("engine.registry.entry_points", lambda *, group: found if group == "jitrl.agents" else ())

@@ -27,6 +27,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
+from tests.agents.context import registered
 from tests.llm import server as fake
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
@@ -56,10 +57,9 @@ class Writer(StaticAgent):
 
 @pytest.fixture
 def server(monkeypatch) -> Iterator[Server]:
-    method = Method("writer", "writes", Writer)
-    monkeypatch.setattr("engine.agents.AGENTS.find", lambda name: method)
+    registered(monkeypatch, Method("writer", "writes", Writer))
     monkeypatch.setattr(
-        "engine.llm.opening._limits",
+        "engine.llm.opening.limits_of",
         lambda settings: Limits(settings.deadline_s, attempts=1, first_wait_s=0.001),
     )
     running = Server()
@@ -188,8 +188,7 @@ class Careless(Writer):
 def test_who_leaves_while_a_lesson_is_written_finds_it_written_when_coming_back(
     server, tmp_path, agent, monkeypatch
 ):
-    method = Method("writer", "writes", agent)
-    monkeypatch.setattr("engine.agents.AGENTS.find", lambda name: method)
+    registered(monkeypatch, Method("writer", "writes", agent))
     usual = server.default
 
     def hang(handler, body):
@@ -250,7 +249,6 @@ def test_a_method_sees_its_own_records_in_all_sessions_and_no_other_methods(serv
             seen.append([one.text for one in self._context.kept.records("lesson")])
             seen.append([one.text for one in self._context.kept.records("plan")])
 
-    method = Method("writer", "writes", Reader)
-    monkeypatch.setattr("engine.agents.AGENTS.find", lambda name: method)
+    registered(monkeypatch, Method("writer", "writes", Reader))
     play(tmp_path, episodes=1)
     assert seen == [["Look around."], []]

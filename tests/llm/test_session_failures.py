@@ -41,7 +41,7 @@ def quick(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setenv("JITRL_API_BASE", server.base)
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-123")
     monkeypatch.setattr(
-        "engine.llm.opening._limits",
+        "engine.llm.opening.limits_of",
         lambda settings: Limits(settings.deadline_s, attempts=2, first_wait_s=0.001),
     )
     return server

@@ -44,8 +44,8 @@ class Corridor:
     def _seen(self, text: str, *, changed: bool) -> Observation:
         out = self._room == self._rooms
         return Observation(
-            text=text, place=f"room {self._room}", score=PRIZE if out else 0.0, max_score=PRIZE, done=out, won=out,
-            world_hash=str(self._room), changed=changed,
+            text=text, place=f"room {self._room}", score=PRIZE if out else 0.0, max_score=PRIZE, terminated=out,
+            outcome="won" if out else "", world_hash=str(self._room), changed=changed,
         )  # fmt: skip
 
 
