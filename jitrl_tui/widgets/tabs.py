@@ -51,12 +51,13 @@ class TabLine(Widget):
             self.refresh()
 
     def _tabs(self) -> list[tuple[str, str, str]]:
-        """Return (pane, key, title) of each as written; where the line is short, only the one in front has a title."""
+        """Return (pane, key, title) of each as written. Where not all keys fit, only the one in front has a title."""
         tabs = [
             (kind.name, f" {kind.number} ", f"[{kind.title}]" if kind.name == self._active else f" {kind.title} ")
             for kind in self._kinds
         ]
-        if sum(cell_len(key) + cell_len(title) for _, key, title in tabs) > self.size.width:
+        before_last = sum(cell_len(title) for _, _, title in tabs[:-1])
+        if before_last + sum(cell_len(key) for _, key, _ in tabs) > self.size.width:
             return [(name, key, title if name == self._active else "") for name, key, title in tabs]
         return tabs
 
