@@ -139,7 +139,7 @@ class PaneKind:
             ten.
 
     Raises:
-        UsageError: There is no such place.
+        UsageError: There is no such place, or no title.
     """
 
     name: str
@@ -153,6 +153,8 @@ class PaneKind:
     number: str = ""
 
     def __post_init__(self) -> None:
+        if not self.title.strip():
+            raise UsageError(f"the pane {self.name!r} has no title")
         if self.place not in get_args(Place):
             places = ", ".join(get_args(Place))
             raise UsageError(f"there is no place {self.place!r} for a pane; choose one of: {places}")

@@ -51,15 +51,21 @@ class TabLine(Widget):
             self.refresh()
 
     def _tabs(self) -> list[tuple[str, str, str]]:
-        """Return (pane, key, title) of each as written. Where not all keys fit, only the one in front has a title."""
+        """Return (pane, key, title) of each as written.
+
+        Where the line ends before the first word of the last title, only the one in front has its title.
+        """
         tabs = [
             (kind.name, f" {kind.number} ", f"[{kind.title}]" if kind.name == self._active else f" {kind.title} ")
             for kind in self._kinds
         ]
-        before_last = sum(cell_len(title) for _, _, title in tabs[:-1])
-        if before_last + sum(cell_len(key) for _, key, _ in tabs) > self.size.width:
-            return [(name, key, title if name == self._active else "") for name, key, title in tabs]
-        return tabs
+        if not tabs:
+            return tabs
+        *others, (_, last_key, last_title) = tabs
+        needed = sum(cell_len(key + title) for _, key, title in others) + cell_len(last_key)
+        if needed + 1 + cell_len(last_title.split()[0]) <= self.size.width:
+            return tabs
+        return [(name, key, title if name == self._active else "") for name, key, title in tabs]
 
     def render(self) -> Content:
         """Return the line."""
