@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import RenderableType
 from rich.text import Text
-from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
 from textual.screen import Screen
@@ -19,11 +18,13 @@ from textual.screen import Screen
 from engine.errors import UsageError
 from jitrl_tui import crash, history, plain
 from jitrl_tui.driver import sturdy
+from jitrl_tui.host import Host
+from jitrl_tui.offer import Offer, find_games
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
-from jitrl_tui.screens.home import HomeScreen, Offer
+from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource, Source
+from jitrl_tui.source import LiveSource
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from engine.settings import SessionConfig
 
 
-class JitrlApp(App[int]):
+class JitrlApp(Host):
     """The app around the screens.
 
     Args:
@@ -58,7 +59,6 @@ class JitrlApp(App[int]):
         self._first, self._saves, self._games = first, saves, games
         self.graphics = graphics or Graphics()
         self._overlay: Overlay | None = None
-        self.last_source: Source | None = None
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         wanted = os.environ.get("TEXTUAL_THEME", "")
@@ -267,7 +267,6 @@ def run_home(saves: Path, games: str | None) -> int:
 def home_screen(saves: Path, games: str | None) -> HomeScreen:
     """Return the home screen."""
     from engine.session import store as sessions
-    from jitrl_tui.offer import find_games
 
     def load() -> Offer:
         found = [

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingsMap
+
+from jitrl_tui.view import clean
+from jitrl_tui.widgets.pane import PaneKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Key:
     rank: int = 1
 
 
-WATCH = (
+_RUN = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
     Key("n", "n", "step_once", "step", "one step, then pause; with `→` you only look"),
     Key(
@@ -56,20 +60,8 @@ WATCH = (
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
-    Key("1,t", "1 t", "pane('transcript')", "", "go to the transcript"),
-    Key("2,c", "2 c", "pane('candidates')", "", "go to the candidates"),
-    Key("3,w", "3 w", "pane('why')", "", "go to the reasons"),
-    Key("4,m", "4 m", "pane('memory')", "", "go to the memory hits"),
-    Key("5,l", "5 l", "pane('curve')", "", "go to the learning curve"),
-    Key(
-        "6,v",
-        "6 v",
-        "pane('page')",
-        "",
-        "on the web: the page drawn in text; a click on an element overrules with it",
-    ),
-    Key("7,a", "7 a", "pane('tree')", "", "on the web: the page's elements as a tree"),
-    Key("8,i", "8 i", "pane('picture')", "", "on the web: the page as the browser drew it"),
+)
+_REST = (
     Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),
@@ -77,15 +69,28 @@ WATCH = (
 )
 
 
-def bindings(keys: tuple[Key, ...]) -> list[Binding]:
-    """Return Textual's bindings for a table of keys; ids allow remapping."""
-    return [
+def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
+    """Return the keys of a watch screen with these panes."""
+    taken = {name for key in (*_RUN, *_REST) for name in key.keys.split(",")}
+    panes = []
+    for kind in kinds:
+        names = [name for name in (kind.number, kind.letter) if name and name not in taken]
+        taken.update(names)
+        meaning = kind.about or f"go to the {kind.title}"
+        panes.append(Key(",".join(names), " ".join(names), f"pane({kind.name!r})", "", clean(meaning)))
+    return (*_RUN, *(key for key in panes if key.keys), *_REST)
+
+
+def bound(before: BindingsMap, keys: Sequence[Key]) -> BindingsMap:
+    """Return Textual's bindings with those of a table of keys in addition; ids allow remapping."""
+    ours = [
         Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"watch.{key.action}")
         for key in keys
     ]
+    return BindingsMap.from_keys({**before.key_to_bindings, **BindingsMap(ours).key_to_bindings})
 
 
-def help_table(keys: tuple[Key, ...]) -> str:
+def help_table(keys: Sequence[Key]) -> str:
     """Return the keys as a Markdown table."""
-    rows = [f"| `{key.written}` | {key.meaning} |" for key in keys]
+    rows = [f"| `{key.written}` | {key.meaning.replace('|', '/')} |" for key in keys]
     return "\n".join(["| key | what it does |", "|---|---|", *rows])

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.commands.run import Progress, play, result_of, verdict, write
+from jitrl_tui.commands.running import Progress, play, result_of, verdict, write
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

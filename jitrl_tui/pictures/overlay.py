@@ -8,23 +8,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.geometry import Region
 from textual.screen import Screen
-from textual.widget import Widget
 
 from jitrl_tui.pictures.encode import KITTY_GONE, encoded
 from jitrl_tui.pictures.terminal import Graphics
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from collections.abc import Sequence
 
-    from jitrl_tui.widgets.picture import PicturePane
+    from PIL.Image import Image
+    from textual.dom import DOMNode
 
 
 Where = tuple[Any, Region]
 """What tells a picture from others, and the cells it takes."""
+
+
+class Pictured(Protocol):
+    """A widget with a picture."""
+
+    screen: Screen[Any]
+    display: bool
+    ancestors: Sequence[DOMNode]
+    ancestors_with_self: Sequence[DOMNode]
+
+    def placed(self) -> tuple[Any, Region, Image] | None:
+        """Return what tells this picture from others, the cells of the screen it takes, and it itself, cut to them."""
+        ...
 
 
 class Overlay:
@@ -54,7 +67,7 @@ class Overlay:
         self._busy = False
         """Whether a picture is being encoded: one at a time, whatever the speed of what is watched."""
 
-    def after_frame(self, screen: Screen[Any], pane: PicturePane | None, update: object) -> None:
+    def after_frame(self, screen: Screen[Any], pane: Pictured | None, update: object) -> None:
         """Bring the picture to where the screen is now; `update` is what was just written, () for nothing."""
         placed = pane.placed() if pane is not None and _free(screen, pane) else None
         if placed is None:
@@ -115,7 +128,7 @@ class Overlay:
         self._shown = None
 
 
-def _free(screen: Screen[Any], pane: Widget) -> bool:
+def _free(screen: Screen[Any], pane: Pictured) -> bool:
     """Whether a pane is to be seen with nothing in front of it."""
     if pane.screen is not screen or not pane.display:
         return False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -19,6 +18,8 @@ from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
 from jitrl_tui.help import page
+from jitrl_tui.host import Host
+from jitrl_tui.offer import GameRow, Offer
 from jitrl_tui.screens import dialogs
 from jitrl_tui.view import clean, points
 from jitrl_tui.widgets.keybar import KeyBar
@@ -28,7 +29,6 @@ from jitrl_tui.widgets.picker import Picker
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
-    from jitrl_tui.app import JitrlApp
 
 DEFAULT_MODEL = "local/smollm2"
 _CAPABLE = "gemini/gemini-2.5-flash"
@@ -44,26 +44,6 @@ _METHODS = (
 """Profiles (`engine.settings.PROFILES`) and what people choose them by."""
 
 _NUMBERS = (("episodes", "50", 1_000_000), ("steps", "60", 100_000), ("seed", "1", 2**31 - 1))
-
-
-@dataclass(frozen=True, slots=True)
-class GameRow:
-    """A game as the home screen lists it."""
-
-    name: str
-    title: str
-    max_score: float | None = None
-    shipped: bool = False
-    about: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What can be done from here: games to begin, sessions to go on with."""
-
-    games: Sequence[GameRow]
-    sessions: Sequence[SavedSession] = ()
-    message: str = ""
 
 
 class HomeScreen(Screen[int]):
@@ -84,7 +64,7 @@ class HomeScreen(Screen[int]):
         Binding("escape", "to_games", show=False),
     ]
 
-    app: JitrlApp
+    app: Host
 
     class Loaded(Message):
         """What there is has been found out."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from engine.errors import JitrlError
+from jitrl_tui.host import Host
 from jitrl_tui.screens import dialogs
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -15,7 +16,6 @@ from jitrl_tui.view import Choice, RunView
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
-    from jitrl_tui.app import JitrlApp
 
 TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
 
@@ -23,7 +23,7 @@ TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
 class KeepingScreen(Screen[int]):
     """A screen around one run that can be kept and left."""
 
-    app: JitrlApp
+    app: Host
     source: Source
     view: RunView
     keeper: Keeper | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -17,13 +17,14 @@ from jitrl_tui.help import page
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
-from jitrl_tui.screens.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.page import PagePane
 from jitrl_tui.widgets.panes import Panes
+from jitrl_tui.widgets.registry import kinds
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 from jitrl_tui.widgets.tabs import TabLine
@@ -55,7 +56,6 @@ class WatchScreen(KeepingScreen):
     """
 
     CSS_PATH = "watch.tcss"
-    BINDINGS: ClassVar = keymap.bindings(keymap.WATCH)
 
     class Waiting(Message):
         """Events have arrived in an empty inbox."""
@@ -72,6 +72,9 @@ class WatchScreen(KeepingScreen):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
+        self._kinds = kinds()
+        self._table = keymap.watch(self._kinds)
+        self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
         self.view = RunView(previous=previous)
@@ -98,7 +101,7 @@ class WatchScreen(KeepingScreen):
         yield Static(id="tiny", markup=False)
         yield StatusBar("status")
         yield Static(id="banner", markup=False)
-        yield Panes("body")
+        yield Panes("body", self._kinds)
         yield Scrubber("scrubber")
         yield CommandLine("command")
         yield KeyBar("keybar")
@@ -225,11 +228,11 @@ class WatchScreen(KeepingScreen):
         self._drawn_at = self._clock()
         view, choice = self.view, self.choice
         self._draw_status()
-        self.panes.show(view, choice)
-        looked = choice if self._looking is not None else None
-        if view.pages and not self.has_class("-web"):
-            self._arrange()
-        self.panes.show_page(view, looked, self._pages, self.app.size)
+        if view.pages:
+            self.panes.turn_to_web(self.app.size)
+            if not self.has_class("-web"):
+                self._arrange()
+        self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
@@ -260,7 +263,7 @@ class WatchScreen(KeepingScreen):
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         keys = []
-        for key in keymap.WATCH:
+        for key in self._table:
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
                 label = "go on"
@@ -426,7 +429,7 @@ class WatchScreen(KeepingScreen):
         if self.panes.zoomed:
             self._zoom(False)
         if isinstance(self.focused, CommandLine):
-            self.query_one(f"#{self.panes.stage}").focus()
+            self.panes.stage.focus()
         self._present()
         self._draw()
 
@@ -469,7 +472,7 @@ class WatchScreen(KeepingScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(keymap.WATCH), typed, page("terminal")))
+        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
         self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_copy(self) -> None:

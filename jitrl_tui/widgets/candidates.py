@@ -9,9 +9,10 @@ from textual.content import Content
 
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, clean, percents, signed
+from jitrl_tui.view import Choice, RunView, clean, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.pane import How, PaneKind
 from jitrl_tui.widgets.why import why_lines
 
 Part = str | tuple[str, str]
@@ -28,18 +29,15 @@ _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 class CandidatesPane(LinePane):
     """The candidate set C with z and the policy as bars; N, Q, A, z' and both policies where there is an update."""
 
-    title = "candidates"
-    key = "2"
-
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self.choice: Choice | None = None
         self.with_why = False
 
-    def look_at(self, choice: Choice | None, with_why: bool) -> None:
-        """Show this choice; `with_why` adds the reasons where there is no pane for them."""
-        if choice is not self.choice or with_why != self.with_why:
-            self.choice, self.with_why = choice, with_why
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Show this choice, with the reasons where their pane is not in sight."""
+        if choice is not self.choice or how.alone != self.with_why:
+            self.choice, self.with_why = choice, how.alone
             self._stale = True
         self.rebuild()
 
@@ -73,6 +71,10 @@ class CandidatesPane(LinePane):
                 lines.append(Content(""))
             lines.extend(why)
         return lines
+
+
+KIND = PaneKind("candidates", "candidates", lambda: CandidatesPane("candidates"), letter="c", place="beside",
+                lines=(10, 14))  # fmt: skip
 
 
 def _moved(decision: Decision) -> bool:

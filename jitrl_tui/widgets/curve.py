@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from jitrl_tui.view import RunView, points
+from jitrl_tui.view import Choice, RunView, points
 from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, LinePane, fit
+from jitrl_tui.widgets.pane import How, PaneKind
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of a braille cell by row (from the top) and column."""
@@ -78,15 +79,12 @@ class Canvas:
 class CurvePane(LinePane):
     """Scores over episodes, as a plot."""
 
-    title = "learning curve"
-    key = "5"
-
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._view = RunView()
         self._shown: tuple[object, ...] = ()
 
-    def look_at(self, view: RunView) -> None:
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show this view's scores, if they are others than before."""
         now = (len(view.scores), view.scores[-1] if view.scores else 0.0, view.previous, view.started is None)
         if now != self._shown:
@@ -142,3 +140,6 @@ class CurvePane(LinePane):
         if previous:
             parts.append((f"⠂ before: {points(round(sum(previous) / len(previous), 1))}", MUTED))
         return Content.assemble(*parts).truncate(width, ellipsis=True)
+
+
+KIND = PaneKind("curve", "learning curve", lambda: CurvePane("curve"), letter="l", lines=(0, 7))

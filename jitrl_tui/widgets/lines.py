@@ -9,10 +9,12 @@ from rich.cells import cell_len
 from textual.binding import Binding
 from textual.content import Content
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
+
+from jitrl_tui.view import Choice, RunView
+from jitrl_tui.widgets.pane import How, Pane
 
 MUTED = "$quiet"
 FAINT = "$faint"
@@ -83,35 +85,32 @@ def _wrap_cells(line: str, width: int, lines: list[str]) -> None:
     lines.append(line.rstrip())
 
 
-class LinePane(ScrollView, can_focus=True):
-    """A titled, scrolling, selectable pane whose lines come from `build`."""
+class LinePane(Pane):
+    """A scrolling, selectable pane whose lines come from `build`."""
 
-    ALLOW_SELECT = True
-    BINDINGS: ClassVar = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("G", "scroll_end", show=False),
-    ]
+    BINDINGS: ClassVar = [Binding("G", "scroll_end", show=False)]
 
-    title = ""
-    key = ""
-
-    def __init__(self, id: str) -> None:
-        super().__init__(id=id, classes="pane")
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
         self._strips: list[Strip] = []
         self._text: list[str] = []
         self._built: tuple[int, int] = (0, 0)
         self._stale = True
-        self.border_title = Content.assemble((self.key, ACCENT), f" {self.title}")
-
-    @property
-    def allow_select(self) -> bool:
-        """Text here can be marked with the mouse."""
-        return True
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the lines for what is to be shown, none wider than `width`."""
         return []
+
+    def renew(self) -> None:
+        """Build the lines anew, now or when the pane is on screen next. For `look`, where something has changed."""
+        self._stale = True
+        self.rebuild()
+
+    def update(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Look, and build what could not be built before."""
+        super().update(view, choice, how)
+        if not self.failure:
+            self.rebuild()
 
     def rebuild(self) -> None:
         """Build the lines if they are stale and the pane is on screen."""
@@ -122,9 +121,15 @@ class LinePane(ScrollView, can_focus=True):
         if not self._stale and self._built == (width, height):
             return
         self._stale, self._built = False, (width, height)
-        lines = self.build(width, height)
-        self._text = [line.plain for line in lines]
-        self._render_strips(lines, width)
+        try:
+            lines = self.build(width, height)
+            self._text = [line.plain for line in lines]
+            self._render_strips(lines, width)
+        except Exception as error:  # whatever a pane of somebody else raises
+            self._stale = True
+            self.fail(error)
+            return
+        self.failure = ""
         self.virtual_size = Size(width, len(self._strips))
         self.redraw()
 
@@ -151,7 +156,7 @@ class LinePane(ScrollView, can_focus=True):
         if self.is_mounted:
             self.call_after_refresh(self.rebuild)
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
         """Return one visible line."""
         width = self.size.width
         at = round(self.scroll_y) + y

@@ -8,8 +8,9 @@ from textual.content import Content
 
 from engine.records import Basis, BasisItem, Decision, Neighbour
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, clean, signed, steps
+from jitrl_tui.view import Choice, RunView, clean, signed, steps
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
+from jitrl_tui.widgets.pane import How, PaneKind
 
 _EXCERPT = 3
 """Lines of a text that are shown while the pane shares the window."""
@@ -21,17 +22,15 @@ class MemoryPane(LinePane):
     A row has similarity and G, or when the plan repeats it and its gain; action, where it was lived, by whom, state.
     """
 
-    title = "memory"
-    key = "4"
-
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self.choice: Choice | None = None
         self.entries = 0
         self.whole = False
 
-    def look_at(self, choice: Choice | None, entries: int, whole: bool) -> None:
-        """Show what this choice rests on; `whole` spells out the states."""
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Show what this choice rests on; where there is the whole window, the states are spelled out."""
+        entries, whole = view.memory_entries, how.whole
         if (choice, entries, whole) != (self.choice, self.entries, self.whole):
             self.choice, self.entries, self.whole, self._stale = choice, entries, whole, True
         self.rebuild()
@@ -111,6 +110,9 @@ class MemoryPane(LinePane):
                 text = wrap(taken + clean(neighbour.state), max(10, width - 14))
                 lines.extend(Content.styled(" " * 14 + line, MUTED) for line in text)
         return lines
+
+
+KIND = PaneKind("memory", "memory", lambda: MemoryPane("memory"), "go to the memory hits", "m", "wide", lines=(0, 0))
 
 
 def _origin(item: BasisItem) -> str:

@@ -9,8 +9,9 @@ from textual.content import Content
 from textual.message import Message
 
 from engine.records import PageShown
-from jitrl_tui.view import clean
+from jitrl_tui.view import Choice, RunView, clean
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.pane import How, PaneKind
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -19,50 +20,37 @@ if TYPE_CHECKING:
 
 _STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
            "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
-_TABS = (("page", "6", "wireframe"), ("tree", "7", "tree"), ("picture", "8", "picture"),
-         ("transcript", "1", "transcript"))  # fmt: skip
 MOST_LINES = 3000
-
-
-def stage_title(front: str, width: int = 80) -> Content:
-    """Return the title of the panes that share a place, the one in front marked."""
-    gap = " " if width >= 54 else ""
-    parts: list[tuple[str, str]] = []
-    for name, key, title in _TABS:
-        parts += [
-            (key, ACCENT),
-            (
-                f"{gap}[{title}] " if name == front else f"{gap} {title} {gap}",
-                STRONG if name == front else MUTED,
-            ),
-        ]
-    return Content.assemble(*parts).rstrip()
 
 
 class OfPage(LinePane):
     """A pane about one page."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(id=id)
+        super().__init__(id)
         self._shown: PageShown | None = None
         self._page: Page | None = None
-        self._action = self._instead = ""
+        self._action = ""
         self._top: int | None = None
 
-    def look_at(
-        self, shown: PageShown | None, store: PageStore | None, action: str, instead: str = ""
-    ) -> None:
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Show the page that a decision was made on, or the latest."""
+        if view.pages:
+            decided = choice if how.back or view.pending else None
+            action = decided.decision.action if decided is not None else ""
+            self._look_at(view.page_at(choice if how.back else None), how.pages, action)
+
+    def _look_at(self, shown: PageShown | None, store: PageStore | None, action: str) -> None:
         """Show a page and mark the element that an action is about."""
-        if (shown, action, instead) == (self._shown, self._action, self._instead):
+        if (shown, action) == (self._shown, self._action):
             return
         if action and action != self._action:
             self._top = 0
         if shown != self._shown:
             self._page = store.page(shown) if shown is not None and store is not None else None
             self._top = 0
-        self._shown, self._action, self._instead = shown, action, instead
-        self._stale = True
-        self.rebuild()
+        self._shown, self._action = shown, action
+        self.renew()
 
     def rebuild(self) -> None:
         """Build, and begin at the top of another page."""
@@ -79,8 +67,6 @@ class OfPage(LinePane):
 
 class PagePane(OfPage):
     """The page drawn in text."""
-
-    key, title = "6", "wireframe"
 
     class Chosen(Message):
         """An element was clicked."""
@@ -133,7 +119,17 @@ class PagePane(OfPage):
 class TreePane(OfPage):
     """The elements of the page, numbered as in the drawing."""
 
-    key, title = "7", "tree"
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self._instead = ""
+        """What is shown of the latest observation where the page was not kept."""
+
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Show the page's elements, or what was observed in their place."""
+        instead = view.seen.description if view.seen is not None and not how.back else ""
+        if instead != self._instead:
+            self._instead, self._stale = instead, True
+        super().look(view, choice, how)
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Write one line for each element."""
@@ -161,3 +157,10 @@ class TreePane(OfPage):
         if len(self._page.nodes) > MOST_LINES:
             lines.append(Content.styled(f"… {len(self._page.nodes) - MOST_LINES:,} more", MUTED))
         return lines
+
+
+PAGE = PaneKind("page", "wireframe", lambda: PagePane("page"),
+                "on the web: the page drawn in text; a click on an element overrules with it", "v", "stage",
+                web=True)  # fmt: skip
+TREE = PaneKind("tree", "tree", lambda: TreePane("tree"), "on the web: the page's elements as a tree", "a", "stage",
+                web=True)  # fmt: skip

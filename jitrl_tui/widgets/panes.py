@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.css.stylesheet import Stylesheet
 from textual.geometry import Size
 
-from jitrl_tui.screens.layout import PANES, STAGE, TITLES, layout_for
-from jitrl_tui.view import Choice, RunView
-from jitrl_tui.widgets.candidates import CandidatesPane
-from jitrl_tui.widgets.curve import CurvePane
-from jitrl_tui.widgets.lines import LinePane
-from jitrl_tui.widgets.memory import MemoryPane
-from jitrl_tui.widgets.page import PagePane, TreePane, stage_title
+from jitrl_tui.view import Choice, RunView, clean
+from jitrl_tui.widgets.layout import Layout, layout_for
+from jitrl_tui.widgets.lines import ACCENT
+from jitrl_tui.widgets.pane import How, Pane, PaneKind
 from jitrl_tui.widgets.picture import PicturePane
-from jitrl_tui.widgets.tabs import TabLine
+from jitrl_tui.widgets.registry import SentencePane
+from jitrl_tui.widgets.tabs import TabLine, stage_title
 from jitrl_tui.widgets.transcript import Transcript
-from jitrl_tui.widgets.why import WhyPane
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 
 class Panes(Container):
-    """Transcript on one side, everything else on the other or below. Arrangements only hide and show."""
+    """The stage on one side, everything else on the other or below. Arrangements only hide and show.
 
-    def __init__(self, id: str) -> None:
+    Args:
+        kinds: The panes, in the order of their numbers.
+    """
+
+    def __init__(self, id: str, kinds: Sequence[PaneKind]) -> None:
         super().__init__(id=id)
-        self._front = "candidates"
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._panes: dict[str, Pane] = {}
+        # On the web, what is about the page comes first.
+        self._stages = sorted((kind for kind in kinds if kind.place == "stage"), key=lambda kind: not kind.web)
+        self._stage = next(kind.name for kind in self._stages if not kind.web)
+        self._front = next(kind.name for kind in kinds if kind.place != "stage")
         self._zoomed: str | None = None
-        self._layout_name = ""
-        self._tabs: list[tuple[str, str, str]] = []
-        self._stage = "transcript"
+        self._layout = Layout("", (), ())
         self._web = False
 
     def compose(self) -> ComposeResult:
         """Make every pane once."""
-        yield Transcript("transcript")
-        yield PagePane("page")
-        yield TreePane("tree")
-        yield PicturePane("picture")
+        self._panes = {name: self._opened(kind) for name, kind in self._kinds.items()}
+        for name, kind in self._kinds.items():
+            if kind.place == "stage":
+                yield self._panes[name]
         with Vertical(id="others"):
-            yield CandidatesPane("candidates")
-            yield WhyPane("why")
             yield TabLine("tabs")
-            yield MemoryPane("memory")
-            yield CurvePane("curve")
+            for name, kind in self._kinds.items():
+                if kind.place != "stage":
+                    yield self._panes[name]
+
+    def _opened(self, kind: PaneKind) -> Pane:
+        """Return a pane of a kind, or a sentence that says why there is none."""
+        try:
+            pane = kind.make()
+            if not isinstance(pane, Pane):
+                raise TypeError(f"{type(pane).__name__} is no Pane")
+            if pane.DEFAULT_CSS != Pane.DEFAULT_CSS:  # what cannot be parsed would end the whole screen
+                style = Stylesheet(variables=self.app.get_css_variables())
+                style.add_source(pane.DEFAULT_CSS)
+                style.parse()
+        except Exception as error:  # whatever a pane of somebody else raises
+            pane = SentencePane(f"The pane {kind.name!r} cannot be opened ({type(error).__name__}: {error}).")
+        pane.add_class("stage" if kind.place == "stage" else "beside")
+        pane.border_title = Content.assemble((kind.number, ACCENT), f" {clean(kind.title)}")
+        return pane
 
     @property
     def transcript(self) -> Transcript:
@@ -65,65 +87,65 @@ class Panes(Container):
         return self._zoomed is not None
 
     @property
-    def stage(self) -> str:
+    def stage(self) -> Pane:
         """The pane in the transcript's place."""
-        return self._stage
+        return self._panes[self._stage]
 
     def turn_to_web(self, window: Size) -> None:
-        """Share the transcript's place with the page and its tree, the page in front."""
+        """Share the transcript's place with the panes about the page, the first of them in front."""
         if not self._web:
             self._web = True
-            self.go_to("page", window)
+            self.go_to(self._stages[0].name, window)
 
-    def show(self, view: RunView, choice: Choice | None) -> None:
-        """Draw a view, and the decision that is looked at."""
-        self.transcript.show(view)
-        self.query_one(CandidatesPane).look_at(choice, self._layout_name in ("narrow", "side"))
-        self.query_one(WhyPane).look_at(choice)
-        self.query_one(MemoryPane).look_at(choice, view.memory_entries, self._zoomed == "memory")
-        self.query_one(CurvePane).look_at(view)
+    def show(self, view: RunView, choice: Choice | None, *, back: bool, pages: PageStore | None) -> None:
+        """Draw a view.
 
-    def show_page(self, view: RunView, looked: Choice | None, store: PageStore | None, window: Size) -> None:
-        """Draw the page that a decision was made on, or the latest; nothing in games."""
-        if not view.pages:
-            return
-        self.turn_to_web(window)
-        choice = looked or (view.choice if view.pending else None)
-        action = choice.decision.action if choice is not None else ""
-        shown = view.page_at(looked)
-        self.query_one(PagePane).look_at(shown, store, action)
-        self.query_one(PicturePane).look_at(shown, store, action)
-        text = view.seen.description if view.seen is not None and looked is None else ""
-        self.query_one(TreePane).look_at(shown, store, action, text)
+        Args:
+            choice: The decision on show.
+            back: It is looked back at; it is not the latest.
+            pages: Where what pages looked like is kept.
+        """
+        alone = not self._layout.shown
+        for name, pane in self._panes.items():
+            pane.update(view, choice, How(back=back, alone=alone, whole=self._zoomed == name, pages=pages))
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes for a window's size, the tab in front and the zoom; return the layout's name."""
-        layout = layout_for(*window)
-        self._layout_name = layout.name
+        present = self._present()
+        layout = self._layout = layout_for(*window, present)
         if layout.tabs and self._front not in layout.tabs:
             self._front = layout.tabs[0]
         visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
-        if "transcript" in visible:
-            visible = visible - {"transcript"} | {self._stage}
-        for name in dict.fromkeys((*PANES, *STAGE)):
-            self.query_one(f"#{name}").display = name in visible
-        self.query_one("#others").display = self._zoomed not in STAGE
-        if self._web:
+        if not self._zoomed and layout.name != "tiny":
+            visible.add(self._stage)
+        for name, pane in self._panes.items():
+            pane.display = name in visible
+            pane.set_class(name in layout.tabs, "-tab")
+        for name in (*layout.shown, *layout.tabs):
+            self._panes[name].styles.height = None if self._zoomed else layout.rows(self._kinds[name])
+        self.query_one("#others").display = self._zoomed not in [kind.name for kind in self._stages]
+        sharing = [kind for kind in self._stages if kind in present]
+        if len(sharing) > 1:
             across = window.width if self._zoomed or layout.name == "narrow" else window.width // 2
-            for name in STAGE:
-                self.query_one(f"#{name}").border_title = stage_title(self._stage, across)
-        self._tabs = [(name, *TITLES[name]) for name in layout.tabs]
+            for kind in sharing:
+                self._panes[kind.name].border_title = stage_title(sharing, self._stage, across)
+        line = self.query_one(TabLine)
+        line.display = bool(layout.tabs) and not self._zoomed
+        if layout.tabs:
+            self.query_one("#others").move_child(line, before=self._panes[layout.tabs[0]])
         self._draw_tabs()
         focused = self.screen.focused
-        if focused is not None and focused.id in (*PANES, *STAGE) and not focused.display:
+        if isinstance(focused, Pane) and not focused.display:
             self._focus(self._zoomed or self._stage)
         return layout.name
 
+    def _present(self) -> list[PaneKind]:
+        """Return the panes that there are in this session."""
+        return [kind for kind in self._kinds.values() if self._web or not kind.web]
+
     def _draw_tabs(self) -> None:
-        focused = self.screen.focused
-        self.query_one(TabLine).show(
-            self._tabs, self._front, focused is not None and focused.id == self._front
-        )
+        tabs = [self._kinds[name] for name in self._layout.tabs]
+        self.query_one(TabLine).show(tabs, self._front, self.screen.focused is self._panes[self._front])
 
     def on_descendant_focus(self) -> None:
         """The tab in front shows whether it has the focus."""
@@ -131,15 +153,16 @@ class Panes(Container):
 
     def go_to(self, name: str, window: Size) -> None:
         """Bring a pane to the front and give it the focus."""
-        if name in STAGE:
-            if not self._web and name != "transcript":
-                return
+        kind = self._kinds[name]
+        if kind.web and not self._web:
+            return
+        if kind.place == "stage":
             self._stage = name
-        if name in layout_for(*window).tabs:
+        if name in layout_for(*window, self._present()).tabs:
             self._front = name
         if self._zoomed is not None:
             self._zoomed = name
-        self.query_one(f"#{name}").display = True
+        self._panes[name].display = True
         self._focus(name)
         self.fit_to(window)
 
@@ -147,9 +170,7 @@ class Panes(Container):
         """Give all the space to the pane with the focus, or share it again."""
         focused = self.screen.focused
         if on:
-            self._zoomed = (
-                focused.id if focused is not None and focused.id in (*PANES, *STAGE) else self._front
-            )
+            self._zoomed = next((name for name, pane in self._panes.items() if pane is focused), self._front)
             self._focus(self._zoomed)
         else:
             self._zoomed = None
@@ -157,9 +178,9 @@ class Panes(Container):
 
     def _focus(self, name: str) -> None:
         # At once, not later: a pane that hides with the focus would send it elsewhere in between.
-        self.screen.set_focus(self.query_one(f"#{name}"))
+        self.screen.set_focus(self._panes[name])
 
     def text_with_focus(self) -> str:
         """Return all the text of the pane with the focus, "" if it is none."""
         focused = self.screen.focused
-        return focused.plain_text() if isinstance(focused, (LinePane, Transcript)) else ""
+        return focused.plain_text() if isinstance(focused, Pane) else ""

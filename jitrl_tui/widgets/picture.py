@@ -9,12 +9,13 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import Visual
 
-from engine.records import PageShown
+from jitrl_tui.host import Host
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
-from jitrl_tui.view import clean
+from jitrl_tui.view import Choice, RunView, clean
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
 from jitrl_tui.widgets.page import OfPage, PagePane
+from jitrl_tui.widgets.pane import How, PaneKind
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,7 +31,7 @@ _HINT = (
 class PicturePane(OfPage):
     """The screenshot, with a frame around the element that was chosen."""
 
-    key, title = "8", "picture"
+    app: Host
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -44,14 +45,12 @@ class PicturePane(OfPage):
     @property
     def graphics(self) -> Graphics:
         """What the terminal can show."""
-        return getattr(self.app, "graphics", Graphics())
+        return self.app.graphics
 
-    def look_at(
-        self, shown: PageShown | None, store: PageStore | None, action: str, instead: str = ""
-    ) -> None:
-        """Show a page's picture and mark the element that an action is about."""
-        self._store = store
-        super().look_at(shown, store, action, instead)
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
+        """Show the picture of the page that a decision was made on, or of the latest."""
+        self._store = how.pages
+        super().look(view, choice, how)
 
     def rebuild(self) -> None:
         """Decode and cut the picture if there is another one, or another size."""
@@ -124,7 +123,7 @@ class PicturePane(OfPage):
         else:
             self.refresh()
         if self.graphics.protocol != "blocks":
-            self.call_after_refresh(self.app.place_picture)  # type: ignore[attr-defined]
+            self.call_after_refresh(self.app.place_picture)
 
     def _first_row(self, rows: int) -> int:
         """Return the row to begin at, so that what is marked is in sight."""
@@ -175,3 +174,7 @@ class PicturePane(OfPage):
             if item.action and box and box[0] <= x <= box[0] + box[2] and box[1] <= y <= box[1] + box[3]:
                 found.append((box[2] * box[3], -number, item))
         return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+KIND = PaneKind("picture", "picture", lambda: PicturePane("picture"), "on the web: the page as the browser drew it",
+                "i", "stage", web=True)  # fmt: skip

@@ -10,24 +10,22 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.binding import Binding
 from textual.cache import LRUCache
-from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from jitrl_tui.view import PARAGRAPHS, Paragraph, RunView
-from jitrl_tui.widgets.lines import ACCENT, wrap
+from jitrl_tui.view import PARAGRAPHS, Choice, Paragraph, RunView
+from jitrl_tui.widgets.lines import wrap
+from jitrl_tui.widgets.pane import How, Pane, PaneKind
 
 PROSE = 100
 """Cells at most for a line of prose: longer ones are hard to read."""
 
 
-class Transcript(ScrollView, can_focus=True):
+class Transcript(Pane):
     """What the game said and what was done, newest at the end."""
 
-    ALLOW_SELECT = True
     COMPONENT_CLASSES: ClassVar = {
         "transcript--text",
         "transcript--episode",
@@ -39,11 +37,7 @@ class Transcript(ScrollView, can_focus=True):
         "transcript--notice",
         "transcript--here",
     }
-    BINDINGS: ClassVar = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("G,end", "scroll_end", show=False),
-    ]
+    BINDINGS: ClassVar = [Binding("G,end", "scroll_end", show=False)]
 
     class StepClicked(Message):
         """A command was clicked: look at how it was chosen."""
@@ -53,8 +47,7 @@ class Transcript(ScrollView, can_focus=True):
             self.episode, self.step = episode, step
 
     def __init__(self, id: str) -> None:
-        super().__init__(id=id, classes="pane")
-        self.border_title = Content.assemble(("1", ACCENT), " transcript")
+        super().__init__(id)
         self._paragraphs: list[Paragraph] = []
         self._lines: list[str] = []
         self._starts: list[int] = []
@@ -66,18 +59,13 @@ class Transcript(ScrollView, can_focus=True):
         self._cache: LRUCache[int, Strip] = LRUCache(512)
 
     @property
-    def allow_select(self) -> bool:
-        """Text here can be marked with the mouse."""
-        return True
-
-    @property
     def following(self) -> bool:
         """Whether the newest line is kept in sight."""
         return self._follow
 
     # --------------------------------------------------------------------------------------- content
 
-    def show(self, view: RunView) -> None:
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Take in the paragraphs written since the last call."""
         new = view.written - self._seen
         if new < 0 or self._seen == 0 or new >= len(view.paragraphs):
@@ -184,7 +172,7 @@ class Transcript(ScrollView, can_focus=True):
 
     # ---------------------------------------------------------------------------------------- drawing
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
         """Return one visible line."""
         at, width = round(self.scroll_y) + y, self.size.width
         selection = self.text_selection
@@ -296,3 +284,6 @@ class Transcript(ScrollView, can_focus=True):
     def plain_text(self) -> str:
         """Return the whole transcript as text."""
         return "\n".join(self._lines)
+
+
+KIND = PaneKind("transcript", "transcript", lambda: Transcript("transcript"), letter="t", place="stage")

@@ -9,8 +9,9 @@ from textual.content import Content
 
 from engine import explain
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, clean, signed
+from jitrl_tui.view import Choice, RunView, clean, signed
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
+from jitrl_tui.widgets.pane import How, PaneKind
 
 
 def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
@@ -73,14 +74,11 @@ def _derivation(choice: Choice, width: int) -> list[str]:
 class WhyPane(LinePane):
     """The reasons for the choice on show."""
 
-    title = "why"
-    key = "3"
-
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self.choice: Choice | None = None
 
-    def look_at(self, choice: Choice | None) -> None:
+    def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show this choice."""
         if choice is not self.choice:
             self.choice, self._stale = choice, True
@@ -91,3 +89,6 @@ class WhyPane(LinePane):
         if self.choice is None:
             return [Content.styled("No decision yet.", MUTED)]
         return why_lines(self.choice, width, brief=False)
+
+
+KIND = PaneKind("why", "why", lambda: WhyPane("why"), "go to the reasons", "w", "beside", lines=(5, 6))

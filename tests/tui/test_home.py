@@ -10,8 +10,9 @@ from engine.errors import StorageError
 from engine.session import store as sessions
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
+from jitrl_tui.offer import GameRow, Offer
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.home import GameRow, HomeScreen, Offer
+from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
 from tests.tui import stream
 from tests.tui.driving import settled, until, watch

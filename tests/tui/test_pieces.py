@@ -14,13 +14,14 @@ from engine.records import EpisodeEnded, Notice, Observation, Stepped
 from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.layout import PANES, layout_for
 from jitrl_tui.source import Inbox
 from jitrl_tui.view import PARAGRAPHS, Choice, RunView, clean
 from jitrl_tui.widgets.bars import changed, thick, thin
 from jitrl_tui.widgets.candidates import CandidatesPane
 from jitrl_tui.widgets.curve import Canvas, running_average
+from jitrl_tui.widgets.layout import layout_for
 from jitrl_tui.widgets.lines import fit, wrap
+from jitrl_tui.widgets.registry import PANES
 from tests.tui import stream
 
 texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)
@@ -70,11 +71,11 @@ def test_a_rising_curve_is_drawn_from_bottom_left_to_top_right():
 @pytest.mark.parametrize("width", range(20, 260, 17))
 @pytest.mark.parametrize("height", range(5, 80, 7))
 def test_every_window_has_a_layout_and_every_pane_is_within_reach(width, height):
-    layout = layout_for(width, height)
+    layout = layout_for(width, height, PANES.built_in)
     assert (layout.name == "tiny") == (width < 60 or height < 18)
     if layout.name != "tiny":
-        assert set(layout.shown) | set(layout.tabs) == set(PANES)
-        assert not set(layout.shown) & set(layout.tabs)
+        beside = [kind.name for kind in PANES.built_in if kind.place != "stage"]
+        assert sorted((*layout.shown, *layout.tabs)) == sorted(beside)
 
 
 def test_clean_takes_control_and_direction_characters_and_keeps_the_rest():

@@ -10,6 +10,7 @@ from textual.screen import Screen
 from engine.records import Observation, Stepped
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.view import PARAGRAPHS, RunView
+from jitrl_tui.widgets.pane import How
 from jitrl_tui.widgets.transcript import Transcript
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
@@ -51,7 +52,7 @@ def test_it_follows_the_end_until_someone_scrolls_up_and_then_keeps_its_place():
         async with app.run_test(size=(60, 20)) as pilot:
             widget = app.screen.query_one(Transcript)
             steps(view, 0, 50)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             assert widget.following
             assert "step 49" in screen_text(app)
@@ -60,7 +61,7 @@ def test_it_follows_the_end_until_someone_scrolls_up_and_then_keeps_its_place():
             await settled(pilot)
             held = body(app)
             steps(view, 50, 20)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             assert body(app) == held
             assert "new lines below" in str(widget.border_subtitle)
@@ -68,7 +69,7 @@ def test_it_follows_the_end_until_someone_scrolls_up_and_then_keeps_its_place():
             await settled(pilot)
             assert "step 69" in screen_text(app)
             steps(view, 70, 1)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             assert "step 70" in screen_text(app)
 
@@ -81,7 +82,7 @@ def test_a_resize_rewraps_and_keeps_the_paragraph_at_the_top():
         async with app.run_test(size=(100, 20)) as pilot:
             widget = app.screen.query_one(Transcript)
             steps(view, 0, 60)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             widget.scroll_to(y=widget._starts[len(widget._starts) // 2], animate=False)
             await settled(pilot)
@@ -102,14 +103,14 @@ def test_old_paragraphs_go_while_the_place_stays():
         async with app.run_test(size=(60, 20)) as pilot:
             widget = app.screen.query_one(Transcript)
             steps(view, 0, 900)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             widget.scroll_to(y=widget._starts[-200], animate=False)
             await settled(pilot)
             held = body(app)
             for first in range(900, 1500, 100):
                 steps(view, first, 100)
-                widget.show(view)
+                widget.look(view, None, How())
                 await settled(pilot)
             assert len(widget._paragraphs) <= PARAGRAPHS * 1.25
             assert body(app) == held
@@ -123,13 +124,13 @@ def test_a_step_costs_less_than_wrapping_all_there_is():
         async with app.run_test(size=(100, 40)) as pilot:
             widget = app.screen.query_one(Transcript)
             steps(view, 0, 1000)
-            widget.show(view)
+            widget.look(view, None, How())
             await settled(pilot)
             appends, rewraps = [], []
             for step in range(1000, 1005):  # the least of several: others may be at work on the machine
                 start = time.perf_counter()
                 steps(view, step, 1)
-                widget.show(view)
+                widget.look(view, None, How())
                 appends.append(time.perf_counter() - start)
                 start = time.perf_counter()
                 widget._wrap_all()

@@ -97,7 +97,7 @@ def test_a_suite_that_was_stopped_goes_on_with_all_tasks_that_are_left(
         pytest.skip("the miniwob package is not here")
     from engine.records import EpisodeEnded
     from jitrl_tui.cli import main
-    from jitrl_tui.commands.run import Progress
+    from jitrl_tui.commands.running import Progress
 
     monkeypatch.setattr("engine.web.tasks.miniwob.TASKS", ("click-test", "click-dialog", "click-link"))
     result, seen, show = tmp_path / "result.json", [], Progress.show

@@ -1,0 +1,173 @@
+"""One session without a screen: its progress on stderr, and its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.records import EpisodeEnded, SessionStarted, Waiting
+    from engine.session.loop import Session
+    from engine.session.store import SavedSession
+    from engine.settings import SessionConfig
+
+
+def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
+    """Play a session to its end, or to the first Ctrl-C; the last value says whether there was one."""
+    from engine.session.loop import Session
+
+    progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
+    session = Session(saved, saves, progress.show)
+    interrupted = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        session.control.stop()
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        session.run()
+    finally:
+        progress.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return session, progress, interrupted
+
+
+def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:
+    """Return the exit code of a run that came to its end: 1 where too many answers of the model were missing."""
+    from engine.session.manifest import tallied, too_many_missing
+
+    settings = progress.started.settings if progress.started is not None else {}
+    why = too_many_missing(tallied(played), settings, config.model)
+    if why:
+        print(f"jitrl: {why}", file=sys.stderr)
+    return 1 if why else 0
+
+
+def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
+    """Write a result to a file, or print it.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    from engine.errors import StorageError
+
+    text = json.dumps(result, indent=1)
+    if target is not None:
+        try:
+            target.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"cannot write {target}: {error.strerror}") from None
+    elif show:
+        print(text)
+
+
+def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
+    """Return what `--json` writes of one session."""
+    from engine.session.manifest import counts, manifest, tallied
+
+    episodes = [
+        {
+            "score": e.score, "max_score": e.max_score, "steps": e.steps,
+            "terminated": e.terminated, "truncated": e.truncated, "outcome": e.outcome,
+            "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
+            "answers": counts(e.tally),
+        }
+        for e in played
+    ]  # fmt: skip
+    scores = [e["score"] for e in episodes]
+    return {
+        "game": progress.game or config.game,
+        "agent": config.agent,
+        "model": config.model,
+        "seed": config.seed,
+        "profile": config.profile,
+        "episodes": episodes,
+        "avg": sum(scores) / len(scores) if scores else None,
+        "final": scores[-1] if scores else None,
+        "memory_entries": progress.memory_entries,
+        "answers": counts(tallied(played)),
+        **(manifest(progress.started) if progress.started is not None else {}),
+    }
+
+
+class Progress:
+    """One line on stderr: a bar on a terminal, a line an episode elsewhere."""
+
+    def __init__(self, episodes: int, steps: int, *, quiet: bool) -> None:
+        self.game = ""
+        self.started: SessionStarted | None = None
+        self.memory_entries = 0
+        self._episodes, self._steps = episodes, steps
+        self._quiet = quiet
+        self._live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._scores: list[float] = []
+        self._waited = 0.0
+
+    def show(self, event: Any) -> None:
+        """Take one event of the session."""
+        from engine import records
+
+        match event:
+            case records.SessionStarted():
+                self.game, self.memory_entries = event.environment.name, event.memory_entries
+                self.started = event
+            case records.Thinking():
+                if event.what != "thinking":
+                    self._draw(0, event.what)
+            case records.Waiting():
+                self._wait(event)
+            case records.Stepped():
+                self._draw(event.step + 1, f"score {event.observation.score:g}")
+            case records.EpisodeEnded():
+                self.memory_entries = event.memory_entries
+                self._scores.append(event.score)
+                self._draw(0, f"score {event.score:g}")
+                if not self._live and not self._quiet:
+                    top = "" if event.max_score is None else f"/{event.max_score:g}"
+                    print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
+                          f"{event.wall_s:.1f} s", file=sys.stderr)  # fmt: skip
+            case records.Notice() if event.level != "error":
+                self._clear()
+                print(f"jitrl: {event.message}", file=sys.stderr)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Leave the line clean."""
+        self._clear()
+
+    def _wait(self, event: Waiting) -> None:
+        """Count down on a terminal; elsewhere say once for each pause that there is one."""
+        text = f"{event.reason}: next try in {event.seconds:.0f} s"
+        self._draw(0, text)
+        if not self._live and not self._quiet and event.seconds > self._waited:
+            end = f" (gives up in {event.left_s / 60:.0f} min)" if event.left_s > 0 else ""
+            print(f"jitrl: {text}{end}", file=sys.stderr)
+        self._waited = event.seconds if event.seconds > 1 else 0.0
+
+    def _draw(self, step: int, text: str) -> None:
+        if not self._live:
+            return
+        done = len(self._scores) + step / max(1, self._steps)
+        width = 24
+        filled = min(width, int(width * done / self._episodes))
+        mean = f"  avg {sum(self._scores) / len(self._scores):.1f}" if self._scores else ""
+        line = f"[{'#' * filled}{'.' * (width - filled)}] episode {len(self._scores)}/{self._episodes}{mean}  {text}"
+        sys.stderr.write(f"\r\x1b[K{line[:118]}")
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

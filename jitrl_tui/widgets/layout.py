@@ -1,0 +1,62 @@
+"""How the panes share the window, by its size alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jitrl_tui.widgets.pane import PaneKind
+
+LEAST_WIDTH, LEAST_HEIGHT = 60, 18
+_FRAME = 2
+"""Rows of a frame. Panes with tabs have none."""
+_OWN = {"normal": ("beside",), "wide": ("beside", "wide")}
+"""Places in which panes are always in sight, by arrangement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One arrangement of the panes beside the stage.
+
+    Attributes:
+        name: "tiny", "narrow" (one below the other), "side" (two columns, one pane on the right),
+            "normal" (candidates and why always, the rest by tab) or "wide" (everything).
+        shown: Panes always in sight.
+        tabs: Panes that share one place.
+    """
+
+    name: str
+    shown: tuple[str, ...]
+    tabs: tuple[str, ...]
+
+    def rows(self, kind: PaneKind) -> int | None:
+        """Return how many rows a pane beside the stage takes, None for an equal share of what the others leave."""
+        if self.name not in _OWN:
+            return None
+        lines = kind.lines[self.name == "wide"]
+        return lines + (0 if kind.name in self.tabs else _FRAME) if lines else None
+
+
+def layout_for(width: int, height: int, kinds: Sequence[PaneKind]) -> Layout:
+    """Return the arrangement of panes for a window of this size."""
+    name = _name(width, height)
+    if name == "tiny":
+        return Layout(name, (), ())
+    beside = [kind for kind in kinds if kind.place != "stage"]
+    shown = tuple(kind.name for kind in beside if kind.place in _OWN.get(name, ()))
+    tabs = tuple(kind.name for kind in beside if kind.name not in shown)
+    if len(tabs) == 1:  # alone it needs none
+        shown, tabs = shown + tabs, ()
+    return Layout(name, shown, tabs)
+
+
+def _name(width: int, height: int) -> str:
+    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        return "tiny"
+    if width < 100:
+        return "narrow"
+    if height < 28:
+        return "side"
+    if width < 140 or height < 38:
+        return "normal"
+    return "wide"

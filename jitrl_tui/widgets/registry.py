@@ -1,0 +1,55 @@
+"""All panes of the watch screen: those of this project, and those of installed packages.
+
+A pane of a package of your own is an entry point in the group `jitrl.panes` that names a `PaneKind`:
+
+    [project.entry-points."jitrl.panes"]
+    repeats = "repeats_pane:KIND"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from textual.content import Content
+
+from engine.registry import Registry
+from jitrl_tui.view import clean
+from jitrl_tui.widgets import candidates, curve, memory, page, picture, transcript, why
+from jitrl_tui.widgets.lines import BAD, LinePane, wrap
+from jitrl_tui.widgets.pane import PaneKind
+
+PANES = Registry(
+    "pane",
+    PaneKind,
+    "jitrl.panes",
+    (transcript.KIND, candidates.KIND, why.KIND, memory.KIND, curve.KIND, page.PAGE, page.TREE, picture.KIND),
+)
+_NUMBERS = "1234567890"
+"""Number keys of panes, in the order of the panes."""
+
+
+class SentencePane(LinePane):
+    """A sentence in the place of a pane that could not be opened."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Return the wrapped sentence."""
+        return [Content.styled(line, BAD) for line in wrap(clean(self.sentence), width)]
+
+
+def kinds() -> tuple[PaneKind, ...]:
+    """Return all panes with their numbers: those of this project, then those of packages by name.
+
+    The pane of a package that does not load is a sentence that says why.
+    """
+    found = dict(PANES.all())
+    for name, why_not in PANES.broken().items():
+        found.setdefault(name, PaneKind(name, name, partial(SentencePane, why_not)))
+    own = [kind.name for kind in PANES.built_in]
+    names = [*own, *sorted(found.keys() - set(own))]
+    return tuple(replace(found[name], number=_NUMBERS[at : at + 1]) for at, name in enumerate(names))
