@@ -172,6 +172,10 @@ class Session:
             from engine.web.opening import open_web
 
             return open_web(self._config.game, self._saves, os.environ)
+        if self._config.game.startswith("gym:"):  # HOOK gym: to be replaced by the registry of environments
+            from engine.gym import open_gym
+
+            return open_gym(self._config.game, self._saves, os.environ)
         from engine.games.catalogue import open_game
 
         return open_game(self._config.game, games=self._config.games, saves=self._saves)

@@ -20,7 +20,7 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
         "game",
         metavar="GAME",
         help="a name from `jitrl games ls`, the path of a story, web:TASK with one of `jitrl web ls`, "
-        "or browsergym:TASK",
+        "browsergym:TASK, or gym:PACKAGE/ENV with a text environment of Gymnasium",
     )
     parser.add_argument("--agent", default="jitrl", help="who plays: jitrl, static or random (%(default)s)")
     parser.add_argument("--model", default="local/smollm2",
@@ -88,6 +88,11 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
         from engine.web.opening import ready
 
         return ready(config.game, saves, os.environ)
+    if config.game.startswith("gym:"):  # HOOK gym: to be replaced by the registry of environments
+        from engine import gym
+
+        gym.check(config.game, saves, os.environ)
+        return (config.game,)
     from engine.games.catalogue import find_game
 
     find_game(config.game, games=config.games, saves=saves)
