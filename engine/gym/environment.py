@@ -85,6 +85,7 @@ class GymEnvironment:
             max_score=opened["max_score"],
             source=opened["source"],
             digest=opened["digest"],
+            repeatable=opened["repeatable"],
         )
 
     def reset(self, seed: int) -> Observation:
@@ -231,6 +232,7 @@ class GymEnvironment:
         named = ((" ".join(plain(raw).split()), raw) for raw in reply["valid"])
         self._valid = {name: raw for name, raw in named if name}
         shown = {key: plain(reply[key]) for key in ("text", "description", "inventory", "place")}
+        shown["text"] = shown["text"].strip("\n")
         kept = shown["description"] or shown["text"]
         scene = re.sub(self._wanted.ignore, "", kept) if self._wanted.ignore else kept
         world = [scene, shown["inventory"], shown["place"], reply["score"], list(self._valid), reply["terminated"]]

@@ -1,6 +1,6 @@
 """From a package and an id to an environment with Gymnasium's interface. Runs in the worker process only.
 
-`MAKERS` has the packages that do not register with Gymnasium: one line each.
+`MAKERS` has the packages that need something of their own: a module and a line each.
 """
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def _textworld(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     return textworld_games.make(env_id, given, cache)
 
 
-MAKERS: Mapping[str, Maker] = {"textworld": _textworld}
+def _nethack(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+    from engine.gym import nethack
+
+    return nethack.make(env_id, given, cache)
+
+
+MAKERS: Mapping[str, Maker] = {"textworld": _textworld, "nle": _nethack}
 
 
 def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
@@ -80,7 +86,7 @@ def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Ma
     """
     imported(package)
     maker = MAKERS.get(package)
-    return maker(env_id, given, cache) if maker is not None else _registered(package, env_id, given)
+    return maker(env_id, given, cache) if maker is not None else registered(package, env_id, given)
 
 
 def imported(module: str) -> Any:
@@ -108,7 +114,13 @@ def versions(*modules: str) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def _registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
+def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
+    """Make an environment that its package has registered with Gymnasium.
+
+    Raises:
+        NotHere: Gymnasium is missing.
+        NoSuch: There is no such environment.
+    """
     gymnasium = imported("gymnasium")
     try:
         spec = gymnasium.spec(env_id)

@@ -18,7 +18,7 @@ def plain(text: str) -> str:
     red is `[S]`. An environment may show with nothing but a colour where the agent stands.
     """
     lines = "".join(_marked(text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
-    return "\n".join(line.rstrip() for line in lines).strip("\n")
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
 
 def _marked(text: str) -> Iterator[str]:

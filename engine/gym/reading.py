@@ -9,6 +9,7 @@ import enum
 import io
 import itertools
 import math
+import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -119,6 +120,11 @@ def _found(value: Any) -> str:
 def _kind(value: Any) -> str:
     shape = getattr(value, "shape", ())
     return f"{type(value).__name__} of shape {tuple(shape)}" if shape else type(value).__name__
+
+
+def fingerprint(observation: Any, info: Mapping[str, Any]) -> bytes:
+    """Return what two beginnings of an episode have in common if they are the same."""
+    return pickle.dumps((observation, {key: info[key] for key in sorted(info, key=str)}))
 
 
 # ------------------------------------------------------------------------------------------------ actions

@@ -4,7 +4,8 @@ FOLDER is where it works, and is removed when it ends. Run as a file by an inter
 package; that one need not have jitrl's. Of this project it imports only modules that need the standard library alone.
 It ends with its input. Requests, by `op`:
 
-open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`, `text`, `ended`
+open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`, `text`,
+        `ended`
 reset   `seed`
 step    `action`
 
@@ -70,6 +71,9 @@ class Server:
             made = making.make(request["package"], request["env_id"], request["given"], Path(request["cache"]))
             self._env = made.env
             observation, info = self._env.reset(seed=request["seed"])
+            first = reading.fingerprint(observation, info)
+            observation, info = self._env.reset(seed=request["seed"])
+            repeatable = first == reading.fingerprint(observation, info)
             self._read = reading.text_reader(self._env, observation, request["text"])
             self._actions = reading.actions_of(
                 self._env, info, request["names"], request["templates"], request["slots"]
@@ -81,7 +85,10 @@ class Server:
         except making.Unfit as unfit:
             return {"unfit": str(unfit)}
         most = reading.number(info.get("max_score"))
-        return {"max_score": most, "open": self._actions.open, "source": made.source, "digest": made.digest}
+        return {
+            "max_score": most, "open": self._actions.open, "repeatable": repeatable, "source": made.source,
+            "digest": made.digest,
+        }  # fmt: skip
 
     def _stepped(self, action: str) -> dict[str, Any]:
         from engine.gym import reading
@@ -155,7 +162,7 @@ def main(folder: str) -> int:
     root = str(Path(__file__).resolve().parents[2])
     sys.path.insert(0, root)
     # Loaded now, with this project's folder in reach; the environment's packages are looked for without it.
-    import engine.gym.making
+    import engine.gym.nethack
     import engine.gym.reading
     import engine.gym.textworld_games  # noqa: F401
 

@@ -164,6 +164,11 @@ def test_an_environment_that_does_not_come_back_to_the_same_place_is_given_up(op
         fickle.step("raise")
 
 
+def test_where_the_seed_decides_nothing_an_episode_is_not_repeatable(opened):
+    assert not opened("Whim-v0").info.repeatable
+    assert opened("Corridor-v0").info.repeatable
+
+
 def test_what_a_package_prints_or_reads_reaches_nobody(opened, capfd):
     noisy = opened("Corridor-v0?noisy=true")
     noisy.reset(1)

@@ -6,6 +6,7 @@ import enum
 import os
 import sys
 import time
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -55,7 +56,7 @@ class Corridor(gymnasium.Env):
 class Grid(gymnasium.Env):
     """A drawing in which a colour alone shows where one is; a hole on the way."""
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}
     observation_space = spaces.Box(0, 1, (3,))
     action_space = spaces.Discrete(2, start=1)
 
@@ -89,7 +90,7 @@ class Move(enum.IntEnum):
 class Numbered(gymnasium.Env):
     """An observation that is the number of a state, drawn; random ways that the seed decides."""
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}
     observation_space = spaces.Discrete(100)
     action_space = spaces.Discrete(2)
     actions = Move
@@ -161,6 +162,14 @@ class Fickle(Trouble):
         return text, {**info, "location": str(os.getpid())}
 
 
+class Whim(Corridor):
+    """Begins somewhere, whatever the seed."""
+
+    def reset(self, *, seed=None, options=None):
+        text, info = super().reset(seed=seed)
+        return f"{text} It is {os.urandom(8).hex()}.", info
+
+
 class Blind(gymnasium.Env):
     """Nothing to read."""
 
@@ -184,6 +193,6 @@ class Broken(Corridor):
         raise RuntimeError("no board")
 
 
-for one in (Corridor, Grid, Numbered, Guess, Trouble, Fickle, Blind, Silent, Broken):
+for one in (Corridor, Grid, Numbered, Guess, Trouble, Fickle, Whim, Blind, Silent, Broken):
     gymnasium.register(f"tiny/{one.__name__}-v0", entry_point=f"tinyworlds:{one.__name__}")
 gymnasium.register("tiny/Short-v0", entry_point="tinyworlds:Corridor", max_episode_steps=2)
