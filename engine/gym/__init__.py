@@ -3,6 +3,7 @@
 gym:gymnasium/FrozenLake-v1?is_slippery=false    a package, an id under which it registers, keyword arguments
 gym:textworld/tw-simple?rewards=dense&goal=brief one of TextWorld's challenges, made when it is first asked for
 gym:textworld/path/to/game.z8                    a game that tw-make made
+gym:nle/NetHackStaircase-v0                      a task of the NetHack Learning Environment
 
 `docs/gymnasium.md` says what is understood.
 """

@@ -303,10 +303,9 @@ def _scope(name: str, wanted: Wanted, digest: str) -> str:
 def _missing(name: str, module: str, package: str, python: str) -> str:
     what = module.partition(".")[0]
     needed = "is not here" if what == package.partition(".")[0] else f"needs {what}, which is not here"
-    beside = f", or set {PYTHON} to a Python that has it" if python == sys.executable else ""
     return (
-        f"{name}: the package {package} {needed}; get it with: {python} -m pip install {what}   "
-        f"(if it is called that{beside})"
+        f"{name}: the package {package} {needed}; get it with: {python} -m pip install {what}   (it may be called "
+        f"otherwise there; {PYTHON}=/path/to/python takes another Python's packages)"
     )
 
 

@@ -8,6 +8,7 @@ Values may be percent-encoded: %26 is an ampersand.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -97,8 +98,10 @@ def value(text: str) -> Any:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        found = ast.literal_eval(text)
+        json.dumps(found)  # it goes to another process
+        return found
+    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
         return text
 
 

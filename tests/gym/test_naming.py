@@ -20,6 +20,10 @@ def test_none_is_a_word_and_None_is_nothing():
     assert parse("gym:textworld/tw-simple?goal=none&limit=None").given == {"goal": "none", "limit": None}
 
 
+def test_a_literal_that_cannot_go_to_another_process_is_a_text():
+    assert parse("gym:p/E-v0?a={1,2}&b=b'x'").given == {"a": "{1,2}", "b": "b'x'"}
+
+
 def test_options_of_the_adapter_are_no_keyword_arguments():
     wanted = parse(
         "gym:p/E-v0?actions=left, right&text=tty_chars,message&ignore=T:\\d+&ended=reward"
