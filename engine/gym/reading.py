@@ -151,8 +151,12 @@ def actions_of(
     space = env.action_space
     size = getattr(space, "n", None)
     if size is not None and _whole(size) is not None:
+        if templates:
+            raise Unfit("its actions are numbers; ?actions=... names them, and there is no use for ?templates=...")
         return Numbered(int(size), int(getattr(space, "start", 0)), names or _own_names(env, int(size)))
     if any(_texts(info.get(key)) is not None for key in LISTS):
+        if names or templates:
+            raise Unfit("it lists its actions itself; there is no use for ?actions=... and ?templates=...")
         return Listed(space)
     if names or templates:
         return Templates(space, [*names, *templates], slots)

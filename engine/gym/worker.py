@@ -103,7 +103,7 @@ class Server:
         gained = reading.number(reward)
         if gained is None:
             raise ValueError(f"the reward is {reward!r}, which is no finite number")
-        self._score += gained
+        self._score = round(self._score + gained, 9)
         self._moves += 1
         ends = {"terminated": bool(terminated), "truncated": bool(truncated)}
         outcome = _outcome(info, gained, self._ended) if terminated else ""

@@ -197,6 +197,8 @@ def test_a_saved_situation_is_gone_back_to(opened):
         ("Corridor-v0?text=board", "names parts of an observation that has none"),
         ("Silent-v0", r"its actions are Box\(.*, and nothing lists them; needed is a list"),
         ("Guess-v0", "nothing lists them"),
+        ("Corridor-v0?actions=one", "lists its actions itself"),
+        ("Grid-v0?templates=one", "its actions are numbers"),
         ("Grid-v0?actions=one", "it has 2 actions, and 1 names are given"),
         ("Grid-v0?actions=one,one", "two of its actions have the same name"),
     ],
@@ -244,8 +246,9 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
     )
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])
+    variables = {**with_gymnasium, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, env={**with_gymnasium, "PYTHONPATH": path}
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, env=variables
     )
     pid = int(parent.stdout.readline())
     time.sleep(0.3)
