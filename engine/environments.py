@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.games.kind import GAMES
+from engine.gym.kind import GYM
 from engine.kinds import Kind
 from engine.memory.search import ScopeRules
 from engine.registry import Registry
 from engine.settings import Settings
 from engine.web.kind import WEB
 
-BUILT_IN = (GAMES, WEB)
+BUILT_IN = (GAMES, WEB, GYM)
 """The kinds of this project, in the order in which they are shown."""
 
 ENVIRONMENTS = Registry("environment", Kind, "jitrl.environments", BUILT_IN)

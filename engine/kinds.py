@@ -71,7 +71,7 @@ class Kind:
         open: Returns the environment of a full name. Raises JitrlError where it cannot be had.
         fallback: Actions that are offered where the environment knows no valid one and the episode goes on.
         ready: Returns the names to play: the name itself, or those of all tasks of a suite. Raises JitrlError where
-            one of them could not be opened now; starts nothing.
+            one of them could not be opened now.
         aliases: Other beginnings of a name, each with what stands for it.
         opening: What is shown while it opens.
         profiles: Settings that a profile changes for this kind, by the profile's name; on top of

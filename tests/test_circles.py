@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import grimp
 import pytest
 
+
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
     """What each module imports: at its top, inside functions, and for type checkers alone."""

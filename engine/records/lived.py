@@ -20,7 +20,8 @@ class EnvironmentInfo:
         source: Where it came from: a path, or a URL.
         digest: md5 of the story file, or "" where there is no file.
         repeatable: Whether an episode's actions may be taken again from its beginning, to take it up or to take a
-            step back. False where they act on a site that is not put back: a form would be sent a second time.
+            step back. False where they act on a site that is not put back (a form would be sent a second time), and
+            where the same seed does not give the same beginning.
     """
 
     name: str

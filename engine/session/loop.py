@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 ONCE_ONLY = (
-    "A step cannot be taken back here: the site cannot be put back to its start, and taking the other steps again "
-    "would send their forms a second time."
+    "A step cannot be taken back here: this cannot be put back to its start; taking the other steps again would lead "
+    "elsewhere, or send a site's forms a second time."
 )
 
 

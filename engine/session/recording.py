@@ -105,10 +105,11 @@ def without_last_step(events: Sequence[Event]) -> list[Event]:
 
 
 def once_only(episode: int, steps: int) -> str:
-    """Return why an episode whose actions act on somebody's site cannot be gone on with."""
+    """Return why an episode cannot be gone on with whose actions act on a site or lead elsewhere each time."""
     return (
-        f"episode {episode} was left after {steps} steps on a site that cannot be put back to its start, and taking "
-        "them again would send their forms a second time; begin a new session (what earlier episodes taught is kept)"
+        f"episode {episode} was left after {steps} steps, and what it is played in cannot be put back to its start: "
+        "taking them again would lead elsewhere, or send a site's forms a second time; begin a new session (what "
+        "earlier episodes taught is kept)"
     )
 
 

@@ -37,7 +37,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _saves, _games, _models, _embedding, _keys, _own_server, _web, _terminal
+        _python, _packages, _compiler, _saves, _games, _models, _embedding, _keys, _own_server, _web, _gymnasium,
+        _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -291,6 +292,16 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     yield Check(
         "BrowserGym", "ok", str(gym) if gym else "not installed; only browsergym:TASK needs it, and says how"
     )
+
+
+def _gymnasium(_: argparse.Namespace) -> Iterator[Check]:
+    import importlib.util
+
+    from engine.gym.environment import PYTHON
+
+    named = os.environ.get(PYTHON)
+    here = "here" if importlib.util.find_spec("gymnasium") else "not installed"
+    yield Check("Gymnasium", "ok", f"{PYTHON}={named}" if named else f"{here}; only gym:PACKAGE/ENV needs it")
 
 
 def _terminal(_: argparse.Namespace) -> Iterator[Check]:

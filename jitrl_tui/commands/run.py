@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-")
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
     write(result_of(session.results, config, progress), target, show=args.json == "-")
-    again = f"go on with: jitrl run {config.game} --resume {saved.name}"
+    again = f"go on with: jitrl run {shlex.quote(config.game)} --resume {saved.name}"
     if interrupted:
         print(f"stopped; {again}", file=sys.stderr)
         return 130

@@ -106,7 +106,7 @@ def test_a_suite_of_a_package_is_played_task_by_task(installed, tmp_path):
     [
         ("torn:1", (), "the environment 'torn' of toy_world.torn:KIND does not load: the map is torn"),
         ("toy:x", (), "toy:x is no corridor: it is toy:ROOMS with 1 to 99 rooms, or toy:all"),
-        ("toys:2", (), "there is no environment 'toys'; choose one of: game, web, toy"),
+        ("toys:2", (), "there is no environment 'toys'; choose one of: game, web, gym, toy"),
         ("toy:2", ("--estimator", "last"), "there is no estimator 'last'; choose one of: knn, graph, latest"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_broken_package_stops_nobody_else(installed, tmp_path):
     code = "from engine.environments import ENVIRONMENTS; print(list(ENVIRONMENTS.all()), list(ENVIRONMENTS.broken()))"
     asked = [sys.executable, "-c", f"import sys; sys.path.append({str(installed)!r}); {code}"]
     told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
-    assert told.stdout == "['game', 'web', 'toy'] ['torn']\n"
+    assert told.stdout == "['game', 'web', 'gym', 'toy'] ['torn']\n"
 
 
 def test_where_the_package_is_missing_its_sessions_are_shown_and_said_to_be_of_no_known_kind(installed, tmp_path):
@@ -137,7 +137,8 @@ def test_where_the_package_is_missing_its_sessions_are_shown_and_said_to_be_of_n
     assert (listed.returncode, listed.stderr) == (0, "")
     assert "toy/2" in listed.stdout
     again = jitrl(None, "--saves", tmp_path, "run", "toy:2", "--resume", session.name)
-    assert (again.returncode, again.stderr) == (2, "jitrl: there is no environment 'toy'; choose one of: game, web\n")
+    assert again.returncode == 2
+    assert again.stderr == "jitrl: there is no environment 'toy'; choose one of: game, web, gym\n"
 
 
 def test_the_kinds_profile_is_shown(installed, tmp_path):

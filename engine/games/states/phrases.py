@@ -172,18 +172,18 @@ def scenery_tokens(prefix: str, lines: Iterable[str]) -> set[str]:
     tokens: set[str] = set()
     for line in lines:
         if _DRAWING.search(line):
-            tokens.add(f"{prefix}:{_short(line)}")
+            tokens.add(f"{prefix}:{short(line)}")
             continue
         sentence = read(line)
         loose = [phrase for phrase in sentence.phrases if sentence.lists or phrase.holder]
         rest = sorted(str(phrase) for phrase in sentence.phrases if not (sentence.lists or phrase.holder))
-        tokens.update(f"{prefix}:{_short(str(phrase))}" for phrase in loose)
+        tokens.update(f"{prefix}:{short(str(phrase))}" for phrase in loose)
         if rest:
-            tokens.add(f"{prefix}:{_short(' '.join(rest))}")
+            tokens.add(f"{prefix}:{short(' '.join(rest))}")
     return tokens
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """Return `text`, or its beginning with a checksum where it is long."""
     if len(text) <= _LONGEST:
         return text

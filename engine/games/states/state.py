@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine import texts
@@ -44,9 +45,14 @@ class _Milestone:
 
 
 class GameAbstractor:
-    """Keeps one episode's history. Implements `engine.environment.Abstractor`."""
+    """Keeps one episode's history. Implements `engine.environment.Abstractor`.
 
-    def __init__(self) -> None:
+    Args:
+        of: Makes text and tokens of a situation; takes and returns what `abstract` does. None for `abstract`.
+    """
+
+    def __init__(self, of: Callable[..., tuple[str, tuple[str, ...]]] | None = None) -> None:
+        self._of = of or abstract
         self._steps: list[_Taken] = []
         self._milestones: list[_Milestone] = []
         self._route: list[tuple[str, float]] = []
@@ -159,7 +165,7 @@ class GameAbstractor:
         key = (scene, observation.inventory, observation.place, said, observation.room, marks)
         known = self._known.get(key)
         if known is None:
-            known = abstract(scene, observation.inventory, observation.place, said, observation.room, marks)
+            known = self._of(scene, observation.inventory, observation.place, said, observation.room, marks)
             if len(self._known) > 4096:
                 self._known.clear()
             self._known[key] = known

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
-import os
-import signal
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from engine.errors import GameError, MissingError, UsageError
-from engine.waiting import readable
 from engine.web.actions import Call, resolve
 from engine.web.browser.driver import Limits, Seen
 from engine.web.browser.network import Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, parse
+from engine.workers import LineWorker
 
 OPEN_S = 180.0
 """Seconds that importing BrowserGym and its benchmarks may take; some try for a minute to reach a hub."""
@@ -29,8 +23,8 @@ STEP_S = 90.0
 _PAUSE_MS = 100
 
 
-class GymProcess:
-    """The worker, asked with a deadline.
+class GymProcess(LineWorker):
+    """BrowserGym's worker, asked with a deadline.
 
     Args:
         python: An interpreter that has BrowserGym.
@@ -42,77 +36,7 @@ class GymProcess:
 
     def __init__(self, python: Path, environment: Mapping[str, str]) -> None:
         worker = Path(__file__).with_name("worker.py")
-        try:
-            self._process = subprocess.Popen(
-                [str(python), "-I", str(worker)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=dict(environment), start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise GameError(f"BrowserGym's process cannot start: {error.strerror}") from None
-        self._rest = b""
-
-    @property
-    def pid(self) -> int:
-        """Of the process; its browser is in its group."""
-        return self._process.pid
-
-    def ask(self, seconds: float, **request: object) -> dict[str, Any]:
-        """Return the reply to a request.
-
-        Raises:
-            GameError: There is none in time, or it failed there; then the process is ended.
-        """
-        assert self._process.stdin is not None
-        try:
-            with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
-                self._process.stdin.write(json.dumps(request).encode() + b"\n")
-                self._process.stdin.flush()
-            line = self._line(time.monotonic() + seconds)
-        except (OSError, ValueError):
-            line = b""
-        if line is None:
-            self.end()
-            raise GameError(f"BrowserGym did not answer within {seconds:.0f} s")
-        if not line:
-            self.end()
-            raise GameError("BrowserGym's process ended")
-        reply: dict[str, Any] = json.loads(line)
-        if "failed" in reply:
-            raise GameError(f"BrowserGym failed: {' '.join(str(reply['failed']).split())[:300]}")
-        return reply
-
-    def _line(self, end: float) -> bytes | None:
-        """Return one line, b"" at the end of the process's output, None after the deadline."""
-        assert self._process.stdout is not None
-        out = self._process.stdout.fileno()
-        pieces = [self._rest]
-        while b"\n" not in pieces[-1]:
-            left = end - time.monotonic()
-            if left <= 0 or not readable(out, left):
-                return None
-            piece = os.read(out, 1 << 16)
-            if not piece:
-                return b""
-            pieces.append(piece)
-        line, _, self._rest = b"".join(pieces).partition(b"\n")
-        return line
-
-    def end(self) -> None:
-        """End the process and its browser; safe to call twice."""
-        process = self._process
-        with contextlib.suppress(OSError):
-            if process.stdin is not None:
-                process.stdin.close()
-        try:
-            process.wait(5.0)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        # Its own group: Playwright's driver and the browser, where they did not go with it.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if process.stdout is not None:
-            process.stdout.close()
+        super().__init__("BrowserGym", [str(python), "-I", str(worker)], environment)
 
 
 class WideGate(Gate):

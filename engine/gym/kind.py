@@ -1,0 +1,31 @@
+"""Text environments with Gymnasium's interface as a kind of environment."""
+
+from __future__ import annotations
+
+from engine.environment import Environment
+from engine.games.kind import GAMES
+from engine.gym import open_gym
+from engine.kinds import Kind, Places
+from engine.memory.search import ScopeRules
+
+
+def _open(name: str, places: Places) -> Environment:
+    return open_gym(name, places.saves, places.variables)
+
+
+def _ready(name: str, places: Places) -> tuple[str, ...]:
+    """Open it once: only its process knows whether it can be played."""
+    _open(name, places).close()
+    return (name,)
+
+
+GYM = Kind(
+    name="gym",
+    about="gym:PACKAGE/ENV with a text environment of Gymnasium",
+    open=_open,
+    fallback=("look", "wait"),
+    ready=_ready,
+    profiles=GAMES.profiles,
+    tests=GAMES.tests,
+    memory=ScopeRules(forms=False),
+)

@@ -1,0 +1,116 @@
+"""What all makers of environments share. Runs in the worker process only."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from typing import Any
+
+
+class NotHere(Exception):
+    """A module cannot be imported.
+
+    Attributes:
+        module: What is missing.
+    """
+
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        self.module = module
+
+
+class NoSuch(Exception):
+    """The package has no environment of this name.
+
+    Attributes:
+        near: Names that it has, the nearest first.
+    """
+
+    def __init__(self, near: list[str]) -> None:
+        super().__init__(", ".join(near))
+        self.near = near
+
+
+class Unfit(Exception):
+    """The environment is there and cannot be played as text; says what was found and what is needed."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An environment and where it comes from.
+
+    Attributes:
+        env: Has `reset` and `step` as in Gymnasium, and `close`.
+        source: Packages with their versions, or the path of a game.
+        digest: md5 of the game file, "" where there is none.
+    """
+
+    env: Any
+    source: str
+    digest: str = ""
+
+
+def imported(module: str) -> Any:
+    """Return a module.
+
+    Raises:
+        NotHere: It, or one that it imports, is missing.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise NotHere(error.name or module) from None
+
+
+def versions(*modules: str) -> str:
+    """Return the distributions that hold some modules, with their versions, as one text."""
+    known = packages_distributions()
+    found = []
+    for module in modules:
+        for name in known.get(module.partition(".")[0], ())[:1]:
+            try:
+                found.append(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                continue
+    return ", ".join(dict.fromkeys(found))
+
+
+def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
+    """Make an environment that its package has registered with Gymnasium.
+
+    Raises:
+        NotHere: Gymnasium is missing.
+        NoSuch: There is no such environment.
+    """
+    gymnasium = imported("gymnasium")
+    try:
+        spec = gymnasium.spec(env_id)
+    except gymnasium.error.Error:
+        raise NoSuch(_near(gymnasium, package, env_id)) from None
+    options = dict(given)
+    if "render_mode" not in options and "ansi" in _render_modes(spec):
+        options["render_mode"] = "ansi"
+    env = gymnasium.make(spec, disable_env_checker=True, **options)
+    return Made(env, versions(package, "gymnasium"))
+
+
+def _render_modes(spec: Any) -> tuple[str, ...]:
+    """Return the render modes that an environment declares, before it is made."""
+    from gymnasium.envs.registration import load_env_creator
+
+    creator = spec.entry_point
+    if isinstance(creator, str):
+        creator = load_env_creator(creator)
+    return tuple(getattr(creator, "metadata", {}).get("render_modes", ()))
+
+
+def _near(gymnasium: Any, package: str, env_id: str) -> list[str]:
+    """Return names that the package registered, those most like `env_id` first."""
+    names = [
+        str(name) for name, spec in gymnasium.registry.items()
+        if str(spec.entry_point).partition(":")[0].partition(".")[0] == package.partition(".")[0]
+    ]  # fmt: skip
+    return difflib.get_close_matches(env_id, names, 3, 0.4) or sorted(names)[:3]

@@ -1,0 +1,79 @@
+"""The NetHack Learning Environment (Kuettler et al., 2020) as text. Runs in the worker process only.
+
+It needs a module of its own for two things: it takes its seeds by a method of its own and ignores those of `reset`,
+and what it shows is arrays of characters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.gym.making import Made, registered
+
+_STATUS_ROWS = 2
+"""Rows at the bottom of the screen with attributes, hit points and the turn."""
+_X, _Y, _DEPTH = 0, 1, 12
+"""Places in `blstats`."""
+
+
+def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+    """Return one of its tasks.
+
+    Raises:
+        NoSuch: It has no such task.
+    """
+    made = registered("nle", env_id, given)
+    return Made(NetHack(made.env), made.source)
+
+
+class NetHack:
+    """An environment of NLE; the observation is the whole screen.
+
+    `info` has, beside NLE's own, the map as the description, what is carried, the level and the square one stands on,
+    and how the episode ended.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self.unwrapped = env.unwrapped
+        self.action_space = env.action_space
+
+    def reset(self, seed: int) -> tuple[str, dict[str, Any]]:
+        """Begin an episode: the same seed and actions give the same game."""
+        with contextlib.suppress(RuntimeError):  # one of its tasks allows no seeds
+            self.unwrapped.seed(core=seed, disp=seed, reseed=False)
+        return self._told(*self._env.reset())
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        seen, reward, terminated, truncated, info = self._env.step(action)
+        text, told = self._told(seen, info)
+        return text, reward, terminated, truncated, told
+
+    def close(self) -> None:
+        """End the game."""
+        self._env.close()
+
+    def _told(self, seen: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        screen = [_line(row) for row in seen["tty_chars"]]
+        stats = seen["blstats"]
+        carried = [
+            f"  {chr(letter)} - {_line(name)}"
+            for letter, name in zip(seen["inv_letters"], seen["inv_strs"], strict=True) if letter
+        ]  # fmt: skip
+        end = getattr(info.get("end_status"), "name", "")
+        return "\n".join(screen), {
+            **info,
+            "description": "\n".join(screen[1:-_STATUS_ROWS]),
+            "inventory": "\n".join(["You are carrying:", *carried] if carried else ["You are carrying nothing."]),
+            "location": f"level {stats[_DEPTH]}, {stats[_X]} {stats[_Y]}",
+            "is_success": end == "TASK_SUCCESSFUL",
+            "lost": end == "DEATH",
+        }
+
+
+def _line(characters: Any) -> str:
+    return bytes(characters).split(b"\0")[0].decode("latin-1").rstrip()

@@ -1,0 +1,326 @@
+"""What an environment shows as text, and what can be done in it. Runs in the worker process only.
+
+Everything is decided once, when the environment is opened, from its spaces and its first observation.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import itertools
+import math
+import pickle
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from engine.gym.making import Unfit
+
+TEXT_KEYS = ("text", "obs", "observation", "description", "message", "prompt", "mission")
+"""Where environments with a dictionary for an observation keep its text."""
+LISTS = ("admissible_commands", "valid_actions", "available_actions")
+"""Where environments tell, in `info`, what can be done now."""
+_NAMES = ("action_meanings", "ACTION_NAMES", "action_names", "ACTION_MEANINGS", "Actions", "actions", "ACTIONS")
+"""Attributes in which environments keep the names of their numbered actions."""
+LONGEST_TEXT = 20_000
+LONGEST_ACTION = 200
+MOST_ACTIONS = 2000
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class Refused(Exception):
+    """An action cannot be taken; says why."""
+
+
+class Actions(Protocol):
+    """What can be done."""
+
+    open: bool
+    """Whether any text may be typed, not only what is listed."""
+
+    def valid(self, info: Mapping[str, Any]) -> list[str]:
+        """Return what can be done now."""
+        ...
+
+    def take(self, name: str) -> Any:
+        """Return an action as the environment takes it.
+
+        Raises:
+            Refused: It has no such action.
+        """
+        ...
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+def text_reader(env: Any, observation: Any, keys: Sequence[str]) -> Callable[[Any], str]:
+    """Return a function from an observation to its text.
+
+    Args:
+        observation: The first one.
+        keys: Those of the observation that hold text, () for the usual ones.
+
+    Raises:
+        Unfit: There is no text.
+    """
+    if isinstance(observation, Mapping):
+        missing = [key for key in keys if _text(observation.get(key)) is None]
+        if missing:
+            raise Unfit(f"its observation has no text under {missing[0]!r}; it has {_found(observation)}")
+        for wanted in [keys] if keys else [(key,) for key in TEXT_KEYS]:
+            if all(_text(observation.get(key)) is not None for key in wanted):
+                return lambda seen: "\n".join(_text(seen[key]) or "" for key in wanted)
+    elif keys:
+        raise Unfit(f"text={','.join(keys)} names parts of an observation that has none: it is {_found(observation)}")
+    if _text(observation) is not None:
+        return lambda seen: _text(seen) or ""
+    if getattr(env, "render_mode", None) == "ansi":
+        return lambda seen: _rendered(env.render())
+    raise Unfit(
+        f"its observation is {_found(observation)}, and it does not render as text; needed is an observation that "
+        'is or has a text (?text=KEY names its key), or the render mode "ansi"'
+    )
+
+
+def _text(value: Any) -> str | None:
+    """Return a text, or what rows of bytes spell; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if str(getattr(value, "dtype", "")) == "uint8" and getattr(value, "ndim", 0) in (1, 2):
+        rows = [value] if value.ndim == 1 else list(value)
+        return "\n".join(bytes(row).split(b"\0")[0].decode("latin-1").rstrip() for row in rows)
+    return None
+
+
+def place(observation: Any, info: Mapping[str, Any]) -> str:
+    """Return where the agent is: what `info` says, or the observation where that is the number of a state."""
+    told = info.get("location")
+    if isinstance(told, str):
+        return told[:LONGEST_ACTION]
+    number = _whole(observation)
+    return "" if number is None else f"state {number}"
+
+
+def _rendered(drawn: Any) -> str:
+    if isinstance(drawn, (list, tuple)):
+        drawn = drawn[-1] if drawn else ""
+    return drawn.getvalue() if isinstance(drawn, io.StringIO) else str(drawn)
+
+
+def _found(value: Any) -> str:
+    """Return what a value is, in a few words."""
+    if isinstance(value, Mapping):
+        return f"a dictionary of {', '.join(f'{key} ({_kind(part)})' for key, part in value.items())}"[:300]
+    return _kind(value)
+
+
+def _kind(value: Any) -> str:
+    shape = getattr(value, "shape", ())
+    return f"{type(value).__name__} of shape {tuple(shape)}" if shape else type(value).__name__
+
+
+def fingerprint(observation: Any, info: Mapping[str, Any]) -> bytes:
+    """Return what two beginnings of an episode have in common if they are the same."""
+    return pickle.dumps((observation, {key: info[key] for key in sorted(info, key=str)}))
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def actions_of(
+    env: Any,
+    info: Mapping[str, Any],
+    names: Sequence[str],
+    templates: Sequence[str],
+    slots: Mapping[str, Sequence[str]],
+) -> Actions:
+    """Return what can be done in an environment.
+
+    Args:
+        info: Of the first observation.
+        names: Given by the user, () for the environment's own.
+        templates: Commands with slots in braces.
+        slots: What may stand in each; what is missing is looked for in `info`.
+
+    Raises:
+        Unfit: Nobody knows what can be done.
+    """
+    space = env.action_space
+    size = getattr(space, "n", None)
+    if size is not None and _whole(size) is not None:
+        if templates:
+            raise Unfit("its actions are numbers; ?actions=... names them, and there is no use for ?templates=...")
+        return Numbered(int(size), int(getattr(space, "start", 0)), names or _own_names(env, int(size)))
+    if any(_texts(info.get(key)) is not None for key in LISTS):
+        if names or templates:
+            raise Unfit("it lists its actions itself; there is no use for ?actions=... and ?templates=...")
+        return Listed(space)
+    if names or templates:
+        return Templates(space, [*names, *templates], slots)
+    raise Unfit(
+        f"its actions are {space!s:.100}, and nothing lists them; needed is a list of texts in info under "
+        f"{', '.join(LISTS[:-1])} or {LISTS[-1]}, a Discrete action space, or ?actions=... or ?templates=..."
+    )
+
+
+class Numbered:
+    """Actions that are numbers with names."""
+
+    open = False
+
+    def __init__(self, size: int, start: int, names: Sequence[str]) -> None:
+        if names and len(names) != size:
+            raise Unfit(f"it has {size} actions, and {len(names)} names are given for them")
+        if size > MOST_ACTIONS:
+            raise Unfit(f"it has {size} actions; {MOST_ACTIONS} are the most that can be read")
+        shown = list(names) or [f"action {number}" for number in range(size)]
+        if len(set(shown)) != size:
+            raise Unfit("two of its actions have the same name")
+        self._numbers = {name: start + place for place, name in enumerate(shown)}
+
+    def valid(self, info: Mapping[str, Any]) -> list[str]:
+        """Return the actions that a mask or a list in `info` leaves."""
+        names = list(self._numbers)
+        mask = info.get("action_mask")
+        if mask is not None and len(mask) == len(names):
+            names = [name for name, possible in zip(names, mask, strict=True) if possible]
+        for key in LISTS:
+            listed = info.get(key)
+            if isinstance(listed, Iterable) and not isinstance(listed, (str, Mapping)):
+                allowed = {_whole(one) if _whole(one) is not None else one for one in listed}
+                return [name for name in names if name in allowed or self._numbers[name] in allowed]
+        return names
+
+    def take(self, name: str) -> int:
+        """Return an action's number."""
+        if name not in self._numbers:
+            raise Refused(f"there is no action {name!r}; there are: {', '.join(self._numbers)}"[:500])
+        return self._numbers[name]
+
+
+class _Typed:
+    """Actions that are texts. What is listed is taken even where the declared action space leaves it out."""
+
+    open = False
+
+    def __init__(self, space: Any) -> None:
+        self._space = space
+        self._offered: frozenset[str] = frozenset()
+
+    def valid(self, info: Mapping[str, Any]) -> list[str]:
+        """Return what is listed now."""
+        found = self._list(info)
+        self._offered = frozenset(found)
+        return found
+
+    def take(self, name: str) -> str:
+        """Return a text that is listed or in the action space."""
+        if name not in self._offered and self._space is not None and not self._space.contains(name):
+            raise Refused(f"{name!r} is not in the action space {self._space!s:.100}")
+        return name
+
+    def _list(self, info: Mapping[str, Any]) -> list[str]:
+        raise NotImplementedError
+
+
+class Listed(_Typed):
+    """Texts that the environment lists."""
+
+    def _list(self, info: Mapping[str, Any]) -> list[str]:
+        return next((found for key in LISTS if (found := _texts(info.get(key))) is not None), [])
+
+
+class Templates(_Typed):
+    """Texts made of templates; any other text that the space contains may be typed, too."""
+
+    open = True
+
+    def __init__(self, space: Any, templates: Sequence[str], slots: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(space)
+        self._templates = templates
+        self._slots = slots
+
+    def _list(self, info: Mapping[str, Any]) -> list[str]:
+        """Return every template with everything in its slots."""
+        made: dict[str, None] = {}
+        for template in self._templates:
+            slots = list(dict.fromkeys(_SLOT.findall(template)))
+            values = [self._slots.get(slot) or _texts(info.get(slot)) or [] for slot in slots]
+            for chosen in itertools.islice(itertools.product(*values), MOST_ACTIONS):
+                made[_filled(template, dict(zip(slots, chosen, strict=True)))] = None
+        return list(made)[:MOST_ACTIONS]
+
+
+def _filled(template: str, filling: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda slot: filling[slot.group(1)], template)
+
+
+def _own_names(env: Any, size: int) -> list[str]:
+    """Return the names that an environment has for its numbered actions, [] where it has none."""
+    base = env.unwrapped
+    meanings = getattr(base, "get_action_meanings", None)
+    if callable(meanings) and (found := _names_in(meanings(), size)):
+        return found
+    for attribute in _NAMES:
+        if found := _names_in(getattr(base, attribute, None), size):
+            return found
+    return []
+
+
+def _names_in(value: Any, size: int) -> list[str]:
+    """Return the names in a list, an enumeration, or a dictionary of numbers and names; [] where there are none."""
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            value = {number: name for name, number in value.items()}
+        value = [value[number] for number in range(size)] if set(value) == set(range(size)) else None
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        value = list(value)
+    if not isinstance(value, (list, tuple)) or len(value) != size:
+        return []
+    if not all(isinstance(one, (str, enum.Enum)) for one in value):
+        return []
+    names: list[str] = []
+    for one in value:
+        name = _spaced(one.name) if isinstance(one, enum.Enum) else one
+        names.append(f"{_spaced(type(one).__name__)} {name}" if name in names else name)
+    return names
+
+
+def _spaced(name: str) -> str:
+    """Return an identifier as words: FarAway and FAR_AWAY are "far away"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
+
+
+def _texts(value: Any) -> list[str] | None:
+    """Return a list of texts, None for anything else; what is too long to be a command is left out."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        return None
+    found = list(itertools.islice(value, MOST_ACTIONS))
+    if not all(isinstance(one, str) for one in found):
+        return None
+    return [one for one in found if one.strip() and len(one) <= LONGEST_ACTION]
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, None for anything else."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number, numpy's included; None for anything else."""
+    if isinstance(value, bool) or getattr(value, "ndim", None):
+        return None
+    try:
+        return int(value.__index__())
+    except (AttributeError, TypeError):
+        return None

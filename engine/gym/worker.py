@@ -1,0 +1,207 @@
+"""The process that holds one environment: `worker.py FOLDER`, one JSON request a line in, one JSON reply a line out.
+
+FOLDER is where it works, and is removed when it ends. Run as a file by an interpreter that has the environment's
+package; that one need not have jitrl's. Of this project it imports only modules that need the standard library alone.
+It ends with its input. Requests, by `op`:
+
+open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`, `text`,
+        `ended`
+reset   `seed`
+step    `action`
+
+Each has `seconds`: a while after these the kernel ends the process, whatever hangs in it and whoever still waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+MEMORY_LIMIT = 4 * 2**30
+"""Bytes of data that an environment may hold."""
+FILE_LIMIT = 2**29
+_WON = ("won", "is_success", "success")
+LATE_S = 5.0
+"""Seconds after a deadline that the process may live: the parent, where there is one, has ended it by then."""
+
+
+class Server:
+    """Answers requests about one environment."""
+
+    def __init__(self) -> None:
+        self._env: Any = None
+        self._read: Any = None
+        self._actions: Any = None
+        self._ended = ""
+        self._score = 0.0
+        self._moves = 0
+        self._over = False
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to a request."""
+        op = request["op"]
+        if op == "open":
+            return self._opened(request)
+        if op == "reset":
+            observation, info = self._env.reset(seed=request["seed"])
+            self._score, self._moves, self._over = 0.0, 0, False
+            return self._seen(observation, info)
+        if op == "step":
+            return self._stepped(request["action"])
+        raise ValueError(f"unknown request {op!r}")
+
+    def close(self) -> None:
+        """Close the environment."""
+        env, self._env = self._env, None
+        if env is not None:
+            env.close()
+
+    def _opened(self, request: dict[str, Any]) -> dict[str, Any]:
+        from engine.gym import makers, making, reading
+
+        self._ended = request["ended"]
+        try:
+            made = makers.make(request["package"], request["env_id"], request["given"], Path(request["cache"]))
+            self._env = made.env
+            observation, info = self._env.reset(seed=request["seed"])
+            first = reading.fingerprint(observation, info)
+            observation, info = self._env.reset(seed=request["seed"])
+            repeatable = first == reading.fingerprint(observation, info)
+            self._read = reading.text_reader(self._env, observation, request["text"])
+            self._actions = reading.actions_of(
+                self._env, info, request["names"], request["templates"], request["slots"]
+            )
+        except making.NotHere as missing:
+            return {"missing": missing.module}
+        except making.NoSuch as unknown:
+            return {"unknown": unknown.near}
+        except making.Unfit as unfit:
+            return {"unfit": str(unfit)}
+        most = reading.number(info.get("max_score"))
+        return {
+            "max_score": most, "open": self._actions.open, "repeatable": repeatable, "source": made.source,
+            "digest": made.digest,
+        }  # fmt: skip
+
+    def _stepped(self, action: str) -> dict[str, Any]:
+        from engine.gym import reading
+
+        if self._over:
+            return {"refused": "the episode is over"}
+        try:
+            taken = self._actions.take(action)
+        except reading.Refused as refused:
+            return {"refused": str(refused)}
+        observation, reward, terminated, truncated, info = self._env.step(taken)
+        gained = reading.number(reward)
+        if gained is None:
+            raise ValueError(f"the reward is {reward!r}, which is no finite number")
+        self._score = round(self._score + gained, 9)
+        self._moves += 1
+        ends = {"terminated": bool(terminated), "truncated": bool(truncated)}
+        outcome = _outcome(info, gained, self._ended) if terminated else ""
+        return self._seen(observation, info, **ends, outcome=outcome)
+
+    def _seen(
+        self, observation: Any, info: Any, *, terminated: bool = False, truncated: bool = False, outcome: str = ""
+    ) -> dict[str, Any]:
+        """Return what is to be known after a reset or a step."""
+        from engine.gym import reading
+
+        self._over = terminated or truncated
+        score = reading.number(info.get("score"))
+        moves = reading.number(info.get("moves"))
+
+        def told(key: str) -> str:
+            value = info.get(key)
+            return value[: reading.LONGEST_TEXT] if isinstance(value, str) else ""
+
+        return {
+            "text": self._read(observation)[: reading.LONGEST_TEXT],
+            "description": told("description"),
+            "inventory": told("inventory"),
+            "place": reading.place(observation, info),
+            "score": self._score if score is None else score,
+            "max_score": reading.number(info.get("max_score")),
+            "moves": self._moves if moves is None else int(moves),
+            "terminated": terminated,
+            "truncated": truncated,
+            "outcome": outcome,
+            "valid": [] if self._over else self._actions.valid(info),
+        }
+
+
+def _outcome(info: Any, reward: float, unsaid: str) -> str:
+    """Return "won" or "lost", "" where nobody knows.
+
+    Args:
+        reward: The last one.
+        unsaid: What an end means of which `info` says nothing, as in `engine.gym.naming.Wanted.ended`.
+    """
+    if any(info.get(key) for key in _WON):
+        return "won"
+    if info.get("lost") or any(info.get(key) is False for key in _WON[1:]):
+        return "lost"
+    if unsaid == "reward":
+        return "won" if reward > 0 else "lost"
+    return unsaid
+
+
+def main(folder: str) -> int:
+    """Answer until the input ends; then remove `folder`, where packages may have left files."""
+    os.chdir(folder)
+    requests, replies = _private_channels()
+    _limit()
+    root = str(Path(__file__).resolve().parents[2])
+    sys.path.insert(0, root)
+    # Loaded now, with this project's folder in reach; the environment's packages are looked for without it.
+    import engine.gym.nethack
+    import engine.gym.reading
+    import engine.gym.textworld_games  # noqa: F401
+
+    sys.path.remove(root)
+    server = Server()
+    for line in requests:
+        request = json.loads(line)
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"] + LATE_S)
+        try:
+            reply = server.answer(request)
+        except (Exception, SystemExit) as error:
+            reply = {"failed": f"{type(error).__name__}: {error}"[:2000]}
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+    signal.setitimer(signal.ITIMER_REAL, LATE_S)
+    with contextlib.suppress(Exception):
+        server.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def _private_channels() -> tuple[IO[str], IO[str]]:
+    """Return files for requests and replies; what packages print or read goes to the null device."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.close(null)
+    return requests, replies
+
+
+def _limit() -> None:
+    """Bound what the process can take."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

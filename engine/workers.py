@@ -1,0 +1,125 @@
+"""A child process that answers every line of JSON with one: started, asked with a deadline, ended for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.errors import GameError
+from engine.waiting import readable
+
+_LONGEST_REASON = 300
+
+
+class WorkerLost(GameError):
+    """The process ended, or did not answer in time. It is gone."""
+
+
+class WorkerFailed(GameError):
+    """The process answered that it could not do what was asked. It is still there."""
+
+
+class LineWorker:
+    """A process of its own, in a process group of its own, so that Ctrl-C does not reach it.
+
+    A reply is a JSON object; one with the key "failed" says what went wrong.
+
+    Args:
+        who: What the process is called in messages.
+        command: Program and arguments.
+        environment: Its environment variables.
+        folder: Its working folder, None for ours.
+        grace: Seconds that it may take to end by itself when its input is closed.
+
+    Raises:
+        GameError: The system gives no process.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        folder: str | None = None,
+        grace: float = 5.0,
+    ) -> None:
+        self._who = who
+        self._grace = grace
+        self._rest = b""
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=dict(environment), cwd=folder, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise GameError(f"{who}'s process cannot start: {error.strerror}") from None
+
+    @property
+    def pid(self) -> int:
+        """Of the process; what it starts is in its group."""
+        return self._process.pid
+
+    def ask(self, seconds: float, /, **request: object) -> dict[str, Any]:
+        """Return the reply to a request.
+
+        Raises:
+            WorkerLost: There is none in time; the process is ended.
+            WorkerFailed: It could not be done.
+        """
+        assert self._process.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
+            line = self._line(time.monotonic() + seconds)
+        except (OSError, ValueError):
+            line = b""
+        if line is None:
+            self.end()
+            raise WorkerLost(f"{self._who} did not answer within {seconds:.0f} s")
+        if not line:
+            self.end()
+            raise WorkerLost(f"{self._who}'s process ended")
+        reply: dict[str, Any] = json.loads(line)
+        if "failed" in reply:
+            raise WorkerFailed(f"{self._who} failed: {' '.join(str(reply['failed']).split())[:_LONGEST_REASON]}")
+        return reply
+
+    def _line(self, end: float) -> bytes | None:
+        """Return one line, b"" at the end of the process's output, None after the deadline."""
+        assert self._process.stdout is not None
+        out = self._process.stdout.fileno()
+        pieces = [self._rest]
+        while b"\n" not in pieces[-1]:
+            left = end - time.monotonic()
+            if left <= 0 or not readable(out, left):
+                return None
+            piece = os.read(out, 1 << 16)
+            if not piece:
+                return b""
+            pieces.append(piece)
+        line, _, self._rest = b"".join(pieces).partition(b"\n")
+        return line
+
+    def end(self) -> None:
+        """End the process and what it started; safe to call twice."""
+        process = self._process
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        try:
+            process.wait(self._grace)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.stdout is not None:
+            process.stdout.close()

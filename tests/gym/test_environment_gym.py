@@ -1,0 +1,263 @@
+"""Environments with Gymnasium's interface, through the real child process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.environment import OpenActions
+from engine.errors import BadFile, GameError, MissingError, UsageError
+from engine.gym import environment, open_gym
+from engine.gym.kind import GYM
+from engine.kinds import Places
+
+
+def gone(pid):
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_text_environment_shows_what_it_says_and_lists(opened):
+    corridor = opened("Corridor-v0?rooms=2")
+    info = corridor.info
+    assert info.title == "Corridor-v0, rooms 2"
+    assert info.max_score == 3.0
+    assert info.source.startswith("gymnasium ")
+    seen = corridor.reset(5)
+    assert seen.text == "Welcome to a short way.\nHall. The hall has a painted wall."
+    assert (seen.place, seen.inventory) == ("Hall", "You are carrying nothing.")
+    assert corridor.valid_actions() == ("go east", "jump")
+    still = corridor.step("jump")
+    assert (still.text, still.changed, still.world_hash) == ("Nothing happens.", False, seen.world_hash)
+    moved = corridor.step("go east")
+    assert (moved.place, moved.changed, moved.moves) == ("Stair", True, 2)
+    assert corridor.valid_actions() == ("take treasure", "go west", "jump")
+    last = corridor.step("take treasure")
+    assert (last.score, last.terminated, last.outcome) == (3.0, True, "won")
+    assert corridor.valid_actions() == ()
+    assert corridor.step("go west").text == "[the episode is over]"
+
+
+def test_a_time_limit_ends_an_episode_that_is_neither_won_nor_lost(opened):
+    short = opened("Short-v0")
+    short.reset(1)
+    short.step("jump")
+    last = short.step("jump")
+    assert (last.over, last.terminated, last.outcome) == (True, False, "")
+
+
+def test_a_drawing_says_with_marks_what_it_said_with_colours(opened):
+    grid = opened("Grid-v0")
+    seen = grid.reset(1)
+    assert seen.text == "[A]AA\nAAA"
+    assert grid.valid_actions() == ("RIGHT",)  # the mask leaves no more
+    first = grid.abstractor().begin(seen)
+    there = grid.step("RIGHT")
+    assert there.text == "A[A]A\nAAA"
+    assert grid.valid_actions() == ("LEFT", "RIGHT")
+    assert grid.abstractor().begin(there).tokens != first.tokens
+    refused = grid.step("UP")
+    assert refused.text == "[there is no action 'UP'; there are: LEFT, RIGHT]"
+    assert not refused.changed
+    assert grid.step("RIGHT").score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ended", "outcome"), [("", ""), ("&ended=reward", "won"), ("&ended=lost", "lost")]
+)
+def test_an_end_that_says_nothing_means_what_the_name_says(opened, ended, outcome):
+    grid = opened(f"Grid-v0?actions=west,east{ended}")
+    grid.reset(1)
+    grid.step("east")
+    last = grid.step("east")
+    assert (last.terminated, last.outcome) == (True, outcome)
+
+
+def test_a_numbered_state_is_a_place_and_the_seed_decides(opened):
+    numbered = opened("Numbered-v0")
+
+    def lived(seed):
+        first = numbered.reset(seed)
+        return [first.place, *(numbered.step("stay").place for _ in range(4))]
+
+    assert numbered.reset(1).text == "....."
+    assert numbered.valid_actions() == ("turn left", "stay")
+    one = lived(1)
+    assert one[0].startswith("state ")
+    assert lived(2) != one
+    assert lived(1) == one
+
+
+def test_where_any_text_may_be_typed_templates_list_some(opened):
+    guess = opened("Guess-v0?templates=say|a {animal}|{size}&size=big&text=message,hint")
+    seen = guess.reset(1)
+    assert seen.text == "Say the word.\nIt is wet."
+    assert guess.valid_actions() == ("say", "a cat", "a dog", "big")
+    assert isinstance(guess, OpenActions)
+    assert guess.resolve(" OTTER\n") == "OTTER"
+    assert guess.resolve("BIG") == "big"
+    assert guess.resolve(" ") is None
+    assert "is not in the action space" in guess.step("far too long").text
+    wrong = guess.step("a cat")
+    assert (wrong.text, wrong.over) == ("No.\nIt is wet.", False)
+    assert guess.step("otter").outcome == "won"
+
+
+def test_where_actions_are_listed_no_other_is_resolved(opened):
+    corridor = opened("Corridor-v0")
+    corridor.reset(1)
+    assert corridor.resolve("Go East") == "go east"
+    assert corridor.resolve("go west") is None
+
+
+def test_what_is_ignored_is_seen_and_is_no_part_of_the_state(opened):
+    plain, ignoring = opened("Corridor-v0"), opened("Corridor-v0?ignore=painted|[Hh]all")
+    seen, other = plain.reset(1), ignoring.reset(1)
+    assert other.text == seen.text
+    assert other.scene == ". The  has a  wall."
+    assert ignoring.info.scope != plain.info.scope
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [("raise", "ValueError: boom"), ("exit", "process ended"), ("quit", "SystemExit: gone"),
+     ("nan", "no finite number"), ("eat", "MemoryError")],
+)  # fmt: skip
+def test_what_breaks_the_environment_is_answered_and_the_episode_goes_on(opened, action, said):
+    trouble = opened("Trouble-v0")
+    trouble.reset(1)
+    before = trouble.step("go east")
+    after = trouble.step(action)
+    assert said in after.text
+    assert (after.place, after.changed) == ("Stair", False)
+    assert action not in trouble.valid_actions()
+    assert "go east" in trouble.valid_actions()
+    assert trouble.step("go east").place == "Attic"
+    assert trouble.step("go west").world_hash == before.world_hash
+
+
+def test_a_step_that_hangs_is_ended_at_its_deadline(opened, monkeypatch):
+    monkeypatch.setattr(environment, "STEP_S", 1.0)
+    trouble = opened("Trouble-v0")
+    trouble.reset(1)
+    pid = trouble._worker.pid
+    started = time.monotonic()
+    assert "did not answer within 1 s" in trouble.step("hang").text
+    assert gone(pid)
+    assert time.monotonic() - started < 20
+    assert trouble.step("go east").place == "Stair"
+
+
+def test_an_environment_that_does_not_come_back_to_the_same_place_is_given_up(opened):
+    fickle = opened("Fickle-v0")
+    fickle.reset(1)
+    with pytest.raises(GameError, match="led elsewhere"):
+        fickle.step("raise")
+
+
+def test_where_the_seed_decides_nothing_an_episode_is_not_repeatable(opened):
+    assert not opened("Whim-v0").info.repeatable
+    assert opened("Corridor-v0").info.repeatable
+
+
+def test_what_a_package_prints_or_reads_reaches_nobody(opened, capfd):
+    noisy = opened("Corridor-v0?noisy=true")
+    noisy.reset(1)
+    assert noisy.step("go east").text == "You come to the stair."
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_saved_situation_is_gone_back_to(opened):
+    corridor = opened("Corridor-v0")
+    corridor.reset(1)
+    corridor.step("go east")
+    saved, there = corridor.save(), corridor.step("go east")
+    corridor.step("go west")
+    assert corridor.restore(saved).place == "Stair"
+    assert corridor.step("go east") == there
+    with pytest.raises(BadFile):
+        corridor.restore(b"nothing")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "said"),
+    [
+        ("Corridr-v0", r"tinyworlds has no environment 'tiny/Corridr-v0'; it has tiny/Corridor-v0"),
+        ("Blind-v0", r"observation is ndarray of shape \(4,\), and it does not render as text; needed is"),
+        ("Guess-v0?text=board", "no text under 'board'; it has a dictionary of board .*, message .*, hint"),
+        ("Corridor-v0?text=board", "names parts of an observation that has none"),
+        ("Silent-v0", r"its actions are Box\(.*, and nothing lists them; needed is a list"),
+        ("Guess-v0", "nothing lists them"),
+        ("Corridor-v0?actions=one", "lists its actions itself"),
+        ("Grid-v0?templates=one", "its actions are numbers"),
+        ("Grid-v0?actions=one", "it has 2 actions, and 1 names are given"),
+        ("Grid-v0?actions=one,one", "two of its actions have the same name"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_in_a_sentence(opened, env_id, said):
+    with pytest.raises(UsageError, match=said):
+        opened(env_id)
+
+
+@pytest.mark.parametrize(("env_id", "said"), [("Broken-v0", "no board"), ("Corridor-v0?roms=2", "'roms'")])
+def test_what_cannot_be_made_says_why(opened, env_id, said):
+    with pytest.raises(GameError, match=said):
+        opened(env_id)
+
+
+def test_a_missing_package_says_how_to_get_it(tmp_path):
+    with pytest.raises(MissingError, match=r"the package no_such_package is not here; get it with: .* install"):
+        GYM.ready("gym:no_such_package/E-v0", Places(tmp_path))
+
+
+def test_an_interpreter_that_is_none_is_refused(tmp_path):
+    with pytest.raises(MissingError, match="JITRL_GYM names /nowhere/python, which is no program"):
+        open_gym("gym:p/E-v0", tmp_path, {"JITRL_GYM": "/nowhere/python"})
+
+
+def test_closing_leaves_no_process_and_no_folder(opened):
+    corridor = opened("Corridor-v0")
+    pid, folder = corridor._worker.pid, Path(corridor._folder)
+    assert folder.is_dir()
+    corridor.close()
+    corridor.close()
+    assert gone(pid)
+    assert not folder.exists()
+    with pytest.raises(GameError):
+        corridor.reset(1)
+
+
+def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
+    """Also where it hangs: nobody is left who could end it."""
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom engine.gym import environment, open_gym\n"
+        "environment.STEP_S = 1.0\n"
+        "e = open_gym('gym:tinyworlds/tiny/Trouble-v0', Path(sys.argv[1]), dict(os.environ))\n"
+        "e.reset(1)\nprint(e._worker.pid, flush=True)\ne.step('hang')\n"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])
+    variables = {**with_gymnasium, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, env=variables
+    )
+    pid = int(parent.stdout.readline())
+    time.sleep(0.3)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline and not gone(pid):
+        pass
+    assert gone(pid)

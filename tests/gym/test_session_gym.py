@@ -1,0 +1,102 @@
+"""Sessions in environments with Gymnasium's interface: learning, taking back, taking up, the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from engine.environments import profile
+from engine.records import EpisodeEnded, Paused, Stepped, TakenBack
+from engine.session import store as sessions
+from engine.session.loop import Session
+from engine.settings import SessionConfig
+from jitrl_tui.cli import main
+
+CORRIDOR = "gym:tinyworlds/tiny/Corridor-v0"
+
+
+@pytest.fixture(autouse=True)
+def on_the_path(with_gymnasium, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", with_gymnasium["PYTHONPATH"])
+
+
+def config(agent="jitrl", episodes=1, steps=12, game=CORRIDOR):
+    settings = profile("default", "game", step_limit=steps)
+    return SessionConfig(game=game, agent=agent, model="prior/uniform", episodes=episodes, settings=settings)
+
+
+def play(saves, saved, on_event=None):
+    events = []
+
+    def emit(event):
+        events.append(event)
+        if on_event is not None:
+            on_event(session, event)
+
+    session = Session(saved, saves, emit)
+    session.run()
+    assert session.error is None
+    return events
+
+
+def steps(events):
+    return [(e.episode, e.step, e.action, e.observation) for e in events if isinstance(e, Stepped)]
+
+
+def test_memory_makes_the_agent_better(tmp_path):
+    scores = {}
+    for agent in ("static", "jitrl"):
+        saves = tmp_path / agent
+        events = play(saves, sessions.create(saves, config(agent, episodes=8, steps=5), "run"))
+        scores[agent] = [e.score for e in events if isinstance(e, EpisodeEnded)]
+    assert scores["jitrl"][-4:] == [3.0] * 4
+    assert sum(scores["static"]) < sum(scores["jitrl"])
+
+
+def test_a_session_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
+    whole = play(tmp_path / "a", sessions.create(tmp_path / "a", config("random", 2), "run"))
+    saved = sessions.create(tmp_path / "b", config("random", 2), "run")
+
+    def stop(session, event):
+        if isinstance(event, Stepped) and (event.episode, event.step) == (2, 3):
+            session.control.stop()
+
+    first = play(tmp_path / "b", saved, stop)
+    assert len(steps(first)) < len(steps(whole))
+    assert steps(play(tmp_path / "b", saved)) == steps(whole)
+
+
+def test_a_step_that_is_taken_back_leaves_the_world_as_it_was(tmp_path):
+    saved = sessions.create(tmp_path, config("random"), "play")
+    asked = []
+
+    def back(session, event):
+        if isinstance(event, Stepped) and event.step == 3 and not asked:
+            asked.append(event)
+            session.control.pause()
+        if isinstance(event, Paused):
+            session.control.take_back() if len(asked) == 1 else session.control.resume()
+            asked.append(event)
+
+    taken = [e for e in play(tmp_path, saved, back) if isinstance(e, (Stepped, TakenBack))]
+    numbers = [e.step for e in taken]
+    assert numbers[:6] == [0, 1, 2, 3, 3, 3]  # the second 3 counts the steps that are left
+    third, fourth, back_there, again = taken[2:6]
+    assert isinstance(back_there, TakenBack)
+    assert back_there.observation == third.observation
+    assert (again.action, again.observation) == (fourth.action, fourth.observation)
+
+
+def test_the_command_line_plays_it_and_names_what_is_wrong(tmp_path, capsys):
+    out = tmp_path / "result.json"
+    options = ["--saves", str(tmp_path), "run", CORRIDOR, "--model", "prior/uniform", "--episodes", "2", "--steps", "4"]
+    assert main([*options, "--json", str(out), "--quiet"]) == 0
+    result = json.loads(out.read_text())
+    assert result["game"] == CORRIDOR
+    assert len(result["episodes"]) == 2
+    options[3] = "gym:tinyworlds/tiny/Corridr-v0"
+    assert main(options) == 2
+    assert "it has tiny/Corridor-v0" in capsys.readouterr().err
+    assert len(os.listdir(tmp_path / "sessions")) == 1
