@@ -50,6 +50,6 @@ def slug(name: str) -> str:
         UsageError: `name` is empty, "." or "..", or contains a null character.
     """
     if not name or name in {".", ".."} or "\0" in name:
-        raise UsageError(f"{name!r} cannot name anything in the saves folder")
+        raise UsageError(f"{name!r} cannot be used as a name in the saves folder")
     readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
     return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -90,7 +90,7 @@ def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE)
         data += release.padding
     if _md5(data) != release.md5:
         raise GameError(
-            f"what {address} holds is not the release that Jericho knows (md5 {_md5(data)}); nothing was kept"
+            f"the file at {address} is not the release that Jericho knows (md5 {_md5(data)}); nothing was kept"
         )
     keep(data, target)
     tell(f"{name} is ready: {target}")

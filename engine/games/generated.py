@@ -104,7 +104,7 @@ class GeneratedStory:
         except (OSError, ValueError) as error:
             raise BadFile(f"the metadata {path} cannot be read ({error}); make the story again") from None
         if not isinstance(data, dict):
-            raise BadFile(f"the metadata {path} holds no object; make the story again")
+            raise BadFile(f"the metadata {path} is no JSON object; make the story again")
         return cls(data)
 
     def candidates(self, description: str, inventory: str) -> list[str]:

@@ -95,7 +95,7 @@ class _WordLlama:
             raise MissingError(_MISSING) from None
         except Exception as error:  # the tokenizer raises plain `Exception`
             raise MissingError(
-                f"the package wordllama is not the one that jitrl reads ({error}); "
+                f"this version of the package wordllama cannot be read ({error}); "
                 "install it with: pip install 'jitrl[semantic]'"
             ) from None
         self._tokenizer.no_padding()

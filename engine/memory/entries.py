@@ -119,7 +119,7 @@ class Entries:
         if not checked:
             check(document)
         if document["uid"] in self.uids:
-            raise BadFile(f"the episode {document['uid']} comes twice")
+            raise BadFile(f"the episode {document['uid']} is stored twice")
         if self.first and document["first"] < self.first[-1] + self.start[-1] - self.start[-2]:
             raise BadFile(f"the episode {document['uid']} is out of order")
         states = [self._add_state(kept["tokens"]) for kept in document["states"]]

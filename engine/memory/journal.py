@@ -283,6 +283,6 @@ def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
         raise BadFile(f"this cannot be stored: {error}") from None
     if len(line) > LINE_LIMIT:
         raise StorageError(
-            f"an episode of {len(line) >> 20} MB is more than memory takes ({LINE_LIMIT >> 20} MB)"
+            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE_LIMIT >> 20} MB)"
         )
     return line

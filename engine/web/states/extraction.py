@@ -76,7 +76,7 @@ class Extraction:
         picture = self._picture()
         if 0 < len(picture) <= LARGEST_PICTURE:
             return picture
-        self._tell("a page could not be shown to the model as a picture; its text stands alone")
+        self._tell("a page could not be shown to the model as a picture; the model gets its text alone")
         return b""
 
     def _tell(self, sentence: str) -> None:

@@ -47,9 +47,9 @@ def _target(item: Mapping[str, Any], last_url: str) -> Target:
     if url.startswith("func:reddit_get_post_url"):
         url = reddit_post(last_url)
     elif url.startswith("func:"):
-        unsupported = f"{url[5:].partition('(')[0]} asks the site's own programming interface"
+        unsupported = f"{url[5:].partition('(')[0]} needs the site's own API"
     if locator.startswith("func:"):
-        unsupported = f"{locator[5:].partition('(')[0]} asks the site's own programming interface"
+        unsupported = f"{locator[5:].partition('(')[0]} needs the site's own API"
     return Target(url, locator, tuple(item.get("prep_actions") or ()), unsupported)
 
 
@@ -89,7 +89,7 @@ def score_classic(
             score = score_string(raw, answer, judge)
             if score is None:
                 unknown = (
-                    "the answer is to be compared by meaning, which takes a model that was not asked for"
+                    "the answer must be compared by meaning, which needs a model (setting fuzzy=model)"
                 )
             else:
                 parts[kind] = score

@@ -115,7 +115,7 @@ class Rules:
         found = driver.evaluate(_BEGIN, [seed, EPISODE_S])
         utterance = found.get("utterance", "") if isinstance(found, dict) else found
         if not isinstance(utterance, str) or not utterance:
-            raise GameError("the page of MiniWoB++ did not start; is the package whole?")
+            raise GameError("the page of MiniWoB++ did not start; is the package complete?")
         return " ".join(utterance.split())
 
     def reward(self, driver: Driver) -> float | None:

@@ -163,7 +163,7 @@ def how_to_start(site: str, suite: str = "local") -> str:
     local = next((own.name for own in SITES.values() if site in own.keys), None)
     variable = VARIABLES[site]
     if local is None or suite != "local":
-        return f"no site {site} is known; set {variable} to the address of yours"
+        return f"no address of the site {site} is known; set {variable} to the address of your copy"
     return f"the site {site} is not running; start it with: jitrl web up {local} (or set {variable})"
 
 
