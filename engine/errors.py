@@ -22,7 +22,7 @@ class MissingError(JitrlError):
 
 
 class GameError(JitrlError):
-    """A story cannot be loaded, or its interpreter crashed or hung."""
+    """A story, its interpreter, the browser or a local web site cannot be loaded, crashed or hung."""
 
 
 class BadFile(JitrlError):

@@ -176,7 +176,7 @@ class GeneratedStory:
                     shown.add((predicate, key))
         return found, shown
 
-    # ------------------------------------------------------------------------------------ joining the rules
+    # ----------------------------------------------------------------------------------- matching the rules
 
     def _solve(self, rule: _Rule, at: int, binding: Binding, view: View) -> Iterator[Binding]:
         """Yield every binding of the rule's placeholders that does not contradict the text or the metadata."""

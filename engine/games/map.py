@@ -55,7 +55,7 @@ class GameMap:
         self.ways: dict[str, dict[str, str]] = {}
         """By place and action: the place that the action last led to."""
 
-    # ------------------------------------------------------------------------------------------ growing
+    # ----------------------------------------------------------------------------------------- building
 
     def arrive(self, place: str, score: float) -> None:
         """Record that `place` was reached, or that an episode began there; "" is ignored."""

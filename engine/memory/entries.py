@@ -246,7 +246,7 @@ class Entries:
         pairs = np.frombuffer(b"".join(more), np.int32)
         return np.concatenate([firsts[places], pairs]), np.concatenate([places, rest])
 
-    # --------------------------------------------------------------------------------------- looking
+    # --------------------------------------------------------------------------------------- lookups
 
     def read_text(self, number: int, read: Callable[[Place], bytes]) -> str | None:
         """Read a text by its number from the journal; None if it is no longer at its place."""

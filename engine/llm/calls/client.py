@@ -243,7 +243,7 @@ class Client:
         with self._lock:
             self._usage = dataclasses.replace(self._usage, dropped=self._usage.dropped + count)
 
-    # --------------------------------------------------------------------------------------- inside
+    # -------------------------------------------------------------------------------------- details
 
     def _prepare(self) -> None:
         try:
