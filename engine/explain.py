@@ -1,4 +1,4 @@
-"""A decision in one sentence, and its equation with the numbers in it."""
+"""Explains a decision in one sentence, and writes its equation with numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORYLESS = ("static", "random")
 
 
 def number(x: float) -> str:
-    """Return x with a sign and two decimals; a minus sign, not a hyphen, so that columns line up."""
+    """Return x with a sign and two decimals. It uses a minus sign instead of a hyphen, so that columns line up."""
     return f"{x:+.2f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -32,7 +32,7 @@ def why(
     without_memory: str,
 ) -> str:
     """Return why `candidates[chosen]` was chosen, as one sentence for people."""
-    from engine import jitrl  # not above: screens read this module before they need numpy
+    from engine import jitrl  # not at the top: screens import this module before they need numpy
 
     action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
     q, v = number(valuation.q[chosen]), number(valuation.v)
@@ -72,7 +72,7 @@ def by_the_model(chosen: int, candidates: Sequence[Candidate]) -> str:
 
 
 def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
-    """Return why an action was chosen of which memory says nothing."""
+    """Return why an action was chosen that memory knows nothing about."""
     action = candidates[chosen].action
     if candidates[chosen].source == "random":
         return f"Neither the model nor memory had anything to offer here: '{action}' was drawn from the valid actions."
@@ -85,7 +85,7 @@ def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
 
 
 def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
-    """Return how the action was called where it was taken for another task, in brackets; "" if it never was."""
+    """Return, in brackets, how often and as which action it was taken for another task; "" if never."""
     taken = [n.taken for n in neighbours if n.action == action and n.taken]
     if not taken:
         return ""
@@ -94,16 +94,16 @@ def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
 
 
 def first_of_plan(valuation: Valuation) -> int:
-    """Return which candidate the plan begins with; -1 if there is no plan, or it begins with none of them.
+    """Return the index of the candidate that the plan begins with; -1 if there is none.
 
-    Whatever else is done first, the plan has to wait for it: all others lose something by the delay.
+    It is the only candidate without a delay: any other first action postpones the plan.
     """
     at_once = [i for i, delay in enumerate(valuation.terms.get("delay", ())) if delay >= 0]
     return at_once[0] if len(at_once) == 1 else -1
 
 
 def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation, without_memory: str) -> str:
-    """Return why an action was chosen whose value comes from a plan: its parts, and what it beat."""
+    """Return why an action with a value from a plan was chosen: the parts of its value, and what it beat."""
     action, first = candidates[chosen].action, first_of_plan(valuation)
     parts = [f"{name} {number(values[chosen])}" for name, values in valuation.terms.items() if values[chosen]]
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
@@ -123,12 +123,12 @@ def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation,
 
 
 def method(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
-    """Return where the values of an agent come from, in a few words; "" where nobody knows."""
+    """Return in a few words where an agent's values come from; "" if the settings do not say."""
     return _method(settings, agent)[0]
 
 
 def method_in_short(settings: Mapping[str, Any], agent: str = "jitrl") -> str:
-    """Return the same in a word or two."""
+    """Return the same as `method` in one or two words."""
     return _method(settings, agent)[1]
 
 
@@ -142,13 +142,13 @@ def _method(settings: Mapping[str, Any], agent: str) -> tuple[str, str]:
 
 
 def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
-    """Return that an action was sampled where another one was more probable; "" if that is not so."""
+    """Return a sentence if the action was sampled although another was more probable, else ""."""
     i, policy, update = decision.chosen, decision.posterior, decision.update
     if decision.provenance != "agent" or i < 0 or settings.get("selection") != "sample":
         return ""
     remembered = update is not None and not set(update.valuation.how) <= {"prior"}
     if settings.get("unremembered") == "best_action" and not remembered:
-        return ""  # what the model called the best may be another one than it was surest of
+        return ""  # the action that the model named as best need not have its highest probability
     top = max(range(len(policy)), key=policy.__getitem__)
     if policy[i] >= policy[top]:
         return ""
@@ -159,10 +159,12 @@ def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
 
 
 def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") -> str:
-    """Return how a confidence became the logit, with its numbers; "" where none did, or nobody knows how.
+    """Return the equation, with numbers, that made a confidence into a logit; "" if there is none.
 
     Args:
-        model: A mixture of two has logits of its own.
+        candidate: The candidate.
+        settings: Settings of the run.
+        model: Name of the model. A mixture of two models ("+") has logits of another kind.
     """
     c, transform = candidate.confidence, settings.get("transform")
     if c is None or "+" in model or transform not in ("linear", "log"):
@@ -173,16 +175,16 @@ def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") ->
     from engine.logits import LEAST_CONFIDENCE
 
     c = max(c, LEAST_CONFIDENCE)
-    # Where k confidences sum to 100, their mean is 100 / k: the same as ln(c k / 100).
+    # If k confidences sum to 100, their mean is 100 / k; this is then the same as ln(c k / 100).
     return f"z = ln(c / mean c) = ln({c:g} / {c / math.exp(candidate.z):.4g}) = {number(candidate.z)}"
 
 
 def equation(
     z: float, beta: float, advantage_normalised: float, z_prime: float, before: float, after: float
 ) -> str:
-    """Return z' = z + beta * A with its numbers, and what it does to the probability.
+    """Return z' = z + beta * A with its numbers, and the probability before and after.
 
-    A is written with as many decimals as it takes for the sum to come out as written.
+    A is written with as many decimals as needed for the written sum to be right.
     """
     sign = "+" if z_prime >= z else "\N{MINUS SIGN}"
     a, moved = abs(advantage_normalised), abs(round(z_prime, 2) - round(z, 2))
@@ -194,7 +196,7 @@ def equation(
 
 
 def overrule(decision: Decision, action: str) -> Decision:
-    """Return the decision with a person's action in its place."""
+    """Return the decision with a person's action instead of the agent's."""
     actions = [candidate.action for candidate in decision.candidates]
     parts = tuple(
         dataclasses.replace(part, without_memory="", equation="") if isinstance(part, Update) else part

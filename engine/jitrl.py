@@ -1,12 +1,11 @@
 """Algorithm 1: Just-In-Time Reinforcement Learning as pure functions over numpy arrays.
 
-Read this file first. Symbols and equation numbers follow the paper: a state s has neighbours N(s),
-remembered steps (s_i, a_i, G_i). They give a baseline V(s) and action values Q(s, a); the advantage
-A = Q - V, normalised, is added to the frozen model's logits: z' = z + beta * A. No weight changes.
+Read this file first. Symbols and equation numbers follow the paper. A state s has neighbours N(s): remembered steps
+(s_i, a_i, G_i). They give a baseline V(s) and action values Q(s, a). The normalised advantage A = Q - V is added to
+the logits of the frozen model: z' = z + beta * A. No weight changes.
 
-Arrays are one-dimensional float64 and run parallel to the candidates C unless said otherwise.
-Everything random is passed in as numbers already drawn from [0, 1), so the same draws give the same
-choice, with memory or without it.
+Unless said otherwise, arrays are one-dimensional float64 with one entry per candidate in C. Functions do not draw
+random numbers; draws from [0, 1) are arguments. So the same draws give the same choice, with memory or without it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,14 @@ KNOWN, OPTIMISTIC, NEUTRAL, PRIOR = "known", "optimistic", "neutral", "prior"
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """V(s) and, parallel to C: Q(s, a), |N(s, a)| and how each Q came about."""
+    """Estimated values.
+
+    Attributes:
+        v: V(s).
+        q: Q(s, a), shape (c,).
+        n: |N(s, a)|, the number of neighbours with each candidate's action, shape (c,).
+        how: How each Q was determined: `KNOWN`, `OPTIMISTIC`, `NEUTRAL` or `PRIOR`.
+    """
 
     v: float
     q: Array
@@ -34,7 +40,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Steps 5 and 6: A, its normalised form, z' and the policies before and after."""
+    """Result of steps 5 and 6: A, normalised A, z', and the policies before and after; each of shape (c,)."""
 
     advantage: Array
     advantage_normalised: Array
@@ -44,7 +50,7 @@ class Update:
 
 
 def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
-    """Return G_t = sum over u >= t of gamma^(u-t) r_u for every step t (Eq. 3; step 7)."""
+    """Return G_t = sum over u >= t of gamma^(u-t) r_u for every step t (Eq. 3; step 7); shape (steps,)."""
     r = _finite(rewards, "rewards")
     g = np.empty_like(r)
     following = 0.0
@@ -55,11 +61,14 @@ def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
 
 
 def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> float:
-    """Return beta in an episode of a run: it gains `growth` in equal parts over the first `episodes`.
+    """Return beta in an episode of a run. It grows by `growth` in equal parts over the first `episodes` episodes.
 
-    The paper's beta is constant (growth 0); the authors' code lets it grow from 1 to 1.5 over 50 episodes of a game.
+    The paper's beta is constant (growth 0). The authors' code lets it grow from 1 to 1.5 over 50 episodes of a game.
 
     Args:
+        beta: Initial value.
+        growth: Total growth.
+        episodes: Number of episodes over which it grows.
         episode: Number of the episode in its run, from 1.
     """
     return beta + growth * min(episode / episodes, 1.0)
@@ -68,7 +77,8 @@ def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> flo
 def candidate_set(proposed: Sequence[str], remembered: Sequence[str], valid: Sequence[str]) -> list[str]:
     """Return C: the model's candidates, then the neighbours' actions that are valid now (step 3).
 
-    Order is kept, doubles are dropped. An empty `valid` stands for an unknown one: nothing is barred.
+    The order is kept and duplicates are dropped. If `valid` is empty, the valid actions are unknown and all
+    neighbours' actions are used.
     """
     allowed = set(valid) if valid else None
     union = dict.fromkeys(proposed)
@@ -88,17 +98,17 @@ def estimate_values(
 ) -> Values:
     """Return V and Q from the neighbourhood N(s) (steps 2 and 4; Eqs. 4 to 6).
 
+    With an empty neighbourhood V and Q are 0, so the prior alone decides.
+
     Args:
         candidates: C, shape (c,).
         neighbour_actions: a_i, shape (n,).
         neighbour_returns: G_i, shape (n,).
-        draws: rand() for each candidate, in [0, 1), shape (c,); only those of unseen actions are used.
+        draws: rand() for each candidate, in [0, 1), shape (c,). Only those of unseen actions are used.
         lam: Probability of optimism for an unseen action.
-        alpha: Bonus that the neighbours share.
-        baseline: "neighbours" makes V the mean of all returns (Eq. 4). "candidates" makes it the mean of Q over the
-            neighbours' actions and the candidates as soon as a candidate is unseen, as the authors' code does.
-
-    An empty neighbourhood says nothing: V and Q are 0, and the prior alone will decide.
+        alpha: Bonus of an optimistic action, divided by the number of neighbours.
+        baseline: "neighbours": V is the mean of all returns (Eq. 4). "candidates": if a candidate is unseen, V is the
+            mean of Q over the neighbours' actions and the candidates, as in the authors' code.
     """
     g = _finite(neighbour_returns, "returns")
     rand = _finite(draws, "draws")
@@ -131,16 +141,16 @@ def estimate_values(
 def adaptive_optimism(
     neighbour_actions: Sequence[str], neighbour_returns: ArrayLike, exponent: float
 ) -> float:
-    """Return the probability of optimism that the authors' code uses for games in place of lambda.
+    """Return the probability of optimism that the authors' code uses for games instead of lambda.
 
-    It is 1 / (1 + c), within .05 and .8, where c is the highest confidence in an action that two neighbours or more
-    took: (mean / (1 + std / mean))^exponent * max(n / 4, 1) for a mean return above 0, else 0. Without such an
-    action it is .8.
+    It is 1 / (1 + c), limited to [.05, .8]. Here c is the highest confidence among the actions that at least two
+    neighbours took; without such an action the result is .8. The confidence in an action is
+    (mean / (1 + std / mean))^exponent * max(n / 4, 1) if its mean return is above 0, else 0.
 
     Args:
         neighbour_actions: a_i, shape (n,).
         neighbour_returns: G_i, shape (n,).
-        exponent: The code's exploration rate, .65.
+        exponent: The exploration rate of the authors' code, .65.
     """
     g = _finite(neighbour_returns, "returns")
     confidences = []
@@ -155,18 +165,20 @@ def adaptive_optimism(
 
 
 def advantages(values: Values) -> Array:
-    """Return A(s, a) = Q(s, a) - V(s) (step 5; Eq. 7); 0 everywhere if nothing is remembered."""
+    """Return A(s, a) = Q(s, a) - V(s) (step 5; Eq. 7); all 0 if nothing is remembered."""
     if all(how == PRIOR for how in values.how):
         return np.zeros(len(values.q))
     return values.q - values.v
 
 
 def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute") -> Array:
-    """Return A / (max |A| + epsilon), which lies within (-1, 1) (App. E, advantage normalisation).
+    """Return A / (max |A| + epsilon), which is within (-1, 1) (App. E, advantage normalisation).
 
     Args:
-        by: "absolute" as above. "positive" divides by the largest A instead, as the authors' code does: then negative
-            ones may fall below -1. Where no A is positive, both are the same.
+        advantage: A, shape (c,).
+        epsilon: Small number that avoids division by 0.
+        by: "absolute" as above. "positive" divides by the largest A, as the authors' code does; negative values may
+            then be below -1. If no A is positive, both are the same.
     """
     a = _finite(advantage, "advantages")
     largest = float(a.max(initial=0.0)) if by == "positive" else 0.0
@@ -175,12 +187,12 @@ def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute") -> Arr
 
 
 def update_logits(z: ArrayLike, advantage: ArrayLike, beta: float) -> Array:
-    """Return z' = z + beta * A (step 6; Eq. 11): the maximiser of E[A] - KL(pi' || pi) / beta."""
+    """Return z' = z + beta * A (step 6; Eq. 11), the maximiser of E[A] - KL(pi' || pi) / beta."""
     return _finite(z, "logits") + beta * _finite(advantage, "advantages")
 
 
 def softmax(z: ArrayLike) -> Array:
-    """Return the policy of logits z; adding a constant to all of them changes nothing."""
+    """Return the policy of logits z, shape (c,). A constant added to all logits does not change it."""
     logits = _finite(z, "logits")
     weights = np.exp(logits - logits.max(initial=-np.inf)) if len(logits) else logits
     return weights / weights.sum() if len(logits) else weights
@@ -189,7 +201,7 @@ def softmax(z: ArrayLike) -> Array:
 def policy_update(
     z: ArrayLike, values: Values, *, beta: float, epsilon: float, normalisation: str = "absolute"
 ) -> Update:
-    """Do steps 5 and 6 at once."""
+    """Perform steps 5 and 6."""
     a = advantages(values)
     a_normalised = normalise(a, epsilon, normalisation)
     z_prime = update_logits(z, a_normalised, beta)
@@ -197,7 +209,11 @@ def policy_update(
 
 
 def sample(policy: ArrayLike, draw: float) -> int:
-    """Return the index that `draw`, in [0, 1), falls on: a ~ policy when the draw is uniform."""
+    """Sample an action: return the index that `draw` selects; a ~ policy if the draw is uniform in [0, 1).
+
+    Raises:
+        ValueError: The policy is empty.
+    """
     cumulative = np.cumsum(_finite(policy, "policy"))
     if len(cumulative) == 0:
         raise ValueError("there is nothing to choose from")

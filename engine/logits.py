@@ -1,7 +1,7 @@
-"""From what a model says about actions to logits z(s, a), and from logits to a candidate set.
+"""Turns what a model says about actions into logits z(s, a), and samples candidate sets from logits.
 
-Arrays are one-dimensional float64 and run parallel to the actions. A logit of 0 is neutral throughout:
-the value Algorithm 1 gives to actions that only memory knows.
+Arrays are one-dimensional float64 with one entry per action. A logit of 0 is always neutral: it is the value that
+Algorithm 1 gives to actions that only memory knows.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 LEAST_CONFIDENCE = 0.5
-"""Half of the smallest confidence that can be said: stands for 0, whose logarithm is no number."""
+"""Used instead of a confidence of 0, because log 0 is not finite: half of 1, the smallest usual confidence."""
 
 
 def from_logprobs(logprobs: ArrayLike, temperature: float) -> Array:
     """Return z = logprob / temperature, shifted so that the mean over all actions is 0.
 
-    The shift changes no policy; it gives the logits the origin that memory-only actions are set to.
+    The shift does not change the policy. It makes 0, the logit of actions that only memory knows, the mean.
 
     Args:
         logprobs: Log-likelihoods of all valid actions, nats, shape (n,).
         temperature: Sampling temperature of the model, above 0.
 
+    Returns:
+        Shape (n,).
+
     Raises:
-        ValueError: Something is not finite.
+        ValueError: A log-likelihood is not finite.
     """
     values = np.asarray(logprobs, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -37,16 +40,15 @@ def from_logprobs(logprobs: ArrayLike, temperature: float) -> Array:
 
 
 def from_confidences(confidences: Sequence[float | None], transform: str, unsaid: str = "mean") -> Array:
-    """Return the logits of verbalized confidences (Sec. 5, verbalized logit).
+    """Return the logits of verbalized confidences (Sec. 5, verbalized logit), shape (n,).
 
-    With "log", z is the logarithm of a confidence's ratio to the mean: log(c k / 100) where the k of them
-    sum to 100 as they should, and 0 for an option that gets its uniform share whatever they sum to. With
-    "linear", z = c / 100.
+    With "log", z is the logarithm of the ratio of a confidence to the mean. If the k confidences sum to 100, this is
+    log(c k / 100). An option with the mean confidence gets 0, whatever the sum is. With "linear", z = c / 100.
 
     Args:
-        confidences: One for each option; brought into [0, 100].
+        confidences: One for each option, clipped to [0, 100].
         transform: "log" or "linear".
-        unsaid: What a confidence that is missing or no number counts as: "mean" of the others, or "fifty".
+        unsaid: Value of a confidence that is missing or not finite: "mean" of the others, or "fifty".
     """
     known = [min(max(c, 0.0), 100.0) for c in confidences if c is not None and math.isfinite(c)]
     mean = (
@@ -65,12 +67,15 @@ def from_confidences(confidences: Sequence[float | None], transform: str, unsaid
 
 
 def from_index_logprobs(logprobs: Sequence[float | None], floor: float, temperature: float) -> Array:
-    """Return the logits of index tokens (Sec. 5, token-level logit): 0 for the uniform share.
+    """Return the logits of index tokens (Sec. 5, token-level logit), shape (n,). A uniform share has logit 0.
 
     Args:
-        logprobs: Of each index token, nats; None for those that were not among the ones told.
-        floor: Stands for those: the smallest log-probability that was told.
+        logprobs: Log-probability of each index token, nats; None if the model did not give it.
+        floor: Value to use for None: the smallest log-probability that the model gave.
         temperature: Sampling temperature of the model, above 0.
+
+    Raises:
+        ValueError: A log-probability is not finite.
     """
     values = np.asarray([floor if p is None else p for p in logprobs], dtype=np.float64)
     if not np.isfinite(values).all():
@@ -83,13 +88,18 @@ def from_index_logprobs(logprobs: Sequence[float | None], floor: float, temperat
 
 
 def gumbel_top_k(z: ArrayLike, k: int, rng: np.random.Generator) -> list[int]:
-    """Draw k distinct indices from softmax(z), one after the other without replacement.
+    """Draw k distinct indices from softmax(z), one after another without replacement.
 
-    Adding Gumbel noise to the logits and taking the k largest does just that (Kool et al., 2019), and it
-    is what asking the model k times for a different action means.
+    Taking the k largest logits after adding Gumbel noise has this distribution (Kool et al., 2019). It corresponds to
+    asking the model k times for another action.
+
+    Args:
+        z: Logits, shape (n,).
+        k: Number of indices.
+        rng: Source of random numbers.
 
     Returns:
-        The indices in the order they are drawn; all of them if there are no more than k.
+        The indices in the order of drawing; all n if n <= k.
     """
     values = np.asarray(z, dtype=np.float64)
     noisy = values + rng.gumbel(size=len(values))

@@ -1,5 +1,5 @@
-"""Where things persist. `--saves DIR` beats `JITRL_SAVES`, which beats the checkout's `saves/`, which
-beats the platform's user data folder.
+"""Finds the saves folder: `--saves DIR`, else `JITRL_SAVES`, else `saves/` in the checkout, else the platform's
+user data folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.errors import StorageError, UsageError
 
 
 def saves_folder(given: str | Path | None = None) -> Path:
-    """Return the folder for all that persists, made (mode 0700) if it was not there."""
+    """Return the saves folder; it is created with mode 0700 if missing."""
     chosen = given or os.environ.get("JITRL_SAVES")
     if chosen:
         folder = Path(chosen).expanduser()
@@ -29,10 +29,10 @@ def saves_folder(given: str | Path | None = None) -> Path:
 
 
 def ensure_folder(folder: Path) -> Path:
-    """Make `folder` with mode 0700 if it is missing and return it.
+    """Create `folder` with mode 0700 if missing, and return it.
 
     Raises:
-        StorageError: It cannot be made, or is no folder.
+        StorageError: It cannot be created, or is not a folder.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -44,8 +44,12 @@ def ensure_folder(folder: Path) -> Path:
 
 
 def slug(name: str) -> str:
-    """Return a file name for `name`: readable, distinct for distinct names, never leaving its folder."""
+    """Return a file name for `name`: readable, different for different names, and safe as part of a path.
+
+    Raises:
+        UsageError: `name` is empty, "." or "..", or contains a null character.
+    """
     if not name or name in {".", ".."} or "\0" in name:
-        raise UsageError(f"{name!r} cannot name anything in the saves folder")
+        raise UsageError(f"{name!r} cannot be used as a name in the saves folder")
     readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
     return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

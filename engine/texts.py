@@ -1,4 +1,4 @@
-"""Words of texts, as they are compared and shown."""
+"""Words, n-grams and shortened forms of texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, in their order."""
+    """Return the words of a text in lower case, in order."""
     return _WORD.findall(text.casefold())
 
 
 def counted(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts sorted, the second of a kind as "part*2" and so on.
+    """Return the parts sorted, with the second of equal ones as "part*2" and so on.
 
-    The Jaccard similarity of such sets is that of the multisets: two boxes ticked are another state than one of them.
+    The Jaccard similarity of such sets is that of multisets. So two ticked boxes are another state than one.
     """
     seen: Counter[str] = Counter()
     found = []
@@ -28,7 +28,7 @@ def counted(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def ngrams(text: str, n: int) -> list[str]:
-    """Return every run of n words of a text; of a text with fewer words, each word."""
+    """Return every run of n words of a text. If it has fewer than n words, return its words."""
     found = words(text)
     if len(found) < n:
         return found
@@ -36,7 +36,7 @@ def ngrams(text: str, n: int) -> list[str]:
 
 
 def clipped(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters; from the middle of a longer one something is left out."""
+    """Return a text of at most `limit` characters; a longer one is cut in the middle."""
     if len(text) <= limit:
         return text
     half = max(0, limit - 7) // 2

@@ -1,4 +1,4 @@
-"""Waiting for something to read, whatever its number: `select.select` fails beyond 1023 open files."""
+"""Waits until a file descriptor is readable. Unlike `select.select`, it works with descriptors above 1023."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class _HasFileno(Protocol):
 
 
 def readable(source: int | _HasFileno, seconds: float) -> bool:
-    """Return whether there is something to read, or an end to be seen, within so many seconds."""
+    """Return whether the source has data, or reaches its end, within `seconds`."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
     return bool(poll.poll(1000.0 * max(0.0, seconds)))

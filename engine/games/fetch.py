@@ -1,7 +1,7 @@
-"""Getting the MIT-licensed releases of Zork, when asked to.
+"""Downloads the MIT-licensed releases of Zork, when the user asks for it.
 
-The publisher's repositories hold several builds; the ones named here are those whose worlds Jericho knows.
-Story files were padded to whole disk sectors in the releases that Jericho lists, so the padding is added back.
+The publisher's repositories hold several builds. The ones named here are those that Jericho supports. Jericho lists
+the files padded to whole disk sectors, so the padding is added after the download.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ _LARGEST = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One file of one commit, and what makes it the release Jericho knows."""
+    """A file of one commit, with its digests before and after padding.
+
+    Attributes:
+        title: Name of the game.
+        path: Path below `BASE`.
+        raw_md5: MD5 of the downloaded file.
+        padding: Bytes to append to it.
+        md5: MD5 of the padded file, as Jericho lists it.
+    """
 
     title: str
     path: str
@@ -52,17 +60,19 @@ RELEASES = {
 
 
 def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE) -> Path:
-    """Get the story `name` into the saves folder and return its path.
+    """Download a story into the saves folder and return its path.
 
     Args:
-        tell: Told what is done, in short sentences.
-        base: Address that the releases' paths are under.
+        name: A key of `RELEASES`.
+        saves: The saves folder.
+        tell: Called with short sentences about the progress.
+        base: Address below which the releases' paths are.
 
     Raises:
-        UsageError: Nothing is known about that name.
-        MissingError: The network or the file is not there.
-        GameError: What came is not that release.
-        StorageError: It cannot be kept.
+        UsageError: There is no release with that name.
+        MissingError: The server cannot be reached, or does not have the file.
+        GameError: The downloaded file is not that release.
+        StorageError: The file cannot be written.
     """
     release = RELEASES.get(name)
     if release is None:
@@ -80,7 +90,7 @@ def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE)
         data += release.padding
     if _md5(data) != release.md5:
         raise GameError(
-            f"what {address} holds is not the release that Jericho knows (md5 {_md5(data)}); nothing was kept"
+            f"the file at {address} is not the release that Jericho knows (md5 {_md5(data)}); nothing was kept"
         )
     keep(data, target)
     tell(f"{name} is ready: {target}")
@@ -88,10 +98,10 @@ def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE)
 
 
 def keep(data: bytes, target: Path) -> None:
-    """Write a story file, whole or not at all.
+    """Write a story file atomically.
 
     Raises:
-        StorageError: The disk is full or the folder refuses.
+        StorageError: Writing failed.
     """
     partial = target.with_name(target.name + ".part")
     try:

@@ -1,16 +1,16 @@
-"""Stories made with TextWorld: what may be done now, and whether the world changed.
+"""Stories made with TextWorld: commands that may be valid now, and whether the world changed.
 
-Jericho has no grammar for generated stories, and its world hash is of no use there: it mixes in marks
-that the printing routines leave on objects, and misses how food was cut. Two things replace them, and
-neither keeps any state of its own, so saves, restores and undo cannot confuse them:
+Jericho has no grammar for generated stories, and its world hash does not work for them: it includes attributes that
+printing routines set, and does not notice how food was cut. Two classes replace grammar and hash. Neither keeps state
+about the game in progress, so they work with saves, restores and undo.
 
-* `GeneratedStory.candidates` joins the rules of the story's metadata with what the text shows now
-  (place, what is open, closed or locked, what is carried) and returns the commands that may apply.
+* `GeneratedStory.candidates` matches the rules in the story's metadata with the text (place, what is open, closed or
+  locked, what is carried) and returns the commands that may apply.
 * `WorldKey` reads the interpreter's memory and returns a text that is equal for equal worlds.
 
-A worker tries the candidates from a saved state and keeps those after which the key (or the score) is
-another one or the story has ended. Jericho keeps a generated story's score outside its saved state: after
-`set_state` the score it tells is that of the last command, whatever state was brought back.
+A worker tries each candidate from a saved state. A candidate is valid if the key or the score changes, or the story
+ends. Jericho keeps the score of a generated story outside its saved state: after `set_state` it still reports the
+score of the last command.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class View:
 
     Attributes:
         room: Id of the room, "" if the text names none.
-        carried: Ids of what the inventory lists.
-        visible: Ids of what the description mentions and the inventory does not.
-        shown: (predicate, id) pairs the text states: open, closed, locked, and how food was treated.
+        carried: Ids of the things in the inventory.
+        visible: Ids of the things that the description mentions and that are not carried.
+        shown: (predicate, id) pairs that the text states: open, closed, locked, and how food was prepared.
     """
 
     room: str
@@ -59,7 +59,11 @@ class _Rule:
 
 
 class GeneratedStory:
-    """The metadata of one generated story."""
+    """The metadata of one generated story.
+
+    Raises:
+        BadFile: The metadata is damaged or of another version.
+    """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         if metadata.get("format") != _FORMAT:
@@ -70,7 +74,7 @@ class GeneratedStory:
             self._parents: dict[str, str] = dict(metadata["types"])
             self._kind = {key: kind for key, kind, _ in metadata["entities"]}
             self._name = {key: str(name) for key, _, name in metadata["entities"]}
-            # Facts keep the order of the file: a set's order differs from one process to the next.
+            # Dictionaries keep the order of the file; the order of a set would differ between processes.
             self._facts: dict[str, dict[tuple[str, ...], None]] = {}
             for predicate, *arguments in metadata["facts"]:
                 self._facts.setdefault(predicate, {})[tuple(arguments)] = None
@@ -93,25 +97,25 @@ class GeneratedStory:
         """Read the metadata file that was made with the story.
 
         Raises:
-            BadFile: It cannot be read, is damaged, or is of another version.
+            BadFile: The file cannot be read, is damaged, or is of another version.
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise BadFile(f"the metadata {path} cannot be read ({error}); make the story again") from None
         if not isinstance(data, dict):
-            raise BadFile(f"the metadata {path} holds no object; make the story again")
+            raise BadFile(f"the metadata {path} is no JSON object; make the story again")
         return cls(data)
 
     def candidates(self, description: str, inventory: str) -> list[str]:
-        """Return the commands that may change the world, in a fixed order, each once.
+        """Return the commands that may change the world, without duplicates, in a fixed order.
+
+        Conditions that the text says nothing about (such as whether food is edible) are assumed to hold. So some
+        commands may have no effect and must be tried. Commands that only look are not included.
 
         Args:
             description: What `look` prints.
             inventory: What `inventory` prints.
-
-        What the text does not tell (whether food can be eaten, say) is taken to hold, so that a few
-        commands may turn out to do nothing: try them. Commands that only look are never among them.
         """
         view = self.view(description, inventory)
         found: dict[str, None] = {}
@@ -123,7 +127,7 @@ class GeneratedStory:
         return list(found)
 
     def view(self, description: str, inventory: str) -> View:
-        """Return what the two texts show."""
+        """Return what the texts of `look` and `inventory` show."""
         place = _PLACE.search(description)
         room = self._rooms.get(place.group(1).lower(), "") if place else ""
         carried, shown = self._read(inventory)
@@ -140,7 +144,7 @@ class GeneratedStory:
     # ------------------------------------------------------------------------------ reading the metadata
 
     def _read_effects(self, rules: list[Any]) -> None:
-        """Learn which facts change in play, and which facts a shown one rules out."""
+        """Derive from the rules which predicates change in play, and which ones a shown predicate excludes."""
         self._fluent: set[str] = set()
         self._made: set[tuple[str, str]] = set()
         self._ends: dict[str, set[str]] = {}
@@ -157,7 +161,7 @@ class GeneratedStory:
         self._adjectives = {name for name in self._fluent if name.isalpha()} | set(_LOCKING)
 
     def _read(self, text: str) -> tuple[list[str], set[tuple[str, str]]]:
-        """Return the ids that `text` mentions, in order, and the adjectives that stand before them."""
+        """Return the ids that `text` mentions, in order, and the predicates of the adjectives before them."""
         found: list[str] = []
         shown: set[tuple[str, str]] = set()
         end = 0
@@ -172,10 +176,10 @@ class GeneratedStory:
                     shown.add((predicate, key))
         return found, shown
 
-    # ------------------------------------------------------------------------------------ joining the rules
+    # ----------------------------------------------------------------------------------- matching the rules
 
     def _solve(self, rule: _Rule, at: int, binding: Binding, view: View) -> Iterator[Binding]:
-        """Yield every binding of the rule's placeholders that nothing shown contradicts."""
+        """Yield every binding of the rule's placeholders that does not contradict the text or the metadata."""
         if at == len(rule.conditions):
             yield binding
             return
@@ -192,7 +196,7 @@ class GeneratedStory:
     def _choices(
         self, predicate: str, slots: tuple[str, ...], binding: Binding, view: View
     ) -> Iterator[Binding]:
-        """Yield values for the free slots of one condition."""
+        """Yield bindings of the free slots of one condition."""
         if predicate == "at" and slots[0] == "P":
             yield {slots[1]: view.room}
         elif predicate in ("at", "in", "on") and slots[0] not in binding:
@@ -212,7 +216,7 @@ class GeneratedStory:
                     yield {slot: value for slot, value in values.items() if slot not in binding}
 
     def _may_hold(self, predicate: str, keys: tuple[str, ...], view: View) -> bool:
-        """Return False where the text or the metadata rules the fact out."""
+        """Whether the fact may hold; False only if the text or the metadata excludes it."""
         if predicate in ("at", "in", "on"):
             return self._placed(predicate, keys, view)
         if predicate == "free" and len(keys) == 2:
@@ -247,7 +251,7 @@ class GeneratedStory:
         return self._is(key, "o")
 
     def _is(self, key: str, kind: str) -> bool:
-        """Return whether an entity is of a type or of one that descends from it."""
+        """Whether an entity is of a type or of a subtype."""
         if kind == "object":
             return True
         mine: str = self._kind.get(key, key)
@@ -257,7 +261,7 @@ class GeneratedStory:
 
 
 def _rule(template: str, conditions: list[list[str]]) -> _Rule:
-    """Compile one rule. The game finds out itself what a thing is taken from."""
+    """Parse one rule. "take X from Y" becomes "take X": the game finds Y by itself."""
     if template.startswith("take "):
         template = template.split(" from ")[0]
     kinds: dict[str, str] = {}
@@ -270,18 +274,18 @@ def _rule(template: str, conditions: list[list[str]]) -> _Rule:
 
 
 class WorldKey:
-    """Tells worlds of one generated story apart by the object table in the interpreter's memory.
+    """Computes a key for worlds of one generated story from the object table in the interpreter's memory.
 
-    Counted are, for every object: its parent, its attributes and its properties, the individual ones
-    included. Left out is what printing and moving about leave behind (attributes 11, 21, 30, 31, 35
-    and 36, and the first individual property), and where floating objects (doors) happen to be.
+    The key depends on each object's parent, attributes and individual properties. It ignores what printing and moving
+    change (attributes 11, 21, 30, 31, 35 and 36, and the individual property 76), and where floating objects (doors)
+    are.
     """
 
     _NOISY_ATTRIBUTES = (11, 21, 30, 31, 35, 36)
     _INDIVIDUAL, _FOUND_IN = 3, 13
 
     def __init__(self, memory: bytes) -> None:
-        """Take the dynamic memory at the start; objects and properties never move."""
+        """Find the relevant addresses in the dynamic memory at the start; objects and properties never move."""
         import numpy as np
 
         table = _word(memory, 0x0A) + 126
@@ -305,7 +309,7 @@ class WorldKey:
         self._masks = np.array(masks, dtype=np.uint8)
 
     def __call__(self, memory: Any, score: float = 0) -> str:
-        """Return the key of a world: dynamic memory (bytes or an array of bytes) and score."""
+        """Return the key for dynamic memory (bytes or an array of bytes) and score."""
         import numpy as np
 
         cells = np.frombuffer(memory, dtype=np.uint8) if isinstance(memory, bytes) else memory
@@ -338,7 +342,7 @@ def _properties(memory: bytes, address: int, individual: int, found_in: int) -> 
 
 
 def _individual(memory: bytes, at: int) -> list[int]:
-    """Return the addresses of an individual property table's values, the first property left out."""
+    """Return the addresses of the values in an individual property table, without property 76."""
     fields: list[int] = []
     while _word(memory, at):
         number, size = _word(memory, at) & 0x7FFF, memory[at + 2]

@@ -1,7 +1,7 @@
-"""A map learnt from play: places, the ways between them, and the score at which each was first reached.
+"""A map built from episodes: places, ways between them, and the score at which each place was first reached.
 
-Places are told apart by name alone, so rooms of one name (a maze) fall together. The map is plain data:
-build it from steps, merge maps of several episodes, store it with `to_plain`, draw it with `draw`.
+Places are identified by name alone, so rooms with the same name (as in a maze) are one place. Build a map from steps,
+merge maps of several episodes, store it with `to_plain`, and draw it with `draw`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIRECTIONS: dict[str, tuple[int, int]] = {
     "southeast": (1, 1),
     "southwest": (-1, 1),
 }
-"""Column and row steps of the directions that a drawing can show."""
+"""By direction: columns and rows to go in a drawing."""
 _SHORT = {"n": "north", "s": "south", "e": "east", "w": "west",
           "ne": "northeast", "nw": "northwest", "se": "southeast", "sw": "southwest"}  # fmt: skip
 _LINES = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (-1, 1): "/"}
@@ -32,12 +32,13 @@ _LINES = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (-1, 1): "/"}
 
 @dataclass(slots=True)
 class Place:
-    """What is known of a place.
+    """What is known about a place.
 
     Attributes:
-        first_score: The score with which it was first reached.
-        visits: How often it was come to.
-        gained: Most points that one action gained there.
+        name: Its name.
+        first_score: Score with which it was first reached.
+        visits: How often it was reached.
+        gained: Highest reward of one action there, in points.
     """
 
     name: str
@@ -47,26 +48,29 @@ class Place:
 
 
 class GameMap:
-    """Places and the ways between them, grown step by step."""
+    """Places and the ways between them, built step by step."""
 
     def __init__(self) -> None:
         self.places: dict[str, Place] = {}
         self.ways: dict[str, dict[str, str]] = {}
-        """Place to action to the place it last led to."""
+        """By place and action: the place that the action last led to."""
 
-    # ------------------------------------------------------------------------------------------ growing
+    # ----------------------------------------------------------------------------------------- building
 
     def arrive(self, place: str, score: float) -> None:
-        """Note that an episode begins at `place`, or that it was come to."""
+        """Record that `place` was reached, or that an episode began there; "" is ignored."""
         if place:
             self.places.setdefault(place, Place(place, score)).visits += 1
 
     def step(self, place: str, action: str, then: str, before: float, score: float) -> None:
-        """Note that `action` at `place` led to the place `then`; names may be "" where unknown.
+        """Record that `action` at `place` led to the place `then`.
 
         Args:
-            before: The score before the action.
-            score: The score after it.
+            place: Place before the action, "" if unknown.
+            action: The command.
+            then: Place after it, "" if unknown.
+            before: Score before the action.
+            score: Score after it.
         """
         here = self.places.get(place)
         if here is not None and score > before:
@@ -77,7 +81,7 @@ class GameMap:
                 self.ways.setdefault(place, {})[action] = then
 
     def add(self, episode: Episode) -> None:
-        """Note all steps of an episode."""
+        """Record all steps of an episode."""
         if not episode.steps:
             return
         self.arrive(episode.steps[0].state.place, 0.0)
@@ -86,7 +90,7 @@ class GameMap:
             self.step(step.state.place, step.action, then, step.score - step.env_reward, step.score)
 
     def merge(self, other: GameMap) -> None:
-        """Take over what another map knows; the lower first score stays."""
+        """Add the contents of another map. A place keeps the lower first score."""
         for name, place in other.places.items():
             mine = self.places.setdefault(name, Place(name, place.first_score))
             mine.first_score = min(mine.first_score, place.first_score)
@@ -98,7 +102,7 @@ class GameMap:
     # ------------------------------------------------------------------------------------------- reading
 
     def route(self, start: str, end: str) -> list[str] | None:
-        """Return the fewest actions that led from `start` to `end`, None if no way is known."""
+        """Return the shortest sequence of known actions from `start` to `end`, None if there is none."""
         came: dict[str, tuple[str, str] | None] = {start: None}
         queue = deque([start])
         while queue and end not in came:
@@ -140,7 +144,7 @@ class GameMap:
         """Build a map from what `to_plain` returned.
 
         Raises:
-            BadFile: It is damaged.
+            BadFile: The data is damaged.
         """
         found = cls()
         try:
@@ -158,9 +162,9 @@ class GameMap:
     # ------------------------------------------------------------------------------------------- drawing
 
     def draw(self, here: str = "", width: int = 80) -> str:
-        """Return a drawing of at most `width` columns, north above; `here` stands in brackets.
+        """Return a drawing of at most `width` columns, with north at the top and `here` in brackets.
 
-        Ways that no line shows (up, in, or between places drawn far apart) are listed below it.
+        Ways that cannot be drawn (up, in, or between places that are not adjacent) are listed below.
         """
         if not self.places:
             return "No place is known yet."
@@ -177,7 +181,7 @@ class GameMap:
         return "\n".join([*lines, *(["", *(text[:width] for text in rest)] if rest else [])])
 
     def _spots(self, start: str) -> dict[str, tuple[int, int]]:
-        """Give each place a column and a row, following directions outwards from `start`."""
+        """Return a column and a row for each place, following directions outwards from `start`."""
         spots: dict[str, tuple[int, int]] = {}
         taken: set[tuple[int, int]] = set()
         for root in [start, *self.places]:
@@ -201,7 +205,7 @@ class GameMap:
         return spots
 
     def _beside(self, place: str) -> list[tuple[str, tuple[int, int]]]:
-        """Return the places that lie in a direction of `place`, by ways in either sense."""
+        """Return the places in a known direction from `place`, using ways both from it and to it."""
         out = [(then, direction(action)) for action, then in self.ways.get(place, {}).items()]
         back = [
             (other, _opposite(direction(action)))
@@ -212,7 +216,7 @@ class GameMap:
         return [(other, step) for other, step in out + back if step is not None and other in self.places]
 
     def _lines(self, spots: Mapping[str, tuple[int, int]]) -> list[tuple[str, str, tuple[int, int]]]:
-        """Return the ways between places drawn side by side, each once, left or upper place first."""
+        """Return each way between adjacent places once, with the left or upper place first."""
         found: dict[frozenset[str], tuple[str, str, tuple[int, int]]] = {}
         for place, ways in self.ways.items():
             for action, then in ways.items():
@@ -230,7 +234,7 @@ class GameMap:
 
 
 def direction(action: str) -> tuple[int, int] | None:
-    """Return the column and row step of a command such as "go north", "ne"; None for all others."""
+    """Return (columns, rows) of a command such as "go north" or "ne", None for other commands."""
     words = action.lower().split()
     if not words or len(words) > 2 or (len(words) == 2 and words[0] not in ("go", "walk", "run")):
         return None
@@ -238,7 +242,7 @@ def direction(action: str) -> tuple[int, int] | None:
 
 
 def map_of(episodes: Iterable[Episode]) -> GameMap:
-    """Return the map that episodes of one game have shown."""
+    """Return the map of all places in episodes of one game."""
     found = GameMap()
     for episode in episodes:
         found.add(episode)
@@ -255,7 +259,7 @@ _GAP, _NARROW, _WIDE = 3, 6, 18
 def _window(
     spots: Mapping[str, tuple[int, int]], centre: tuple[int, int], width: int
 ) -> tuple[dict[str, tuple[int, int]], int]:
-    """Return the places that fit, moved to columns and rows from 0, and the width of a cell."""
+    """Return the places that fit the width, with columns and rows counted from 0, and the width of a cell."""
     columns = max(1, min(_columns(spots), (width + _GAP) // (_NARROW + _GAP)))
     cell = max(1, min(_WIDE, max(map(len, spots)) + 2, (width + _GAP) // columns - _GAP))
     left = min(column for column, _ in spots.values())
@@ -283,7 +287,7 @@ def _paint(
     here: str,
     width: int,
 ) -> list[str]:
-    """Write names and lines onto a canvas: a row of names, then a row of lines."""
+    """Return the lines of the drawing: rows of names, with rows of connecting lines between them."""
     rows = max(row for _, row in spots.values()) + 1
     canvas = [[" "] * (width + _GAP) for _ in range(2 * rows - 1)]
     for place, (column, row) in spots.items():

@@ -1,4 +1,4 @@
-"""What the agent has learnt: journal on disk, index in memory."""
+"""Episodic memory: a journal of episodes on disk and an index of their steps in process memory."""
 
 from engine.memory.store import Memory
 

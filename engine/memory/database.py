@@ -1,11 +1,11 @@
-"""TinyDB on a journal, through TinyDB's own extension points: a storage class and a table class.
+"""TinyDB on top of a journal file, built with TinyDB's storage class and table class.
 
     db = JournalDB(path)
     db.insert({...}); db.search(where("agent") == "jitrl"); db.remove(doc_ids=[3])
 
-Inserting costs as much as what is inserted. Searching streams through the file and keeps nothing. Updates
-and removals rewrite the file atomically, whole lines copied as they are. Everything may be shared between
-processes: each call sees what others wrote before it.
+An insert appends, so its cost depends on the new documents only. A search reads the documents one at a time and
+caches nothing. Updates and removals replace the file atomically and copy unchanged lines as they are. Several
+processes may share one journal: each call first reads what other processes wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ from engine.memory.journal import Journal
 
 
 class JournalStorage(Storage):
-    """Stores the tables in a journal: a path, or a `Journal` that is open already."""
+    """Stores TinyDB's tables in a journal.
+
+    Args:
+        journal: The path of a journal, or a `Journal` that is already open.
+    """
 
     def __init__(self, journal: str | Path | Journal) -> None:
         super().__init__()
@@ -35,7 +39,7 @@ class JournalStorage(Storage):
             self.journal.open()
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return everything, in memory; tables of ours do not go this way."""
+        """Return all tables in memory, or None if there is no file. `JournalTable` does not use this."""
         journal = self.journal
         with journal.lock:
             journal.refresh()
@@ -48,7 +52,7 @@ class JournalStorage(Storage):
             }
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Make the file hold exactly `data`."""
+        """Make the journal hold exactly the tables and documents of `data`."""
         with self.journal.writing():
             changes: dict[str, dict[int, dict[str, Any] | None]] = {
                 table: dict.fromkeys(self.journal.ids(table)) for table in self.journal.reader.position.places
@@ -59,27 +63,31 @@ class JournalStorage(Storage):
             self.journal.rewrite(changes)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the journal."""
         self.journal.close()
 
 
 class JournalTable(Table):
-    """A table that appends what is inserted, and reads documents only when they are looked at."""
+    """A table that appends new documents, and reads a document only when it is accessed."""
 
     _storage: JournalStorage
 
     def __init__(
         self, storage: JournalStorage, name: str, cache_size: int = 0, persist_empty: bool = False
     ) -> None:
-        # TinyDB keeps the results of the last ten queries; here each may be a whole memory.
+        # TinyDB would cache the results of the last ten queries; each result may be a whole memory.
         super().__init__(storage, name, cache_size, persist_empty)
 
     def insert(self, document: Mapping[str, Any]) -> int:
-        """Insert one document; on return it is on the disk."""
+        """Insert one document and return its id. It is on disk when this returns."""
         return self.insert_multiple([document])[0]
 
     def insert_multiple(self, documents: Iterable[Mapping[str, Any]]) -> list[int]:
-        """Insert documents, all of them or none; on return they are on the disk."""
+        """Insert all of the documents or none, and return their ids. They are on disk when this returns.
+
+        Raises:
+            ValueError: A document is not a mapping, or its id is already used.
+        """
         journal = self._storage.journal
         with journal.writing():
             put: dict[int, dict[str, Any]] = {}
@@ -99,7 +107,7 @@ class JournalTable(Table):
             return list(put)
 
     def upsert(self, document: Mapping[str, Any], cond: Any = None) -> list[int]:
-        """Update the matching documents, or insert this one; nothing comes between."""
+        """Update the matching documents, or insert this one; no other process can write in between."""
         with self._storage.journal.writing():
             return super().upsert(document, cond)
 
@@ -111,7 +119,7 @@ class JournalTable(Table):
             self.clear_cache()
 
     def search(self, cond: Any) -> list[Document]:
-        """Return the matching documents."""
+        """Return the documents that match the query `cond`."""
         if self._storage.journal.refresh():
             self.clear_cache()
         return super().search(cond)
@@ -143,7 +151,7 @@ class JournalDB(TinyDB):
     default_storage_class = JournalStorage  # type: ignore[assignment]
 
     def tables(self) -> set[str]:
-        """Return the names of the tables that hold anything."""
+        """Return the names of the tables that hold at least one document."""
         journal = self._journal
         journal.refresh()
         return {name for name, places in journal.reader.position.places.items() if places}
@@ -164,7 +172,7 @@ class JournalDB(TinyDB):
 
 
 class _Lazy(Mapping[str, Mapping[str, Any]]):
-    """A table's documents by id, each read from the file when asked for."""
+    """Maps the ids of a table to its documents; each document is read from the file on access."""
 
     def __init__(self, journal: Journal, table: str) -> None:
         self._journal = journal
@@ -184,7 +192,10 @@ class _Lazy(Mapping[str, Mapping[str, Any]]):
 
 
 class _Editable(MutableMapping[int, dict[str, Any]]):
-    """What TinyDB's updaters edit. Keeps a copy of the document last looked at, and only changed ones."""
+    """The mapping that TinyDB's update functions edit.
+
+    It holds the document that was read last and those that were changed, instead of the whole table.
+    """
 
     def __init__(self, journal: Journal, table: str) -> None:
         self._journal = journal
@@ -224,12 +235,12 @@ class _Editable(MutableMapping[int, dict[str, Any]]):
         return len(self._live)
 
     def changes(self) -> dict[int, dict[str, Any] | None]:
-        """Return what the updater changed."""
+        """Return the changed documents by id, None for each that was removed."""
         self._settle()
         return self._changed
 
     def _settle(self) -> None:
-        """Keep the document last looked at if it was changed in place."""
+        """Record the document that was read last as changed if it was edited in place."""
         if self._current is not None and _canonical(self._current[1]) != self._current[2]:
             self._changed[self._current[0]] = self._current[1]
         self._current = None

@@ -1,6 +1,6 @@
-"""Sentence embeddings: texts as vectors, the more alike in meaning the smaller the angle between them.
+"""Sentence embeddings: vectors of texts, with a smaller angle between texts that are closer in meaning.
 
-Nothing is downloaded, ever: `wordllama` reads the weights that its package brings along, `letters` has none.
+Nothing is downloaded: `wordllama` reads the weights inside its installed package, `letters` needs none.
 """
 
 from __future__ import annotations
@@ -31,34 +31,35 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TENSOR = "embedding.weight"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _LETTERS = 512
-"""Numbers that a vector of letters has."""
+"""Dimensions of the embedder `letters`."""
 _LONGEST = 5
 _SHORTEST = 3
-"""Letters that are taken together, word ends included."""
+"""Lengths of the letter n-grams; the marks for the two ends of a word count as letters."""
 
 
 class Embedder(Protocol):
-    """What makes vectors of texts. May be used from any thread.
+    """Turns texts into vectors. May be used from any thread.
 
     Attributes:
         name: One of `EMBEDDERS`.
-        dimensions: Numbers that a vector has.
+        dimensions: Length of a vector.
     """
 
     name: str
     dimensions: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a row for each text, of length 1, all zeros for a text without words; shape (n, dimensions).
+        """Return the embeddings of texts, shape (texts, dimensions).
 
-        The same text always gives the same row, whatever else is embedded with it.
+        Each row has length 1, or is all zeros if its text has no words. A row depends only on its own text, not on
+        the others in the call.
         """
         ...
 
 
 @functools.cache
 def open_embedder(name: str) -> Embedder:
-    """Return the embedder called `name`; it is loaded once.
+    """Return the embedder called `name`. Each is loaded once per process.
 
     Raises:
         UsageError: There is no such embedder.
@@ -72,10 +73,10 @@ def open_embedder(name: str) -> Embedder:
 
 
 class _WordLlama:
-    """The mean of the vectors of a text's tokens, which WordLlama distilled from language models (256 numbers).
+    """Mean of the token vectors that WordLlama distilled from language models (256 dimensions).
 
-    The package's files are read as they are. Its own code is not run: importing it would set up logging for the whole
-    program, and where it finds no file it downloads one.
+    Only the data files of the package are read. Its code is not imported: that would set up logging for the whole
+    program, and would download files that are missing.
     """
 
     name = "wordllama"
@@ -92,9 +93,9 @@ class _WordLlama:
             self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
         except ImportError:
             raise MissingError(_MISSING) from None
-        except Exception as error:  # the tokenizer raises nothing more special
+        except Exception as error:  # the tokenizer raises plain `Exception`
             raise MissingError(
-                f"the package wordllama is not the one that jitrl reads ({error}); "
+                f"this version of the package wordllama cannot be read ({error}); "
                 "install it with: pip install 'jitrl[semantic]'"
             ) from None
         self._tokenizer.no_padding()
@@ -107,18 +108,18 @@ class _WordLlama:
         for place, text in enumerate(texts):
             if not _WORD.search(text):
                 continue
-            # One by one: the tokenizer's own batches start threads, which programs that fork do not survive.
+            # One text at a time: batches of the tokenizer start threads, which are unsafe in programs that fork.
             readable = text.encode("utf-8", "replace").decode()
             ids, times = np.unique(
                 self._tokenizer.encode(readable, add_special_tokens=False).ids, return_counts=True
             )
-            # Sums of 16-bit numbers are exact in 64 bits, so the order of the words makes no difference at all.
+            # 64-bit sums of 16-bit floats are exact, so the result does not depend on the order of the tokens.
             rows[place] = _unit(times.astype(np.float64) @ self._weights[ids].astype(np.float64))
         return rows
 
 
 class _Letters:
-    """Counts of three to five letters in a row, hashed to 512 numbers. Needs nothing, knows nothing of meaning."""
+    """Counts of letter n-grams (3 to 5 letters) hashed to 512 dimensions. It captures spelling, not meaning."""
 
     name = "letters"
     dimensions = _LETTERS
@@ -139,7 +140,7 @@ class _Letters:
 
 
 def _hashed(word: str) -> NDArray[np.int64]:
-    """Return a place for each run of letters in a word: below 512 where it counts, above where it counts negatively."""
+    """Return one index per n-gram of a word: below 512 it counts as +1, from 512 on as -1 (at index - 512)."""
     marked = f"<{word}>"
     runs = [
         marked[start : start + size]
@@ -151,18 +152,20 @@ def _hashed(word: str) -> NDArray[np.int64]:
 
 
 def _unit(vector: NDArray[np.float64]) -> Vectors:
-    """Return the vector with length 1; one of zeros stays as it is."""
+    """Return the vector scaled to length 1; a zero vector is returned as it is."""
     length = float(np.sqrt((vector * vector).sum()))
     return (vector / length if length > 0 else vector).astype(np.float32)
 
 
 def _tensor(path: Path, name: str) -> NDArray[np.float16]:
-    """Return a matrix of 16-bit numbers in a safetensors file, read where it is used.
+    """Return a matrix of 16-bit floats from a safetensors file, memory-mapped.
 
-    Such a file is the length of its head (8 bytes), the head (JSON: kind, shape and place of each tensor), the numbers.
+    The file holds the length of its header (8 bytes), the header (JSON: dtype, shape and offsets of each tensor), and
+    the numbers.
 
     Raises:
-        OSError, KeyError, ValueError: There is no such file or matrix.
+        OSError: The file cannot be read.
+        KeyError, ValueError: It holds no such matrix.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

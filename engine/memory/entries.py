@@ -1,7 +1,7 @@
-"""All remembered steps of a scope in columns.
+"""All remembered steps of a scope, stored in columns.
 
-A row is a step; rows follow the order in which episodes were stored, so that a later row is a newer one.
-The texts of the states stay in the journal; a row knows where.
+One row is one step. Rows are in the order in which the episodes were stored, so a later row is a newer step. The
+texts of states stay in the journal; a row only holds where its text is.
 """
 
 from __future__ import annotations
@@ -41,25 +41,28 @@ _GAMMAS = 4
 
 
 class Entries:
-    """The columns, the two indexes, and what groups equal rows.
+    """Columns of all steps, the indexes of their token sets, and links between rows with equal sets.
+
+    A "pair" is a distinct combination of a state's and a history's token set.
 
     Attributes:
-        states: Distinct token sets of states, final ones included.
+        states: Distinct token sets of states, final states included.
         histories: Distinct token sets of histories.
-        actions: Distinct actions by number.
-        uids: Episode row by uid.
-        live: Rows that were not forgotten.
-        first: Entry number of each episode's step 0, ascending.
-        start: Row of each episode's step 0; one more at the end.
-        numbers: Number of each episode within the scope.
-        doc_ids: Id of each episode's document.
-        scores: Final score of each episode; `max_scores` the highest reachable one, NaN where unknown.
-        pair_state: State of each combination of a state and a history that was lived.
-        pair_history: Its history.
-        pair_last: Its newest row; older ones follow in the column `older_pair`.
-        state_last: Newest row of each state, -1 where there is none; older ones in `older_state`.
-        next_entry: Entry number that the next episode begins with.
-        next_number: Number of the next episode.
+        actions: Distinct actions; the column `action` holds indexes into it.
+        uids: Index of each episode, by uid.
+        live: Number of rows that were not forgotten.
+        first: By episode: entry number of its step 0, ascending.
+        start: By episode: row of its step 0. The number of all rows follows at the end.
+        numbers: By episode: its number within the scope.
+        doc_ids: By episode: id of its document.
+        scores: By episode: final score.
+        max_scores: By episode: highest reachable score, NaN if unknown.
+        pair_state: By pair: number of its state.
+        pair_history: By pair: number of its history.
+        pair_last: By pair: its newest row. The column `older_pair` links each row to the next older one.
+        state_last: By state: its newest row, or -1. The column `older_state` links each row to the next older one.
+        next_entry: Entry number of the next new step.
+        next_number: Number of the next new episode.
     """
 
     def __init__(self, next_entry: int = 0, next_number: int = 1) -> None:
@@ -81,13 +84,13 @@ class Entries:
         self.text_offset = array("q")
         self.text_length = array("i")
         self.text_hash = array("q")
-        self._set_text = array("i")  # by state: the text last seen with it
+        self._set_text = array("i")  # by state: the text that was seen with it last
         self.pair_state = array("i")
         self.pair_history = array("i")
         self.pair_last = array("i")
         self.state_last = array("i")
         self._first_pair = array("i")  # by state: its first pair
-        self._more_pairs: dict[int, array[int]] = {}  # by state: all its pairs, where there are several
+        self._more_pairs: dict[int, array[int]] = {}  # by state: all its pairs, if there are several
         self._action_numbers: dict[str, int] = {}
         self._returns: dict[tuple[float, bool], array[Any]] = {}
 
@@ -99,18 +102,22 @@ class Entries:
     def add(
         self, doc_id: int, document: Mapping[str, Any], offset: int, line: bytes, *, checked: bool = False
     ) -> None:
-        """Take an episode's document; `line`, at `offset` of the journal, holds it.
+        """Add the steps of an episode.
 
         Args:
-            checked: It was made here, from an episode within the limits.
+            doc_id: Id of the episode's document in the journal.
+            document: The episode's document.
+            offset: Offset of `line` in the journal, in bytes.
+            line: The line of the journal that holds the document.
+            checked: This process made the document from an episode within the limits, so checking it is not needed.
 
         Raises:
-            BadFile: It is no episode, is known already, or is older than what came before.
+            BadFile: The document is no episode, is a duplicate, or is older than the episode before it.
         """
         if not checked:
             check(document)
         if document["uid"] in self.uids:
-            raise BadFile(f"the episode {document['uid']} comes twice")
+            raise BadFile(f"the episode {document['uid']} is stored twice")
         if self.first and document["first"] < self.first[-1] + self.start[-1] - self.start[-2]:
             raise BadFile(f"the episode {document['uid']} is out of order")
         states = [self._add_state(kept["tokens"]) for kept in document["states"]]
@@ -165,7 +172,7 @@ class Entries:
     def _add_texts(
         self, kept: list[dict[str, Any]], states: list[int], offset: int, line: bytes
     ) -> list[int]:
-        """Return the number of each state's text; only its place in the journal is kept."""
+        """Return the number of each state's text. Of a text, only its place in the journal and a hash are kept."""
         numbers, at = [], 0
         for one, state in zip(kept, states, strict=True):
             encoded = json.dumps(one["text"], ensure_ascii=False).encode("utf-8", "replace")
@@ -198,7 +205,7 @@ class Entries:
         return self.provenances.index(name)
 
     def _pair(self, state: int, history: int) -> int:
-        """Return the number of this combination of state and history."""
+        """Return the number of this combination of state and history; a new one is added."""
         first = self._first_pair[state]
         if first != NOTHING:
             if self.pair_history[first] == history:
@@ -221,7 +228,7 @@ class Entries:
         return number
 
     def pairs_of(self, states: Ints) -> tuple[Ints, Ints]:
-        """Return all pairs of these states, and for each the place of its state among `states`."""
+        """Return all pairs of these states, and for each pair the index of its state in `states`."""
         firsts = np.frombuffer(self._first_pair, np.int32)[states]
         lists = list(map(self._more_pairs.get, states.tolist()))
         several = [place for place, more in enumerate(lists) if more is not None]
@@ -236,10 +243,10 @@ class Entries:
         pairs = np.frombuffer(b"".join(more), np.int32)
         return np.concatenate([firsts[places], pairs]), np.concatenate([places, rest])
 
-    # --------------------------------------------------------------------------------------- looking
+    # --------------------------------------------------------------------------------------- lookups
 
     def read_text(self, number: int, read: Callable[[Place], bytes]) -> str | None:
-        """Return a text by number from where it lies in the journal; None if it is not there any more."""
+        """Read a text by its number from the journal; None if it is no longer at its place."""
         offset = self.text_offset[number]
         if offset == NOTHING:
             return None
@@ -263,13 +270,14 @@ class Entries:
         return int(self.first[episode] + row - self.start[episode])
 
     def step(self, row: int) -> int:
-        """Return the step of a row within its episode."""
+        """Return the index of a row's step within its episode."""
         return row - int(self.start[self.columns["episode"][row]])
 
     def returns(self, gamma: float, own: bool = False) -> array[Any]:
-        """Return the return of every row for the discount `gamma`; kept for the last few that were asked.
+        """Return the discounted return of every row. The results of the last few calls are cached.
 
         Args:
+            gamma: Discount.
             own: A later reward of 0 counts as the row's own reward; see `engine.memory.returns`.
         """
         known = self._returns.pop((gamma, own), None)
@@ -278,7 +286,7 @@ class Entries:
             while len(self._returns) >= _GAMMAS:
                 self._returns.pop(next(iter(self._returns)))
         self._returns[gamma, own] = known
-        since = len(known)  # where an episode begins
+        since = len(known)  # always the first row of an episode
         if since < len(self):
             rewards = np.array(self.columns["reward"][since:], np.float64)
             starts = np.array(self.start[bisect.bisect_left(self.start, since) :], np.int64) - since
@@ -288,7 +296,7 @@ class Entries:
     # ------------------------------------------------------------------------------------ snapshots
 
     def dump(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything as plain values and arrays."""
+        """Return everything as plain values and arrays, for a snapshot."""
         arrays = {f"row_{name}": as_numpy(column) for name, column in self.columns.items()}
         arrays |= {name: as_numpy(getattr(self, name)) for name in _KEPT}
         arrays |= self.states.dump("states") | self.histories.dump("histories")
@@ -297,10 +305,10 @@ class Entries:
         return {"live": self.live, "next_entry": self.next_entry, "next_number": self.next_number}, arrays
 
     def restore(self, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `dump` returned.
+        """Replace the contents by what `dump` returned.
 
         Raises:
-            ValueError, KeyError, TypeError: It is not what `dump` returns.
+            ValueError, KeyError, TypeError: The arguments are not what `dump` returns.
         """
         self.live, self.next_entry = int(meta["live"]), int(meta["next_entry"])
         self.next_number = int(meta["next_number"])
@@ -323,7 +331,7 @@ class Entries:
             raise ValueError("the snapshot's parts do not fit together")
 
     def _group_pairs(self, state_of: Ints) -> None:
-        """Find the states that have several pairs."""
+        """Collect the pairs of each state that has several."""
         order = np.argsort(state_of, kind="stable").astype(np.int32)
         states, starts, counts = np.unique(state_of[order], return_index=True, return_counts=True)
         several = counts > 1
@@ -335,7 +343,7 @@ class Entries:
         }
 
     def nbytes(self) -> int:
-        """Return the bytes that all this takes in memory, without the cached returns."""
+        """Return the bytes that all this takes in memory, cached returns excluded."""
         import sys
 
         small = [getattr(self, name) for name in _KEPT]

@@ -1,4 +1,4 @@
-"""The few things memory does with files: private, never through links, safely on the disk."""
+"""File operations of memory: files are private (mode 0600), links are not followed, writes are synced to disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 4 << 20
 
 
 class FileLock:
-    """An exclusive lock that several processes share (flock; local disks only)."""
+    """An exclusive lock between processes. It uses flock and works on local disks only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,8 +26,8 @@ class FileLock:
         """Wait for the lock.
 
         Raises:
-            StorageError: Another process held it all the time.
-            OSError: The lock file cannot be made.
+            StorageError: Another process held the lock for `LOCK_WAIT_S` seconds.
+            OSError: The lock file cannot be created.
         """
         if self._fd < 0:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -47,12 +47,12 @@ class FileLock:
                 pause = min(pause * 1.5, 0.01)
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         if self._fd >= 0:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give the file back; safe to call twice."""
+        """Close the lock file; calling this twice is safe."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1
@@ -60,7 +60,11 @@ class FileLock:
 
 @contextlib.contextmanager
 def new_file(path: Path, *, replace: bool = False) -> Iterator[int]:
-    """Yield the descriptor of a new file of mode 0600; unless `replace`, it must not be there yet."""
+    """Yield the descriptor of a new file of mode 0600. With `replace`, an existing file is emptied first.
+
+    Raises:
+        FileExistsError: There is such a file, and `replace` is not set.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_TRUNC if replace else os.O_EXCL)
     fd = os.open(path, flags, 0o600)
     try:
@@ -70,14 +74,14 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[int]:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of `data`, however many calls that takes."""
+    """Write all of `data`, in as many calls as that takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def write_lines(fd: int, lines: Iterable[bytes]) -> None:
-    """Write many small pieces in few large writes."""
+    """Write many small pieces with few large writes."""
     held: list[bytes] = []
     size = 0
     for line in lines:
@@ -92,12 +96,16 @@ def write_lines(fd: int, lines: Iterable[bytes]) -> None:
 def replace_file(
     path: Path, lines: Iterable[bytes], *, keep_as: Path | None = None, durable: bool = True
 ) -> None:
-    """Put a new file in the place of `path`, all of it or nothing; `keep_as` gets the old one.
+    """Replace a file atomically.
 
-    Unless `durable`, a power cut may leave a damaged file.
+    Args:
+        path: The file.
+        lines: Its new contents.
+        keep_as: The old file is kept under this path, unless the path exists.
+        durable: Sync to disk. Without it, a power cut may leave a damaged file.
 
     Raises:
-        OSError: It could not be written; the old one is untouched.
+        OSError: Writing failed; the old file is unchanged.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -116,10 +124,10 @@ def replace_file(
 
 
 def append_durably(path: Path, end: int, data: bytes) -> None:
-    """Append `data` to a file of `end` bytes; on any failure the file is cut back to `end`.
+    """Append `data` to a file of `end` bytes and sync it. If that fails, the file is truncated to `end` again.
 
     Raises:
-        OSError: It could not be written.
+        OSError: Writing failed.
     """
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -135,7 +143,7 @@ def append_durably(path: Path, end: int, data: bytes) -> None:
 
 
 def cut(path: Path, end: int, aside: Path | None) -> None:
-    """Cut a file to `end` bytes; what follows is first copied to `aside`, if one is given."""
+    """Truncate a file to `end` bytes. With `aside`, the rest is copied to that file first."""
     if aside is not None:
         source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -151,7 +159,7 @@ def cut(path: Path, end: int, aside: Path | None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring a folder's own entries (new and renamed files) onto the disk."""
+    """Sync a folder, so that new and renamed files in it survive a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -1,9 +1,9 @@
-"""One line of a journal: checksum, digest, JSON; and how a flipped bit is found and mended.
+"""Encoding of one journal line with a checksum and a digest, and repair of single flipped bits.
 
-A line is `crc32 blake2b payload newline`: eight hexadecimal digits each, separated by single spaces. The
-payload is JSON without raw newlines. The CRC alone is read in daily use. It also locates a single flipped
-bit (every position has a syndrome of its own); the digest then confirms the mended payload, so that heavier
-damage is never taken for a small one.
+A line is `crc32 blake2b payload newline`. Both checksums have eight hexadecimal digits; single spaces separate the
+parts. The payload is JSON without raw newlines. Normal reading checks the CRC only. The CRC also locates a single
+flipped bit, because every bit position has a different syndrome. The digest then confirms the repaired payload, so
+that heavier damage is not mistaken for a flipped bit.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 PREFIX = 18
-"""Bytes before the payload."""
+"""Bytes before the payload: both checksums and their spaces."""
 
 MENDABLE = 8 << 20
-"""Longest damaged stretch, in bytes, in which a flipped bit is looked for."""
+"""Longest damaged stretch, in bytes, that `mend` tries to repair."""
 
 _START = re.compile(rb"[0-9a-f]{8} [0-9a-f]{8} \{\"")
-# A payload never holds `{"` after such a prefix by itself: quotes within JSON texts are escaped.
+# No payload contains such a prefix followed by `{"`: quotes inside JSON strings are escaped.
 
 
 def encode(payload: bytes) -> bytes:
-    """Return the line for `payload`, newline included."""
+    """Return the line that holds `payload`, with its newline."""
     return b"%08x %s %s\n" % (zlib.crc32(payload), _digest(payload), payload)
 
 
@@ -38,14 +38,14 @@ def decode(line: bytes) -> bytes | None:
 
 
 def sound(line: bytes) -> bool:
-    """Whether a line is whole in all its parts, the digest included."""
+    """Whether both checksums of a line (without its newline) match its payload."""
     payload = decode(line)
     return payload is not None and line[9:17] == _digest(payload)
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A payload got out of damage: `damaged[start:end]` is the part that mends to it alone."""
+    """A payload recovered from damaged bytes: `damaged[start:end]` is the line that was repaired to it."""
 
     start: int
     end: int
@@ -53,10 +53,10 @@ class Mended:
 
 
 def mend(damaged: bytes) -> list[Mended]:
-    """Return what can be had, beyond doubt, from a stretch of damaged bytes, in order.
+    """Recover payloads from a stretch of damaged bytes, in order; only those that a checksum confirms.
 
-    Found are: single flipped bits anywhere (also one that made or unmade a newline), and whole lines
-    within the stretch.
+    It repairs single flipped bits, also those that turned a newline into another byte or another byte into a
+    newline, and it finds undamaged lines within the stretch. A stretch of more than `MENDABLE` bytes gives nothing.
     """
     size = len(damaged)
     if size > MENDABLE:
@@ -64,12 +64,12 @@ def mend(damaged: bytes) -> list[Mended]:
     whole = _mend_one(damaged)
     if whole is not None:
         return [Mended(0, size, whole)]
-    # The newline between two lines may be what was flipped; each part may still be whole.
+    # The flipped bit may be in the newline between two lines; then each part may be undamaged.
     starts = [0, *(found.start() for found in _START.finditer(damaged) if found.start())]
     ends = [start - 1 for start in starts[1:]]
     found = []
     for start, stops in zip(starts, [*((end,) for end in ends), (size, size - 1)], strict=True):
-        for end in stops:  # the last part may end in a flipped newline
+        for end in stops:  # the last part may end with a damaged newline
             payload = _mend_one(damaged[start:end])
             if payload is not None:
                 found.append(Mended(start, end, payload))
@@ -78,7 +78,7 @@ def mend(damaged: bytes) -> list[Mended]:
 
 
 def second_start(lines: bytes) -> int:
-    """Return where the second line within `lines` seems to begin, judged without newlines; -1 if nowhere."""
+    """Return the offset of the second line in `lines`, found by its prefix alone, without newlines; -1 if none."""
     found = _START.search(lines, PREFIX)
     return found.start() if found else -1
 
@@ -107,10 +107,10 @@ def _mend_one(frame: bytes) -> bytes | None:
 
 
 def _locate(syndrome: int, length: int) -> tuple[int, int] | None:
-    """Return (byte, bit) of the single flip that changes the CRC of `length` bytes by `syndrome`.
+    """Return the (byte, bit) of the single flipped bit that changes the CRC of `length` bytes by `syndrome`.
 
-    A flip of bit b in the last byte changes the CRC by table[1 << b], and every byte after the flip
-    takes the difference one step on. So the step is undone until such a value shows up.
+    A flip of bit b in the last byte changes the CRC by table[1 << b]. Each byte after the flip advances this
+    difference by one CRC step. The loop undoes these steps until it meets such a value.
     """
     table, by_top, single = _tables()
     difference = syndrome
@@ -125,7 +125,7 @@ def _locate(syndrome: int, length: int) -> tuple[int, int] | None:
 
 @functools.cache
 def _tables() -> tuple[list[int], list[int], dict[int, int]]:
-    """Return CRC-32's table, its row by the row's top byte, and the bit by the difference it makes."""
+    """Return the table of CRC-32, the index of each row by its top byte, and the bit by the row it selects."""
     table = []
     for value in range(256):
         for _ in range(8):

@@ -1,17 +1,16 @@
-"""Exact Jaccard similarity over distinct token sets: every set with J >= t, or J with all of them.
+"""Exact Jaccard similarity over distinct token sets: all sets with J >= t, or J with every set.
 
     J(q, s) = |q & s| / |q | s|, and 1 for two empty sets
 
-Two filters find the few sets worth counting; neither can miss one.
+Two filters reduce the sets that have to be counted. Neither drops a set with J >= t.
 
-- Sketch: bit i of a set's 64-bit sketch is the parity of its tokens with number = i (mod 64). Sketches that
-  differ in h bits come from sets that differ in h tokens or more, and J >= t allows at most
-  |q| (1 - t) / t differing tokens.
-- Prefix: J >= t asks for o = ceil(t |q|) common tokens, so among any |q| - o + 1 tokens of q there is a
-  common one. The rarest are taken, and only the sets that hold them are looked at (Chaudhuri et al.,
-  "A primitive operator for similarity joins", ICDE 2006).
+- Sketch: bit i of a set's 64-bit sketch is the parity of its tokens with number = i (mod 64). If two sketches
+  differ in h bits, their sets differ in at least h tokens. J >= t allows at most |q| (1 - t) / t differing tokens.
+- Prefix: J >= t needs o = ceil(t |q|) common tokens, so any |q| - o + 1 tokens of q include a common one. The
+  filter takes the rarest ones and keeps the sets that hold at least one of them (Chaudhuri et al., "A primitive
+  operator for similarity joins", ICDE 2006).
 
-What passes is counted exactly, token by token.
+The remaining sets are compared exactly, token by token.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _SLACK = 1e-9
-"""Keeps rounding from turning a bound that is met exactly into one that is missed."""
+"""Tolerance for rounding, so that a bound that is met exactly is not missed."""
 _SCAN_BLOCK = 1 << 15
-"""Sketches compared at a time, so that they stay in the processor's cache."""
+"""Sketches compared at a time; a block fits into the processor's cache."""
 
 
 class TokenSets:
-    """Distinct sets of tokens, numbered from 0 in the order they came.
+    """Distinct sets of tokens, numbered from 0 in the order in which they were added.
 
     Args:
-        searchable: Keep posting lists; without them `similar` scans all sketches.
+        searchable: Keep posting lists (token to sets). Without them, `similar` scans all sketches.
     """
 
     def __init__(self, *, searchable: bool = True) -> None:
@@ -58,7 +57,7 @@ class TokenSets:
         return len(self._sizes)
 
     def add(self, tokens: Sequence[str]) -> int:
-        """Return the number of the set of these tokens; a new one is taken in."""
+        """Return the number of the set of these tokens; a new set is added."""
         vocabulary, postings = self._vocabulary, self._postings
         try:
             ids = sorted(set(map(vocabulary.__getitem__, tokens)))
@@ -87,7 +86,7 @@ class TokenSets:
         return number
 
     def find(self, tokens: Sequence[str]) -> int | None:
-        """Return the number of the set of exactly these tokens, None if it never came."""
+        """Return the number of the set of exactly these tokens, None if there is none."""
         query = self.query(tokens)
         if query.unknown:
             return None
@@ -96,35 +95,32 @@ class TokenSets:
         return known if known is not None and self._content(known) == content else None
 
     def tokens(self, number: int) -> tuple[str, ...]:
-        """Return the tokens of a set, sorted. Slow: it turns the vocabulary around."""
+        """Return the tokens of a set, sorted. This is slow: it searches the whole vocabulary."""
         wanted = set(self._content(number))
         return tuple(sorted(token for token, i in self._vocabulary.items() if i in wanted))
 
     def query(self, tokens: Sequence[str]) -> Query:
-        """Return the tokens as something to compare sets with."""
+        """Return these tokens as a query for the other methods."""
         distinct = set(tokens)
         get = self._vocabulary.get
         ids = [number for token in distinct if (number := get(token)) is not None]
         return Query(np.array(ids, np.int32), len(distinct), ids)
 
     def similar(self, query: Query, t: float) -> tuple[Ints, Floats]:
-        """Return the numbers of all sets with J >= t, and their J. t must be above 0.
-
-        The order is not defined.
-        """
+        """Return the numbers of all sets with J >= t, and their J, in no particular order. t must be above 0."""
         candidates, _ = self.candidates(query, t)
         similarity = self.compare(query, candidates)
         keep = similarity >= t
         return candidates[keep], similarity[keep]
 
     def compare(self, query: Query, numbers: Ints) -> Floats:
-        """Return J of the query with each of these sets."""
+        """Return J of the query with each of these sets, shape (len(numbers),)."""
         sizes = np.frombuffer(self._sizes, np.int32)[numbers] if len(numbers) else np.zeros(0, np.int32)
         common = self._common(query, numbers, sizes)
         return _jaccard(common, sizes, query.size)
 
     def compare_all(self, query: Query) -> Floats:
-        """Return J of the query with every set, in the order of their numbers."""
+        """Return J of the query with every set, in the order of their numbers; shape (sets,)."""
         count = len(self)
         if not count:
             return np.zeros(0)
@@ -138,18 +134,18 @@ class TokenSets:
         return _jaccard(common, sizes, query.size)
 
     def bound(self, query: Query, numbers: Ints, apart: Ints) -> Floats:
-        """Return what J with these sets is at most if they differ from the query in `apart` tokens or more."""
+        """Return an upper bound of J with each of these sets, given that it differs in at least `apart` tokens."""
         if not len(numbers):
             return np.zeros(0)
         total = np.frombuffer(self._sizes, np.int32)[numbers] + query.size
-        # d differing tokens leave (total - d) / 2 in common, out of (total + d) / 2.
+        # With d differing tokens, (total - d) / 2 are common and the union has (total + d) / 2.
         upper: Floats = (total - apart) / np.maximum(total + apart, 1)
         if not query.size:
             upper[total == 0] = 1.0
         return upper
 
     def least_differences(self, query: Query, numbers: Ints) -> Ints:
-        """Return for each set a number of tokens in which it surely differs from the query."""
+        """Return for each set a lower bound of the number of tokens in which it differs from the query."""
         if not len(numbers):
             return np.zeros(0, np.int32)
         sketches = np.frombuffer(self._sketches, np.uint64)[numbers]
@@ -157,7 +153,7 @@ class TokenSets:
         return least
 
     def nbytes(self) -> int:
-        """Return the bytes that the sets take in memory, Python's own objects included."""
+        """Return the bytes that the sets take in memory, overhead of Python objects included."""
         arrays = (self._flat, self._offsets, self._sizes, self._sketches, *(self._postings or ()))
         held = sum(sys.getsizeof(part) for part in arrays) + sys.getsizeof(self._postings)
         words = sys.getsizeof(self._vocabulary) + sum(map(sys.getsizeof, self._vocabulary))
@@ -169,7 +165,7 @@ class TokenSets:
         return self._flat[self._offsets[number] : self._offsets[number + 1]]
 
     def candidates(self, query: Query, t: float) -> tuple[Ints, Ints]:
-        """Return a superset of the sets with J >= t, and in how many tokens each differs at least."""
+        """Return a superset of the sets with J >= t, and for each the least number of tokens in which it differs."""
         count = len(self)
         none = np.zeros(0, np.int32)
         if not count or not query.size:
@@ -191,17 +187,20 @@ class TokenSets:
         return numbers, apart.astype(np.int32) + np.int32(query.unknown)
 
     def _prefix(self, query: Query, t: float) -> list[array[int]] | None:
-        """Return posting lists of which every set with J >= t is in one; the empty ones left out."""
+        """Return the non-empty posting lists of the prefix filter, None if this object is not searchable.
+
+        Every set with J >= t is in at least one of them.
+        """
         if self._postings is None:
             return None
         enough = math.ceil(t * query.size - _SLACK)
-        # Tokens that nobody ever saw are the rarest of all; they use up places without costing anything.
+        # Tokens that no set holds are the rarest. They count as part of the prefix and have no posting list.
         places = query.size - enough + 1 - query.unknown
         lists = sorted(map(self._postings.__getitem__, query.list), key=len)
         return [one for one in lists[: max(places, 0)] if one]
 
     def _common(self, query: Query, numbers: Ints | None, sizes: Ints) -> Ints:
-        """Return how many tokens each set shares with the query."""
+        """Return how many tokens each set has in common with the query."""
         if not len(sizes):
             return np.zeros(0, np.int32)
         if len(self._mask) < len(self._vocabulary):
@@ -232,7 +231,7 @@ class TokenSets:
     # ------------------------------------------------------------------------------------ snapshots
 
     def dump(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays."""
+        """Return everything as arrays, for a snapshot."""
         postings = self._postings or []
         return {
             f"{prefix}_flat": np.array(self._flat, np.int32),
@@ -245,7 +244,7 @@ class TokenSets:
         }
 
     def restore(self, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `dump` returned."""
+        """Replace the contents by what `dump` returned."""
         sizes = arrays[f"{prefix}_sizes"]
         self._vocabulary = {word: i for i, word in enumerate(unpack_texts(arrays[f"{prefix}_words"]))}
         self._flat = from_numpy("i", arrays[f"{prefix}_flat"])
@@ -264,14 +263,14 @@ class TokenSets:
 
 
 class Query:
-    """A token set to compare with.
+    """A token set that sets are compared with.
 
     Attributes:
-        ids: Numbers of its tokens that are known, int32.
-        size: Number of its tokens, unknown ones included.
+        ids: Numbers of its tokens that are in the vocabulary, int32.
+        size: Number of all its tokens.
         list: `ids` as a list.
-        unknown: Tokens that no set holds.
-        sketch: Of the known tokens.
+        unknown: Number of its tokens that are not in the vocabulary.
+        sketch: 64-bit sketch of `ids`.
     """
 
     __slots__ = ("ids", "list", "size", "sketch", "unknown")
@@ -288,7 +287,7 @@ class Query:
 
 
 class _Hashes:
-    """From a 64-bit hash to a number: sorted arrays for the many, a dict for the latest."""
+    """Maps 64-bit hashes to numbers: new ones are in a dictionary, the others in sorted arrays to save memory."""
 
     def __init__(self) -> None:
         self._keys = np.zeros(0, np.int64)
@@ -331,14 +330,18 @@ class _Hashes:
 
 
 def pack_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """Return texts as bytes: JSON, so that any character may be in them."""
+    """Return texts as the bytes of a JSON list. A separator could occur in a text."""
     import json
 
     return np.frombuffer(json.dumps(list(texts)).encode(), np.uint8)
 
 
 def unpack_texts(packed: NDArray[np.uint8]) -> list[str]:
-    """Return the texts of `pack_texts`."""
+    """Return the texts that `pack_texts` packed.
+
+    Raises:
+        ValueError: The bytes are not a JSON list of texts.
+    """
     import json
 
     texts = json.loads(packed.tobytes())
@@ -352,19 +355,19 @@ def _hash(content: array[int]) -> int:
 
 
 def as_numpy(values: array[Any]) -> NDArray[Any]:
-    """Return a copy of an array."""
+    """Return a numpy copy of a Python array."""
     return np.frombuffer(values.tobytes(), values.typecode)
 
 
 def from_numpy(kind: str, values: NDArray[Any]) -> array[Any]:
-    """Return a copy of numpy's array as Python's, which grows at the end for nearly nothing."""
+    """Return a copy of a numpy array as a Python array, which is cheap to append to."""
     made: array[Any] = array(kind)
     made.frombytes(np.ascontiguousarray(values, np.dtype(kind)).view(np.uint8).data)
     return made
 
 
 def _scan(sketches: NDArray[np.uint64], sketch: np.uint64, most: int) -> tuple[Ints, NDArray[np.uint8]]:
-    """Return the numbers of the sketches that differ in at most `most` bits, and in how many."""
+    """Return the numbers of the sketches that differ in at most `most` bits, and those numbers of bits."""
     numbers, differing = [], []
     for start in range(0, len(sketches), _SCAN_BLOCK):
         bits = np.bitwise_count(sketches[start : start + _SCAN_BLOCK] ^ sketch)
@@ -375,7 +378,7 @@ def _scan(sketches: NDArray[np.uint64], sketch: np.uint64, most: int) -> tuple[I
 
 
 def _distinct(numbers: Ints) -> Ints:
-    if len(numbers) < 400:  # a few: numpy's sorting takes longer to begin than Python to end
+    if len(numbers) < 400:  # a set is faster than numpy's sorting for few numbers
         return np.array(list(set(numbers.tolist())), np.int32)
     return np.unique(numbers)
 

@@ -1,8 +1,8 @@
 """An append-only file of documents that several processes share: locking, appends, atomic rewrites.
 
-The first line is a header; each further line holds documents of one table, all of them or none. Writers
-hold an exclusive lock (`lock` beside the file; local disks only), read what others added, append with one
-write and fsync, or put a rewritten file in its place. Readers need no lock.
+The first line is a header. Each further line holds documents of one table and is read completely or not at all. A
+writer takes an exclusive lock (the file `lock` in the same folder; local disks only) and reads what others have
+written. Then it appends with one write and fsync, or replaces the file. Readers need no lock.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LINE_LIMIT = 64 << 20
 """Longest line that is written, in bytes."""
 
 Changes = Mapping[str, Mapping[int, Document | None]]
-"""By table and id: the new document, or None to remove it."""
+"""By table and document id: the new document, or None to remove it."""
 
 
 class Journal:
-    """One journal file.
+    """One journal file. Every method may be called from any thread.
 
     Args:
-        path: The file, in a folder that exists. Made by the first append.
-        listener: Is told of every document.
-        resume: Returns, for a header, how far the listener already knows the file, or None.
-        about: Kept in the header of a new file.
+        path: The file, in an existing folder. The first append creates it.
+        listener: Receives every document.
+        resume: Called with the header. Returns the position up to which the listener has the contents, or None.
+        about: Stored in the header of a new file.
+        schema: Version of the documents, and migrations from earlier ones.
         notice: Called with a sentence when something was recovered.
-
-    Every method may be called from any thread.
+        clock: Returns the time in seconds since the epoch.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Journal:
 
     @property
     def reader(self) -> Reader:
-        """The read side."""
+        """The reader of the file."""
         return self._reader
 
     def open(self) -> None:
-        """Read the file; mend its end after a crash, where it can be written to.
+        """Read the file. If a crash left an unfinished line at its end, repair it where the file is writable.
 
         Raises:
-            BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
+            BadFile: The file is no journal, or one of a newer version. It is not changed.
         """
         with self.lock:
             self._reader.load()
@@ -84,7 +84,7 @@ class Journal:
                     self._reader.read_on(final=True)
 
     def refresh(self) -> bool:
-        """Read what others added or changed; return whether there was anything. Costs one stat."""
+        """Read what other processes added or changed; return whether there was anything. Costs one `stat` call."""
         with self.lock:
             return self._reader.refresh(final=self._depth > 0)
 
@@ -94,20 +94,20 @@ class Journal:
             return list(self._reader.position.places.get(table, ()))
 
     def document(self, table: str, doc_id: int) -> Document | None:
-        """Return one document, read from the file; None if there is none."""
+        """Read one document from the file; None if there is none."""
         with self.lock:
             return self._reader.document(table, doc_id)
 
     def next_id(self, table: str) -> int:
-        """Return the id the next document of a table gets; ids are never used twice."""
+        """Return the id of the next new document of a table. Ids are never reused."""
         return self._reader.position.next_ids.get(table, 1)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock, with everything read that others wrote. Reentrant.
+        """Hold the lock, after reading everything that other processes wrote. Reentrant.
 
         Raises:
-            StorageError: The folder cannot be written to, or another program holds the lock for long.
+            StorageError: The folder cannot be written to, or another process holds the lock for too long.
         """
         with self.lock:
             if self._depth == 0:
@@ -126,11 +126,11 @@ class Journal:
                     self._file_lock.release()
 
     def append(self, table: str, *groups: Mapping[int, Document]) -> None:
-        """Add documents; of each group all or none. On return they are on the disk.
+        """Add groups of documents to a table. Each group is stored completely or not at all, and is on disk on return.
 
         Raises:
-            StorageError: They could not be written; the file is as before.
-            BadFile: They cannot be written as JSON.
+            StorageError: Writing failed; the file is as before.
+            BadFile: The documents cannot be written as JSON.
         """
         lines = [_encoded(table, group) for group in groups]
         with self.writing():
@@ -148,21 +148,21 @@ class Journal:
             self._reader.look()
 
     def rewrite(self, changes: Changes) -> None:
-        """Replace the file by one with `changes`; without any, it is only written anew.
+        """Rewrite the file with `changes` applied. If `changes` is empty, the same documents are written again.
 
         Raises:
-            StorageError: It could not be written; the file is as before.
+            StorageError: Writing failed; the file is as before.
         """
         with self.writing():
             if not self._reader.exists:
                 self._create()
             keep_as = None
-            if self._reader.damaged:  # what could not be mended is not thrown away
+            if self._reader.damaged:  # keep the old file: it holds damaged parts that cannot be copied
                 keep_as = self.path.with_name(f"damaged-{self._reader.position.generation}.bak")
             self._replace(changes, keep_as)
 
     def close(self) -> None:
-        """Give the files back; safe to call twice."""
+        """Close the file and the lock; calling this twice is safe."""
         with self.lock:
             self._reader.close_file()
             self._file_lock.close()
@@ -170,7 +170,7 @@ class Journal:
     # ------------------------------------------------------------------------------------- details
 
     def _prepare(self) -> None:
-        """With the lock just taken: clean up after crashes, read what others wrote, migrate."""
+        """Right after taking the lock: clean up after crashes, read what others wrote, migrate."""
         for left in self.path.parent.glob(f"{self.path.name}.*.part"):
             with contextlib.suppress(OSError):
                 left.unlink()
@@ -188,7 +188,7 @@ class Journal:
                 )
 
     def _mend_end(self) -> None:
-        """Complete or set aside what a crash left after the last whole line."""
+        """Complete the bytes that a crash left after the last whole line, or move them to a file of their own."""
         tail = self._reader.tail(LINE_LIMIT + 1)
         if not tail:
             return
@@ -240,7 +240,7 @@ class Journal:
         return frame.encode(_json(fields))
 
     def _new_lines(self, changes: Changes) -> Iterator[bytes]:
-        """Yield the lines of the rewritten file, a document each; unchanged ones are copied."""
+        """Yield the lines of the rewritten file, one document each. Lines of unchanged documents are copied."""
         reader = self._reader
         next_ids = dict(reader.position.next_ids)
         for table, changed in changes.items():
@@ -283,6 +283,6 @@ def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
         raise BadFile(f"this cannot be stored: {error}") from None
     if len(line) > LINE_LIMIT:
         raise StorageError(
-            f"an episode of {len(line) >> 20} MB is more than memory takes ({LINE_LIMIT >> 20} MB)"
+            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE_LIMIT >> 20} MB)"
         )
     return line

@@ -1,4 +1,4 @@
-"""The read side of a journal: header, lines, damage, and what others have added. Never changes the file."""
+"""Reads a journal: its header, its lines, damaged parts, and lines that other processes add. Never writes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ Resume = Callable[[Mapping[str, Any]], "Position | None"]
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What the documents of a journal look like.
+    """Version of the documents in a journal, and how older ones are migrated.
 
     Attributes:
         version: The version this program writes.
-        migrations: From a version, the step to the next one: (table, document) -> document.
+        migrations: By version: the function that turns a document of it into one of the next version,
+            (table, document) -> document.
     """
 
     version: int = 1
@@ -36,31 +37,31 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line is: its first byte and its length without the newline."""
+    """Where a line is: offset of its first byte, and length in bytes without the newline."""
 
     offset: int
     length: int
 
 
 class Listener(Protocol):
-    """Is told of every document in the order of the file; holds whatever it makes of them."""
+    """Receives every document of a journal in the order of the file, and builds its own data from them."""
 
     def reset(self, about: Mapping[str, Any]) -> None:
-        """Forget everything: the file is read anew; `about` is what its header remembers."""
+        """Drop everything: the file is being read from its start. `about` comes from the file's header."""
         ...
 
     def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
-        """Take a new document; `line` is the whole line that holds it."""
+        """Receive a new document; `line` is the whole line that holds it, at `place`."""
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return what a rewritten header is to remember besides the documents."""
+        """Return the values to store in the header of a rewritten file."""
         ...
 
 
 @dataclass(slots=True)
 class Position:
-    """How far a journal has been read, and where its documents are; what a snapshot keeps."""
+    """How far a journal has been read, and where its documents are. A snapshot stores it."""
 
     generation: str = ""
     offset: int = 0
@@ -72,12 +73,16 @@ class Reader:
     """Reads one journal file.
 
     Args:
-        notice: Called with a sentence when something was mended or left out.
-        resume: Returns, for a header, how far the listener already knows the file, or None.
+        path: The file.
+        listener: Receives every document.
+        schema: Version to which documents are migrated.
+        notice: Called with a sentence when something was repaired or left out.
+        resume: Called with the header. Returns the position up to which the listener has the contents, or None.
 
     Attributes:
-        header: Of the file as it is, {} while there is none.
-        damaged: Stretches that could not be mended.
+        header: The header of the file, {} if there is no file.
+        position: How far the file has been read.
+        damaged: Number of damaged stretches that could not be repaired.
     """
 
     def __init__(
@@ -97,19 +102,19 @@ class Reader:
         self._notice = notice
         self._resume = resume
         self._fd = -1
-        self._seen = (-1, -1)  # size and time of change at the last look
+        self._seen = (-1, -1)  # size and modification time at the last look
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file, as of the last look."""
+        """Whether there was a file when it was last opened."""
         return self._fd >= 0
 
     def load(self) -> None:
-        """Read the file from its beginning, or from where the listener already knows it.
+        """Read the file from its start, or from the position that `resume` returns.
 
         Raises:
-            BadFile: It is no journal of ours, or one of a newer version. It is left as it is.
-            StorageError: It cannot be opened.
+            BadFile: The file is no journal, or one of a newer version. It is not changed.
+            StorageError: The file cannot be opened.
         """
         self.forget()
         try:
@@ -119,7 +124,7 @@ class Reader:
         except OSError as error:
             raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
         try:
-            if os.fstat(fd).st_size == 0:  # made, but never written: nothing to lose
+            if os.fstat(fd).st_size == 0:  # created but never written to
                 os.close(fd)
                 return
             self.header, start = self._read_header(fd)
@@ -144,10 +149,12 @@ class Reader:
         self.read_on(final=False)
 
     def refresh(self, *, final: bool = False) -> bool:
-        """Read what was added or changed since; return whether there was anything. Costs one stat.
+        """Read what was added or changed since the last look; return whether there was anything.
+
+        Costs one `stat` call if nothing changed.
 
         Args:
-            final: Nobody is writing now: what is damaged at the end stays so.
+            final: No process is writing, so a damaged line at the end will not be completed any more.
         """
         try:
             now = os.stat(self.path)
@@ -168,10 +175,10 @@ class Reader:
         return self.read_on(final=final)
 
     def document(self, table: str, doc_id: int) -> Document | None:
-        """Return one document, read from the file, None if there is none.
+        """Read one document from the file; None if there is none.
 
         Raises:
-            BadFile: Its line has been damaged beyond mending since it was first read.
+            BadFile: Its line was damaged beyond repair after it was first read.
         """
         place = self.position.places.get(table, {}).get(doc_id)
         if place is None:
@@ -185,18 +192,18 @@ class Reader:
         return found[1][doc_id]
 
     def read(self, place: Place) -> bytes:
-        """Return some bytes of the file as it was when it was opened."""
+        """Return some bytes of the opened file, even if it has been replaced since."""
         return os.pread(self._fd, place.length, place.offset)
 
     def parse(self, line: bytes) -> tuple[str, dict[int, Document]] | None:
-        """Return table and documents of a line, a flipped bit mended; None if it cannot be had."""
+        """Return the table and documents of a line, repaired if needed; None if that is not possible."""
         payload = frame.decode(line)
         if payload is None:
             payload = next((part.payload for part in frame.mend(line)), None)
         return None if payload is None else self.documents(payload)
 
     def documents(self, payload: bytes) -> tuple[str, dict[int, Document]] | None:
-        """Return table and documents of a payload, brought to this schema; None if it is none of ours."""
+        """Return table and documents of a payload, migrated to this schema; None if it is not such a payload."""
         try:
             data = json.loads(payload)
             table, put = data["table"], data["put"]
@@ -213,7 +220,7 @@ class Reader:
     def read_on(self, *, final: bool) -> bool:
         """Read from the position on; return whether there was anything.
 
-        Unless `final`, damage at the very end may still be being written and is left for later.
+        Unless `final`, damaged lines at the end of the file are left for later: a process may still be writing them.
         """
         changed = False
         damaged: list[bytes] = []
@@ -234,7 +241,7 @@ class Reader:
         return changed
 
     def apply(self, table: str, documents: Mapping[int, Document], place: Place, line: bytes) -> None:
-        """Remember where new documents are, and tell the listener."""
+        """Record where new documents are, and pass them to the listener."""
         places = self.position.places.setdefault(table, {})
         next_ids = self.position.next_ids
         for doc_id, document in documents.items():
@@ -246,16 +253,16 @@ class Reader:
                 self._listener.put(table, doc_id, document, place, line)
 
     def tail(self, limit: int) -> bytes:
-        """Return up to `limit` bytes after what has been read: an unfinished line, if anything."""
+        """Return up to `limit` bytes after the position: an unfinished line, if there is one."""
         return os.pread(self._fd, limit, self.position.offset)
 
     def look(self) -> None:
-        """Remember how the file looks now, for `refresh`."""
+        """Record the size and modification time of the file, for `refresh`."""
         now = os.fstat(self._fd)
         self._seen = (now.st_size, now.st_mtime_ns)
 
     def forget(self) -> None:
-        """Go back to knowing nothing."""
+        """Close the file and reset everything, the listener included."""
         self.close_file()
         self.header = {}
         self.position = Position()
@@ -265,17 +272,17 @@ class Reader:
             self._listener.reset({})
 
     def close_file(self) -> None:
-        """Give the file back; safe to call twice."""
+        """Close the file; calling this twice is safe."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1
 
     def read_header(self) -> dict[str, Any]:
-        """Return the header of the file, nothing else read or kept.
+        """Read and return the header of the file only, without changing this object.
 
         Raises:
-            BadFile: It is no journal of ours, or one of a newer version.
-            StorageError: It cannot be opened.
+            BadFile: The file is no journal, or one of a newer version.
+            StorageError: The file cannot be opened.
         """
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -289,7 +296,7 @@ class Reader:
     # ------------------------------------------------------------------------------------- details
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
-        """Return the header and where the lines after it begin."""
+        """Return the header, and the offset of the line after it."""
         head = os.pread(fd, _HEADER_LIMIT, 0)
         payload, end = _header_payload(head)
         if payload is not None and frame.decode(head[: end - 1]) is None:
@@ -315,7 +322,7 @@ class Reader:
         return header, end
 
     def _continues(self, known: Position) -> bool:
-        """Whether the file still begins with what `known` stands for."""
+        """Whether this file is the one that `known` describes, up to its offset."""
         if known.generation != self.header.get("generation") or known.offset > os.fstat(self._fd).st_size:
             return False
         places = (place for table in known.places.values() for place in table.values())
@@ -334,7 +341,7 @@ class Reader:
                 offset += len(line) + 1
 
     def _salvage(self, damaged: list[bytes]) -> bool:
-        """Take what can be had out of the consecutive damaged lines at the position; tell about it."""
+        """Recover what is possible from consecutive damaged lines that begin at the position, and report it."""
         start, stretch = self.position.offset, b"\n".join(damaged)
         self.position.offset = start + len(stretch) + 1
         saved = False
@@ -359,14 +366,14 @@ class Reader:
 
 
 def _header_payload(head: bytes) -> tuple[bytes | None, int]:
-    """Return the payload of the first line and its end, a flipped bit mended; None if there is none."""
+    """Return the payload of the first line, repaired if needed, and the offset of the next; None if there is none."""
     end = head.find(b"\n")
     if end >= 0 and (payload := frame.decode(head[:end])) is not None:
         return payload, end + 1
     if FORMAT.encode()[:6] not in head[:200] and FORMAT.encode()[-6:] not in head[:200]:
-        return None, 0  # not ours: a flipped bit cannot have hidden both halves of the name
+        return None, 0  # no journal: one flipped bit cannot hide both halves of the format's name
     second = frame.second_start(head)
-    ends = [second - 1, end, head.find(b"\n", end + 1)]  # its newline flipped; or a newline made
+    ends = [second - 1, end, head.find(b"\n", end + 1)]  # the bit flip removed the newline, or made an extra one
     for stop in ends:
         mended = frame.mend(head[:stop]) if stop > 0 else []
         if len(mended) == 1:

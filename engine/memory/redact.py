@@ -1,8 +1,8 @@
-"""Keeps secrets out of memory: what is stored, what is tokenised, what is asked.
+"""Removes secrets from texts before they are stored, tokenised or searched for.
 
-Patterns are incomplete by nature; what was found is counted, and a memory can be purged of anything with
-`jitrl memory forget`. Game text is left alone but for what can only be a key: "password: swordfish" in a
-game is knowledge.
+Patterns cannot find every secret. The number of those found is counted, and `jitrl memory forget` removes anything
+from a memory. In the texts of games only strings that look like keys are replaced: "password: swordfish" may be
+part of a game.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from engine.records import Episode, Kept, State, Step
 
 PLACEHOLDER = "[redacted]"
 SHORTEST = 8
-"""Shorter secrets are not looked for: they would be found everywhere."""
+"""Least length of a secret, in characters. Shorter ones would match ordinary text."""
 
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|password|passwd|credential)s?$")
 
-# (what must be in the text for the pattern to be worth a try, pattern with the secret as group "s")
+# (lower-case strings, one of which the text must contain before the pattern is tried; pattern with group "s")
 _PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("-----begin",), re.compile(
         r"(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----)){0,20000}"
@@ -55,19 +55,19 @@ _TYPED = re.compile(r"(?is)^\s*(?:type|fill|input|enter)\b\s*\(?\s*(?P<where>\[[
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of environment variables that are named like secrets (`…_API_KEY`, `…_TOKEN`)."""
+    """Return the values of environment variables whose names look like secrets (`…_API_KEY`, `…_TOKEN`)."""
     return frozenset(v for n, v in environment.items() if _SECRET_NAME.search(n) and len(v) >= SHORTEST)
 
 
 class Redactor:
-    """Takes secrets out of texts, states, episodes and kept records.
+    """Removes secrets from texts, states, episodes and kept records.
 
     Args:
-        secrets: Exact values to take out wherever they appear; those under 8 characters are ignored.
-        forms: Whether the texts may come from forms: then values of password-like fields go too.
+        secrets: Exact values to remove wherever they appear; those under 8 characters are ignored.
+        forms: Whether the texts may come from forms; then values of password-like fields are removed too.
 
     Attributes:
-        count: Secrets taken out so far.
+        count: Number of secrets removed so far.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, forms: bool = False) -> None:
@@ -78,7 +78,7 @@ class Redactor:
         self.count = 0
 
     def suspects(self, text: str) -> bool:
-        """Whether there may be anything to take out of `text`. Cheap, and never wrong when it says no."""
+        """Whether `text` may hold a secret. A fast check; False is always right."""
         for secret in self._secrets:
             if secret in text:
                 return True
@@ -89,7 +89,7 @@ class Redactor:
         return False
 
     def text(self, text: str, found: set[str] | None = None) -> str:
-        """Return `text` without secrets; what was taken out is added to `found`."""
+        """Return `text` without secrets; those that were removed are added to `found`."""
         if not self.suspects(text):
             return text
         taken: set[str] = set()
@@ -110,7 +110,7 @@ class Redactor:
         return text
 
     def state(self, state: State, found: set[str] | None = None) -> State:
-        """Return the state without secrets, in its texts and in its tokens."""
+        """Return the state without secrets in its texts and tokens."""
         taken: set[str] = set() if found is None else found
         text, history = self.text(state.text, taken), self.text(state.history, taken)
         if not taken:
@@ -129,7 +129,7 @@ class Redactor:
         )  # fmt: skip
 
     def step(self, step: Step, seen: dict[State, State], found: set[str]) -> Step:
-        """Return the step without secrets; `seen` keeps equal states equal."""
+        """Return the step without secrets. `seen` maps states to cleaned ones, so that each is cleaned once."""
         if step.state not in seen:
             seen[step.state] = self.state(step.state, found)
         action = self.typed(step.state.text, self.text(step.action, found), found)
@@ -137,7 +137,7 @@ class Redactor:
         return replace(step, state=seen[step.state], action=action, valid_actions=valid)
 
     def typed(self, page: str, action: str, found: set[str]) -> str:
-        """Return a web action without what it types into a password-like field of `page`."""
+        """Return a web action without the text that it types into a password-like field of `page`."""
         match = _TYPED.match(action) if self._forms else None
         if match is None:
             return action
@@ -153,7 +153,10 @@ class Redactor:
         return action[: match.start("what")] + PLACEHOLDER + action[match.end("what") :]
 
     def episode(self, episode: Episode) -> Episode:
-        """Return the episode without secrets. What was typed into a field is taken out of later pages too."""
+        """Return the episode without secrets.
+
+        Text of 8 characters or more that was typed into a password-like field is removed from all pages.
+        """
         if not self._forms and not self.suspects("\n".join(_texts_of(episode))):
             return episode
         found: set[str] = set()

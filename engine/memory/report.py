@@ -1,4 +1,4 @@
-"""What a scope holds, in numbers; and steps found by words."""
+"""Statistics of a scope, and a search for steps by words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.records import Episode, Kept
 
 
 def summary(scope: Scope) -> dict[str, Any]:
-    """Return the few numbers that a list of scopes shows."""
+    """Return the numbers that a list of scopes shows."""
     best: float | None = None
     top: float | None = None
     last: float | None = None
@@ -42,7 +42,7 @@ def summary(scope: Scope) -> dict[str, Any]:
 
 
 def statistics(scope: Scope) -> dict[str, Any]:
-    """Return everything that can be counted. Reads every episode."""
+    """Return all statistics of a scope. This reads every episode."""
     provenances: Counter[str] = Counter()
     by: dict[str, Counter[str]] = {"agents": Counter(), "models": Counter(), "token_schemes": Counter()}
     scores, wins, losses = [], 0, 0
@@ -76,12 +76,17 @@ def statistics(scope: Scope) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A remembered step that a search found.
+    """A remembered step found by a search.
 
     Attributes:
-        entry: Entry number, which `forget` takes.
-        g: Its discounted return.
-        next_state: Text of the state it led to.
+        scope: Name of the scope.
+        entry: Entry number, as `forget` takes it.
+        episode: Number of the episode within the scope.
+        step: Index of the step within the episode.
+        g: Discounted return of the step.
+        state: Text of the state.
+        history: Text of the history.
+        next_state: Text of the state that followed.
     """
 
     scope: str
@@ -125,7 +130,10 @@ def kept(scope: Scope, words: Sequence[str] = ()) -> list[KeptHit]:
 
 
 def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]:
-    """Yield the steps whose state, history or action hold all words, newest first. Case does not matter."""
+    """Yield the steps that hold all words in their state, history, action or provenance, newest first.
+
+    Case does not matter. Damaged episodes are skipped.
+    """
     wanted = [word.lower() for word in words]
     for doc_id in reversed(scope.doc_ids()):
         with contextlib.suppress(BadFile):
@@ -141,7 +149,7 @@ def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]
 
 
 def hits_of(scope: str, episode: Episode, first: int, gamma: float) -> list[Hit]:
-    """Return an episode's steps, forgotten ones left out."""
+    """Return an episode's steps without forgotten ones; `first` is the entry number of its step 0."""
     returns = discounted_returns([step.reward for step in episode.steps], gamma)
     following = [*(step.state for step in episode.steps[1:]), episode.final]
     return [

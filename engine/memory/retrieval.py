@@ -1,9 +1,9 @@
-"""The k nearest remembered steps, exactly, without counting most of them.
+"""Exact search for the k nearest remembered steps, without comparing most of them token by token.
 
     similarity = (1 - w) J(state, s) + w J(history, h)
 
-Each step is bounded from above by what the sketches of its sets say. The most promising are counted first;
-the k-th best of them bars all that cannot reach it.
+The sketches of a step's token sets give an upper bound of its similarity. The steps with the highest bounds are
+compared first. All steps whose bound is below the k-th best similarity found there are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SLACK = 1e-9
 _LEAST = 0.3
-"""Below this similarity the filters let nearly everything pass: all states are counted instead."""
+"""With a smaller bound on J(states) the filters keep nearly every state, so all states are compared instead."""
 
 
 def nearest(
@@ -46,13 +46,18 @@ def nearest(
     """Return at most k rows of similarity r or more, best first, newest first among equals.
 
     Args:
-        weight: w, the share of the history's similarity.
-        floor: What J(state, s) must exceed, 0 for nothing.
+        entries: The rows.
+        tokens: Tokens of the state.
+        history: Tokens of its history.
+        k: Number of rows.
+        r: Least similarity.
+        weight: w, the weight of the histories' similarity, 0 to 1.
+        floor: J(state, s) must be greater than this; 0 for no such condition.
         keep_above: Rows of this similarity or more are all returned, even beyond k; 0 for none.
-        returns: By row; the higher one comes first among equally similar rows, then the newest.
+        returns: By row: its return. Among equally similar rows the higher return comes first, then the newest row.
 
     Returns:
-        (row, similarity) each.
+        (row, similarity) pairs.
     """
     if k < 1 or not entries.live:
         return []
@@ -78,7 +83,7 @@ def nearest(
 
 
 class _States:
-    """Candidate states, each standing for all rows that were lived in it."""
+    """Candidate states. Each stands for all rows with this state."""
 
     def __init__(
         self, entries: Entries, query: Query, states: Ints, bound: Floats, known: Floats | None, floor: float
@@ -87,14 +92,14 @@ class _States:
         self._query = query
         self._floor = floor
         newest = np.frombuffer(entries.state_last, np.int32)[states]
-        lived = newest != NOTHING  # a state in which episodes only ended has no step
+        lived = newest != NOTHING  # a state that was only the last of its episodes has no step
         self._states, self._newest, self._bound = states[lived], newest[lived], bound[lived]
         self._exact = known is not None
 
     def best(
         self, k: int, r: float, keep_above: float, returns: array[float] | None
     ) -> list[tuple[int, float]]:
-        """Return the best k rows above r."""
+        """Return the best k rows of similarity r or more."""
         older = self._entries.columns["older_state"]
         return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
 
@@ -107,7 +112,7 @@ class _States:
 
 
 class _Pairs:
-    """Candidate combinations of state and history, each standing for all rows that had both."""
+    """Candidate pairs of state and history. Each stands for all rows with both."""
 
     def __init__(
         self, entries: Entries, query: Query, other: Query, states: Ints, bound: Floats, known: Floats | None,
@@ -120,7 +125,7 @@ class _Pairs:
         if known is None:
             pairs, self._at = entries.pairs_of(states)
             self._states = states
-        else:  # all states, and so all pairs
+        else:  # all states, hence all pairs
             pairs = np.arange(len(entries.pair_state), dtype=np.int32)
             self._states, self._at = states, np.array(entries.pair_state, np.int32)
         self._histories = np.frombuffer(entries.pair_history, np.int32)[pairs]
@@ -132,7 +137,7 @@ class _Pairs:
     def best(
         self, k: int, r: float, keep_above: float, returns: array[float] | None
     ) -> list[tuple[int, float]]:
-        """Return the best k rows above r."""
+        """Return the best k rows of similarity r or more."""
         older = self._entries.columns["older_pair"]
         return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
 
@@ -149,12 +154,12 @@ class _Pairs:
 
 
 def _above(score: Floats, states: Floats, floor: float) -> Floats:
-    """Return the scores, -inf where the states' own similarity does not exceed a floor."""
+    """Return the scores, with -inf where the similarity of the states is not above `floor`."""
     return np.where(states > floor, score, -np.inf) if floor > 0 else score
 
 
 def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: Ints) -> Floats:
-    """Return J for each number; where there are many, equal ones are compared once."""
+    """Return J for each number. If there are many numbers, each distinct one is compared once."""
     if len(numbers) < 256:
         return compare(query, numbers)
     distinct, where = np.unique(numbers, return_inverse=True)
@@ -174,16 +179,17 @@ def select(
     """Return the best k rows of groups of equal rows, best first.
 
     Args:
-        bound: What the similarity of each group is at most.
-        newest: The newest row of each group.
-        score: Returns the exact similarity of chosen groups; -inf for one that does not count.
-        older: By row: the next older row of its group, -1 where there is none.
+        bound: By group: an upper bound of its similarity.
+        newest: By group: its newest row.
+        score: Takes indexes of groups and returns their exact similarities, -inf for groups that are excluded.
+        older: By row: the next older row of its group, -1 if there is none.
+        k: Number of rows.
         r: Least similarity.
         keep_above: Rows of this similarity or more are all returned, even beyond k; 0 for none.
-        returns: By row; the higher one comes first among equals. Without it, the newest comes first.
+        returns: By row: its return. Among equally similar rows the higher return comes first, then the newest row.
 
     Returns:
-        (row, similarity) each.
+        (row, similarity) pairs.
     """
     possible = np.flatnonzero(bound >= r - _SLACK)
     probe = 2 * k + 16
@@ -198,7 +204,7 @@ def select(
         return []
     order = np.lexsort((last, scores))[::-1]
     if returns is None and keep_above <= 0:
-        # The best k groups hold the best k rows: a row of any other has k better or newer ones before it.
+        # The best k groups hold the best k rows: before a row of any other group come k better or newer rows.
         order = order[:k]
     elif len(order) > k:
         order = order[scores[order] >= _least(scores[order[k - 1]], keep_above)]
@@ -210,7 +216,7 @@ def select(
 def order(
     rows: NDArray[np.int64], scores: Floats, k: int, keep_above: float, returns: array[float] | None
 ) -> list[tuple[int, float]]:
-    """Return the best k of single rows, ordered as `select` does."""
+    """Return the best k of single rows as (row, similarity), in the order that `select` uses."""
     of_row = np.zeros(len(rows)) if returns is None else np.array([returns[row] for row in rows.tolist()])
     best = np.lexsort((rows, of_row, scores))[::-1]
     kept = int((scores >= keep_above).sum()) if keep_above > 0 else 0
@@ -219,7 +225,7 @@ def order(
 
 
 def _least(kth: float, keep_above: float) -> float:
-    """Return the similarity below which no row is returned, when the k-th best has similarity `kth`."""
+    """Return the least similarity that a returned row can have, if `kth` is the similarity of the k-th best."""
     return min(kth, keep_above) if keep_above > 0 else kth
 
 
@@ -230,7 +236,7 @@ def _rows(
     keep_above: float,
     returns: array[float] | None,
 ) -> list[tuple[int, float]]:
-    """Return the rows of groups, given as (similarity, newest row) with the most similar first."""
+    """Return the rows of groups. The groups are (similarity, newest row) pairs, the most similar first."""
     found: list[tuple[int, float]] = []
     for similarity, equal in itertools.groupby(groups, key=operator.itemgetter(0)):
         kept = keep_above > 0 and similarity >= keep_above
@@ -251,7 +257,7 @@ def _rows(
 
 
 def _chain(row: int, older: array[int]) -> Iterator[int]:
-    """Yield a group's rows, the newest first."""
+    """Yield a group's rows, newest first."""
     while row != NOTHING:
         yield row
         row = older[row]

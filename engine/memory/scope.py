@@ -1,4 +1,4 @@
-"""The memory of one game, or of one site and page pattern: its journal, its index, and what is asked of them."""
+"""The memory of one scope (a game, or a site and page pattern): its journal, its index, and searches in it."""
 
 from __future__ import annotations
 
@@ -30,29 +30,30 @@ JOURNAL = "episodes.jnl"
 SNAPSHOT = "index.snapshot"
 TABLE = "episodes"
 _SNAPSHOT_ROWS = 5000
-"""Rows that are read from the journal in less time than anybody notices."""
+"""Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
 Hits = list[tuple[int, float]]
-"""Rows with their similarity, the best first."""
+"""(row, similarity) pairs, best first."""
 _TEXTS = 20_000
-"""State texts kept at hand, of those that were read from the journal."""
+"""Texts of states that are cached in process memory."""
 
 
 class Scope:
     """One scope of a memory. Every method may be called from any thread.
 
     Args:
-        folder: Its folder, made when it is not there.
+        folder: Its folder, created if missing.
         name: For instance "game/zork1-b732a93a".
-        redactor: Takes secrets out of what is stored and asked.
+        redactor: Removes secrets from episodes that are stored and states that are searched for.
         lifted: See `engine.memory.search.ScopeRules`.
         notice: Called with a sentence when something was recovered or left out.
+        clock: Returns the time in seconds since the epoch.
 
     Attributes:
         records: What methods keep here besides episodes.
-        notices: Those sentences, for who comes later.
+        notices: All sentences that `notice` was called with.
 
     Raises:
-        BadFile: The journal is foreign, damaged in its first line, or from a newer version.
+        BadFile: The journal is of another format, its first line is damaged, or its version is newer.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Scope:
         self._snapshot_rows = 0
         self._journal.open()
 
-    # ------------------------------------------------------------------------------------- the face
+    # ------------------------------------------------------------------------------- public methods
 
     @property
     def path(self) -> Path:
@@ -98,7 +99,7 @@ class Scope:
 
     @property
     def journal(self) -> Journal:
-        """The journal itself, for what rewrites or checks it."""
+        """The journal itself, for code that rewrites or checks it."""
         return self._journal
 
     @property
@@ -111,7 +112,7 @@ class Scope:
 
     @property
     def unreadable(self) -> int:
-        """Documents that were left out because they are no episodes."""
+        """Number of documents that were left out because they are no episodes."""
         return self._unreadable
 
     def __len__(self) -> int:
@@ -124,21 +125,21 @@ class Scope:
         return len(self._entries.first)
 
     def append(self, episode: Episode) -> int:
-        """Remember an episode; on return it is on the disk.
+        """Store an episode. It is on disk when this returns.
 
-        Secrets are taken out and overlong texts clipped. An episode with number 0 gets the next one.
+        Secrets are removed and overlong texts are cut. An episode with number 0 gets the next free number.
 
         Returns:
-            Entries added; 0 when an episode of that uid is known already.
+            Number of entries added; 0 if an episode with this uid is already stored.
 
         Raises:
-            BadFile: It cannot be stored: no uid, no steps, a number that is not finite.
-            StorageError: It could not be written; what was stored before is intact.
+            BadFile: It cannot be stored: it has no uid, no steps, or a number that is not finite.
+            StorageError: Writing failed; the memory is as before.
         """
         return self.append_all([episode])
 
     def append_all(self, episodes: Iterable[Episode]) -> int:
-        """Remember several episodes with one write, as `append` does; each of them wholly or not at all."""
+        """Store several episodes with one write, as `append` does. Each is stored completely or not at all."""
         clean = [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
         with self._journal.writing():
             entries = self._entries
@@ -171,7 +172,7 @@ class Scope:
     def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps of similarity r or more.
 
-        The similarity is (1 - w) J(states) + w J(histories) with w = `history_weight`. The most similar
+        The similarity is (1 - w) J(states) + w J(histories) with w = `search.history_weight`. The most similar step
         comes first, the newest first among equals.
         """
 
@@ -189,12 +190,13 @@ class Scope:
     def found(
         self, state: State, find: Callable[[Entries, State], Hits], search: Search
     ) -> tuple[Neighbour, ...]:
-        """Return what another way of searching finds for a state, told as neighbours.
+        """Search with a given function and return its hits as neighbours.
 
         Args:
-            find: Returns (row, similarity) each, for what is remembered and the state without secrets. The memory
-                stays as it is until it returns.
-            search: Says what their returns are.
+            state: The state to search for. Secrets are removed from it.
+            find: Takes the entries and the cleaned state and returns (row, similarity) pairs. The memory is locked
+                while it runs.
+            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed.
         """
         state = self._redactor.state(state)
         with self._lock:
@@ -206,18 +208,18 @@ class Scope:
     def similar(
         self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0
     ) -> tuple[Neighbour, ...]:
-        """Return the k most similar remembered steps, however little similar they are."""
+        """Return the k most similar remembered steps, with no least similarity."""
         near = self.neighbours(state, k=k, r=0.8, gamma=gamma, history_weight=history_weight)
         if len(near) == k:
             return near
         return self.neighbours(state, k=k, r=0.0, gamma=gamma, history_weight=history_weight)
 
     def refresh(self) -> bool:
-        """Take in what other processes wrote; return whether there was anything. Costs one stat."""
+        """Read what other processes wrote; return whether there was anything. Costs one `stat` call."""
         return self._journal.refresh()
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield the episodes, oldest first. One that has since been damaged is left out, and told."""
+        """Yield the episodes, oldest first. Episodes that were damaged since are skipped, with a notice."""
         return (episode for _, episode in self.entered())
 
     def doc_ids(self) -> list[int]:
@@ -226,7 +228,7 @@ class Scope:
             return self._entries.doc_ids.tolist()
 
     def entered(self) -> Iterator[tuple[int, Episode]]:
-        """Yield the episodes, oldest first, each with the entry number of its step 0."""
+        """Yield the episodes, oldest first, each with the entry number of its step 0. Damaged ones are skipped."""
         for doc_id in self.doc_ids():
             try:
                 found = self._journal.document(TABLE, doc_id)
@@ -236,7 +238,7 @@ class Scope:
                 self._tell(str(error))
 
     def documents(self, since: int = 0) -> Iterator[Document | None]:
-        """Yield the episodes' documents, oldest first, without the first `since` ones; None for one that is damaged."""
+        """Yield the episodes' documents from index `since` on, oldest first; None for a damaged one."""
         for doc_id in self.doc_ids()[since:]:
             try:
                 yield self._journal.document(TABLE, doc_id)
@@ -245,15 +247,15 @@ class Scope:
                 yield None
 
     def episode(self, uid: str) -> Episode | None:
-        """Return one episode, None if it is not known."""
+        """Return the episode with this uid, None if there is none."""
         with self._lock:
             number = self._entries.uids.get(uid)
             return None if number is None else self._episode(number)
 
     def kept(self, episode: Episode) -> tuple[Episode, int]:
-        """Return an episode as it was remembered, with its number, and the entry number of its step 0.
+        """Return an episode with the number and scope it was stored with, and the entry number of its step 0.
 
-        One that is not remembered is returned as it is, with -1.
+        An episode that is not stored is returned unchanged, with -1.
         """
         with self._lock:
             place = self._entries.uids.get(episode.uid)
@@ -263,17 +265,17 @@ class Scope:
             return named, int(self._entries.first[place])
 
     def score(self, place: int) -> tuple[float, float | None]:
-        """Return score and highest reachable score of the episode at a place, 0 being the oldest."""
+        """Return the score and the highest reachable score of the episode at an index; index 0 is the oldest."""
         with self._lock:
             top = self._entries.max_scores[place]
             return self._entries.scores[place], None if math.isnan(top) else top
 
     def knows(self, uid: str) -> bool:
-        """Whether an episode is remembered."""
+        """Whether an episode with this uid is stored."""
         return uid in self._entries.uids
 
     def entry(self, entry: int) -> Step | None:
-        """Return the step of an entry number, None if there is none or it was forgotten."""
+        """Return the step with this entry number, None if there is none or it was forgotten."""
         with self._lock:
             row = self._entries.row(entry)
             if row is None or self._entries.columns["state"][row] == NOTHING:
@@ -282,7 +284,7 @@ class Scope:
 
     @property
     def restored(self) -> int:
-        """Rows that came from the snapshot, or have gone into it since; the others were read."""
+        """Number of rows that the snapshot holds. The others were read from the journal."""
         return self._snapshot_rows
 
     def index_bytes(self) -> int:
@@ -302,26 +304,26 @@ class Scope:
 
     @property
     def generation(self) -> str:
-        """Changes whenever the journal was rewritten: rows are new then."""
+        """Identifier of the journal's contents. It changes when the journal is rewritten; rows then change too."""
         return self._journal.reader.position.generation
 
     def close(self) -> None:
-        """Give the files back; safe to call twice."""
+        """Save a snapshot if it pays, and close the files; calling this twice is safe."""
         if self._journal.reader.exists:
             self._save_snapshot(after=max(_SNAPSHOT_ROWS // 4, len(self._entries) // 50))
         self._journal.close()
 
-    # ---------------------------------------------------------------------- what the journal tells
+    # --------------------------------------------------------------------- listener of the journal
 
     def reset(self, about: Mapping[str, Any]) -> None:
-        """Forget all rows: the journal is read anew."""
+        """Drop all rows: the journal is being read from its start."""
         self._entries = Entries(_counter(about, "next_entry", 0), _counter(about, "next_number", 1))
         self._unreadable = 0
         self._texts = {}
         self._cached = None
 
     def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
-        """Take a document into the index."""
+        """Add a document to the index."""
         if table != TABLE:
             return
         try:
@@ -332,13 +334,13 @@ class Scope:
             self._tell(f"document {doc_id} of {self.path} was left out: {error}")
 
     def about(self) -> Mapping[str, Any]:
-        """Return what a rewritten journal has to remember: numbers that must not be given twice."""
+        """Return what a rewritten journal must keep: the next entry and episode numbers, so none is reused."""
         return {"next_entry": self._entries.next_entry, "next_number": self._entries.next_number}
 
     # ------------------------------------------------------------------------------------- details
 
     def _resume(self, header: Mapping[str, Any]) -> Position | None:
-        """Take the index from the snapshot, if it belongs to this journal."""
+        """Load the index from the snapshot if it belongs to this journal, and return the position it covers."""
         self._snapshot_rows = 0
         found = snapshot.load(self.folder / SNAPSHOT)
         if found is None or found[0].get("generation") != header.get("generation"):
@@ -362,7 +364,7 @@ class Scope:
         return position
 
     def _save_snapshot(self, after: int) -> None:
-        """Write the snapshot if more than `after` rows are not in it. Failing is no harm."""
+        """Write the snapshot if at least `after` rows are missing from it. Failure to write is ignored."""
         with self._lock:
             position = self._journal.reader.position
             fresh = len(self._entries) - self._snapshot_rows
@@ -409,7 +411,7 @@ class Scope:
         return tuple(found)
 
     def _text(self, row: int) -> str:
-        """Return the text of a row's state, from the journal."""
+        """Return the text of a row's state, from the cache or the journal."""
         entries = self._entries
         number = entries.columns["text"][row]
         text = self._texts.get(number)
@@ -424,7 +426,7 @@ class Scope:
         return text
 
     def _episode(self, number: int) -> Episode:
-        """Return an episode by its row; the last one asked for is kept."""
+        """Return an episode by its index. The last one is cached."""
         generation = self.generation
         if self._cached is None or self._cached[:2] != (number, generation):
             found = self._journal.document(TABLE, self._entries.doc_ids[number])

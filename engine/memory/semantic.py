@@ -1,11 +1,11 @@
-"""Neighbours by sentence embeddings, in the three ways that the paper and the authors' code know.
+"""Neighbours by sentence embeddings, in three modes of the paper and the authors' code.
 
-    hybrid     (1 - w) cos(states) + w cos(histories), of the steps with J(states) >= r (App. E)
-    recall     (1 - w) J(states) + w J(histories) >= r, of the steps whose state or history is among the nearest by
-               cosine (the authors' code)
-    embedding  (1 - w) cos(states) + w cos(histories) >= r (the ablation: no Jaccard similarity)
+    hybrid     score (1 - w) cos(states) + w cos(histories), for steps with J(states) >= r (App. E)
+    recall     score (1 - w) J(states) + w J(histories) >= r, for steps whose state or history is among the nearest
+               by cosine (the authors' code)
+    embedding  score (1 - w) cos(states) + w cos(histories) >= r (the ablation without Jaccard similarity)
 
-Texts are embedded once each. The search is exact: every distinct text is compared.
+Each text is embedded once. The search is exact: the query is compared with every distinct text.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ if TYPE_CHECKING:
 MODES = ("hybrid", "recall", "embedding")
 
 _EPISODES = 64
-"""Episodes whose texts are embedded together."""
+"""Episodes that are embedded in one call."""
 
 
 class SemanticMemory:
-    """A memory scope that finds neighbours by embeddings. Every method may be called from any thread.
+    """A memory scope with search by embeddings. Every method may be called from any thread.
 
     Args:
-        scope: What is searched; it may grow, here and elsewhere.
+        scope: The scope to search. It may grow, also through other processes.
         mode: One of `MODES`.
-        pool: Steps that the mode recall takes from either index by cosine, at least.
-        times: Steps that it takes for each of the k neighbours, if that is more.
+        embedder: Makes the vectors.
+        pool: Mode recall: least number of steps that are taken by cosine from each index.
+        times: Mode recall: steps taken per requested neighbour, if k times this is more than `pool`.
 
     Raises:
         UsageError: There is no such mode.
@@ -102,7 +103,7 @@ class SemanticMemory:
         return self._scope.entered()
 
     def counts(self) -> dict[str, int]:
-        """Return how many distinct texts are embedded."""
+        """Return the number of distinct texts that are embedded."""
         return {"states": len(self._index.states), "histories": len(self._index.histories)}
 
     def index_bytes(self) -> int:
@@ -110,7 +111,7 @@ class SemanticMemory:
         return self._index.nbytes()
 
     def _current(self, entries: Entries) -> _Index:
-        """Return the index with everything that is remembered; made anew when the memory was."""
+        """Return an index of all remembered steps. It is rebuilt if the journal was rewritten."""
         index = self._index
         generation = self._scope.generation
         if not index.fits(entries, generation):
@@ -123,14 +124,16 @@ class SemanticMemory:
 
 
 class _Index:
-    """Vectors of all state and history texts, and which rows have both texts and both token sets in common.
+    """Vectors of all state and history texts, and groups of rows with equal texts and equal token sets.
 
     Args:
-        before: Another one, whose vectors are taken over where texts are the same.
+        embedder: Makes the vectors.
+        entries: The rows, None for an empty index.
+        generation: Generation of the journal.
+        before: An earlier index. Its vectors are reused for the texts it has.
 
     Attributes:
-        entries: What the rows are in; None before anything was asked.
-        place: Episodes that were taken in.
+        place: Number of episodes that were added.
         group: By row: its group, -1 for a forgotten step.
         older: By row: the next older row of its group.
         state_text, history_text: By group: numbers of its texts.
@@ -153,17 +156,17 @@ class _Index:
         self._groups: dict[tuple[int, int, int, int], int] = {}
 
     def fits(self, entries: Entries, generation: str) -> bool:
-        """Return whether this is an index of these entries, whole as far as it goes."""
+        """Whether this index belongs to these entries, and its rows match their first `place` episodes."""
         same = self.entries is entries and self.generation == generation
         return same and len(self.group) == entries.start[self.place]
 
     def settle(self) -> None:
-        """Everything was taken in: let go of the index before."""
+        """Drop the earlier index, once all episodes were added."""
         self.states.settle()
         self.histories.settle()
 
     def add(self, documents: list[Document | None]) -> None:
-        """Take in the next episodes. The steps of a damaged one (None) are never found."""
+        """Add the next episodes. The steps of a damaged episode (None) are never found."""
         assert self.entries is not None
         columns, starts = self.entries.columns, self.entries.start
         states = _Texts(self.states)
@@ -207,27 +210,29 @@ class _Index:
 
 
 class _Texts:
-    """Texts that are to be embedded together."""
+    """Collects distinct texts to embed them in one call."""
 
     def __init__(self, vectors: TextVectors) -> None:
         self._vectors = vectors
         self._places: dict[str, int] = {}
 
     def place(self, text: str) -> int:
-        """Return the text's place in `numbers`."""
+        """Return the index of the text in `numbers`."""
         return self._places.setdefault(text, len(self._places))
 
     def numbers(self) -> list[int]:
-        """Return the number of each text."""
+        """Embed the texts and return the number of each."""
         return self._vectors.add(list(self._places))
 
 
 class _Matching:
-    """One query.
+    """One search.
 
     Args:
-        weight: w, the share of the histories.
-        floor: What J(states) must exceed, 0 for nothing.
+        weight: w, the weight of the histories.
+        floor: J(states) must be greater than this; 0 for no such condition.
+        keep_above: Rows of this score or more are all returned.
+        returns: By row: its return, which orders equal scores. None: the newest comes first.
     """
 
     def __init__(
@@ -244,7 +249,7 @@ class _Matching:
         self._asked_history = index.histories.ask(state.history)
 
     def best(self, k: int, *, least: float, overlap: float) -> Hits:
-        """Return the best k rows by cosine, of score `least` or more, with J(states) of `overlap` or more."""
+        """Return the best k rows by cosine, with a score of at least `least` and J(states) of at least `overlap`."""
         index, weight = self._index, self._weight
         groups = self._overlapping(overlap)
         states, histories = _numbers(index.state_text)[groups], _numbers(index.history_text)[groups]
@@ -265,7 +270,7 @@ class _Matching:
         return select(bound, newest, score, index.older, k, least, self._keep_above, self._returns)
 
     def recall(self, k: int, r: float, most: int) -> Hits:
-        """Return the best k rows by Jaccard similarity, of the `most` nearest by cosine in either index."""
+        """Return the best k rows by Jaccard similarity, among the `most` nearest by cosine in each index."""
         index, weight = self._index, self._weight
         assert index.entries is not None
         recalled = self._nearest(index.states, self._asked_state, index.state_text, most)
@@ -286,7 +291,7 @@ class _Matching:
         return order(rows[keep], score[keep], k, self._keep_above, self._returns)
 
     def _nearest(self, vectors: TextVectors, asked: Asked, texts: array[int], most: int) -> set[int]:
-        """Return the rows with the nearest texts of one kind."""
+        """Return the `most` rows with the nearest texts of one kind (states or histories)."""
         index, numbers = self._index, _numbers(texts)
         hits = select(
             vectors.bound(asked, numbers),
@@ -299,7 +304,7 @@ class _Matching:
         return {row for row, _ in hits}
 
     def _overlapping(self, overlap: float) -> NDArray[np.int64]:
-        """Return the groups with J(states) of `overlap` or more, and of more than the floor."""
+        """Return the groups with J(states) of at least `overlap` and above the floor."""
         index = self._index
         assert index.entries is not None
         if overlap <= 0 and self._floor <= 0:
@@ -314,5 +319,5 @@ class _Matching:
 
 
 def _numbers(column: array[int]) -> Ints:
-    """Return a column without copying it; it must not grow meanwhile."""
+    """Return a numpy view of a column. The column must not grow while the view is used."""
     return np.frombuffer(column, np.int32) if column else np.zeros(0, np.int32)

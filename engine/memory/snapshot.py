@@ -1,7 +1,7 @@
-"""The index on disk, so that a large memory opens quickly. Disposable: it is rebuilt from the journal.
+"""Stores the index on disk, so that a large memory opens quickly. It can always be rebuilt from the journal.
 
-The file is one framed line of JSON (what the arrays are, and the CRC of what follows) and the arrays' bytes.
-Anything wrong with it, and it is ignored. No pickle.
+The file holds one framed line of JSON (names, types and lengths of the arrays, and their CRC), then the bytes of the
+arrays. A file with any error in it is ignored. Pickle is not used.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _KINDS = frozenset({"<i4", "<i8", "<u2", "<u8", "<f8", "|u1", "|i1"})
 
 
 def save(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a snapshot, all of it or nothing.
+    """Write a snapshot, replacing the file atomically.
 
     Raises:
-        OSError: It could not be written.
+        OSError: Writing failed.
     """
     parts = [np.ascontiguousarray(part) for part in arrays.values()]
     crc = 0
@@ -40,11 +40,11 @@ def save(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     line = frame.encode(json.dumps(head, separators=(",", ":")).encode())
     files.replace_file(
         path, (bytes(line), *(part.tobytes() for part in parts)), durable=False
-    )  # not synced: a torn one is found by its CRC
+    )  # not synced: `load` finds an incomplete file by its CRC
 
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-    """Return meta and arrays of a snapshot; None if there is none, or none that can be trusted."""
+    """Return the metadata and the arrays of a snapshot; None if there is none or it is damaged."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""Taking things out of a scope and putting them back, checking a journal, writing it anew."""
+"""Maintenance of a scope: forgetting and undoing it, checking a journal, compacting it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _UNDO_WITH_KEPT = "jitrl-forgotten-2"
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """What would be forgotten in one scope.
+    """What `forget` removes from one scope.
 
     Attributes:
-        scope: Its name.
-        whole: Ids of the documents that go altogether.
-        parts: Steps that are emptied, by document id.
-        episodes: Numbers of the episodes that go altogether.
-        entries: Entry numbers of all that go.
+        scope: Name of the scope.
+        whole: Ids of the documents that are removed.
+        parts: By document id: the steps that are emptied.
+        episodes: Numbers of the episodes that are removed.
+        entries: Entry numbers of all steps that are removed or emptied.
         kept: Ids of the kept records that go.
     """
 
@@ -61,14 +61,15 @@ def plan_forget(
     provenance: str | None = None,
     kept: Collection[str] = (),
 ) -> ForgetPlan:
-    """Return what forgetting would take out: what is named by any of the arguments.
+    """Plan to forget everything that matches at least one of the arguments. Nothing is changed.
 
     With a whole episode goes what was kept of it.
 
     Args:
-        episodes: Numbers or uids.
-        entries: Entry numbers.
-        provenance: "agent", "human" or "imported:NAME".
+        scope: The scope.
+        episodes: Numbers or uids of episodes.
+        entries: Entry numbers of steps.
+        provenance: Provenance of steps: "agent", "human" or "imported:NAME".
         kept: Ids or uids of kept records, or "all".
     """
     whole, parts, numbers, gone = [], {}, [], []
@@ -105,12 +106,14 @@ def plan_forget(
 
 
 def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
-    """Take out what the plan says; return how many entries and kept records went. `undo` puts it back.
+    """Carry out a plan; return how many entries and kept records were forgotten.
 
-    Emptied steps keep their place and their reward, so that the returns of the others stay what they were.
+    `undo` with the same `operation` reverts it.
+
+    Emptied steps keep their position and their reward, so the returns of the other steps do not change.
 
     Raises:
-        StorageError: It could not be written; nothing was taken out.
+        StorageError: Writing failed; nothing was forgotten.
     """
     journal = scope.journal
     with journal.writing():
@@ -121,7 +124,7 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
         for doc_id in (*plan.whole, *plan.parts):
             document = journal.document(TABLE, doc_id)
             if document is None:
-                changes.pop(doc_id, None)  # somebody else forgot it already
+                changes.pop(doc_id, None)  # another process forgot it already
                 continue
             old[doc_id] = document
             if doc_id in plan.parts:
@@ -134,10 +137,11 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
 
 
 def undo(scope: Scope, operation: str) -> tuple[int, int]:
-    """Put back what `forget` took out in `operation`; return how many entries and kept records came back.
+    """Revert the `forget` with this `operation`; return how many entries and kept records were restored.
 
     Raises:
-        UsageError: That is not what was forgotten last here.
+        UsageError: There is nothing to restore, or another `forget` came after it.
+        BadFile: The undo file is damaged.
     """
     path = scope.folder / UNDO
     with scope.journal.writing():
@@ -160,7 +164,11 @@ def undo(scope: Scope, operation: str) -> tuple[int, int]:
 
 
 def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> tuple[int, int]:
-    """Carry out plans for several scopes as one operation; return how many entries and kept records went."""
+    """Carry out plans for several scopes as one operation; return how many entries and kept records were forgotten.
+
+    Raises:
+        StorageError: Writing failed.
+    """
     plans = list(plans)
     operation = secrets.token_hex(8)
     note = {"operation": operation, "scopes": [plan.scope for _, plan in plans]}
@@ -174,10 +182,11 @@ def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> tup
 
 
 def undo_last(memory: Memory) -> tuple[int, int]:
-    """Put back what the last `forget_all` took out; return how many entries and kept records came back.
+    """Revert the last `forget_all`; return how many entries and kept records were restored.
 
     Raises:
-        UsageError: There is nothing to put back.
+        UsageError: There is nothing to restore.
+        BadFile: The note about the last operation, or an undo file, is damaged.
     """
     path = memory.folder / LAST_FORGET
     try:
@@ -256,7 +265,7 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
 
 
 def _drop_snapshot(scope: Scope) -> None:
-    """The snapshot still holds what was forgotten."""
+    """Delete the snapshot, because it still holds the forgotten steps."""
     with contextlib.suppress(OSError):
         (scope.folder / SNAPSHOT).unlink()
 
@@ -266,18 +275,18 @@ def _drop_snapshot(scope: Scope) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a look at every byte of a journal found.
+    """Result of checking every byte of a journal.
 
     Attributes:
         lines: Whole lines after the header.
         episodes: Episodes that can be read.
-        entries: Their steps, forgotten ones left out.
+        entries: Their steps, forgotten ones excluded.
         kept: Kept records that can be read.
-        mended: Lines with a flipped bit; nothing is lost, compacting writes them anew.
-        damaged: Stretches beyond mending.
-        unreadable: Documents that are neither.
-        unfinished: Bytes of an unfinished write at the end; the next write sets them aside.
-        problems: A sentence for each of these.
+        mended: Lines with a flipped bit. Nothing is lost; `compact` writes them without the error.
+        damaged: Stretches that cannot be repaired.
+        unreadable: Documents that are neither episodes nor kept records.
+        unfinished: Bytes of an unfinished write at the end; the next write moves them to a separate file.
+        problems: A sentence for each problem.
     """
 
     path: str
@@ -298,10 +307,10 @@ class Verification:
 
 
 def verify(path: Path) -> Verification:
-    """Read a journal from the first byte to the last, without changing anything.
+    """Read a journal from the first byte to the last. Nothing is changed.
 
     Raises:
-        BadFile: It is no journal of ours, or one of a newer version.
+        BadFile: The file is no journal, or one of a newer version.
     """
     looker = _Looker()
     problems: list[str] = []
@@ -321,7 +330,7 @@ def verify(path: Path) -> Verification:
 
 
 class _Looker:
-    """Listens to a reader and checks every document."""
+    """Listener of a reader that checks every document."""
 
     def __init__(self) -> None:
         self.lines = self.episodes = self.entries = self.kept = self.mended = self.unreadable = 0
@@ -329,10 +338,10 @@ class _Looker:
         self._last = -1
 
     def reset(self, about: Mapping[str, Any]) -> None:
-        """Nothing to forget: a looker looks once."""
+        """Do nothing: a journal is read once."""
 
     def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
-        """Check a document."""
+        """Check a document and count it."""
         if place.offset != self._last:
             self._last = place.offset
             self.lines += 1
@@ -353,7 +362,7 @@ class _Looker:
         self.entries += sum(step.provenance != FORGOTTEN for step in steps)
 
     def about(self) -> Mapping[str, Any]:
-        """Nothing is ever rewritten here."""
+        """Return nothing: the journal is not rewritten."""
         return {}
 
 
@@ -361,7 +370,7 @@ class _Looker:
 
 
 def set_aside(folder: Path) -> list[Path]:
-    """Return the files that recoveries, migrations and forgetting left in a scope's folder."""
+    """Return the files that recovery, migration and forgetting left in a scope's folder."""
     return sorted(
         path for path in folder.iterdir()
         if path.is_file() and (path.suffix in (".bak", ".bin", ".undo") or path.name.endswith(".part"))
@@ -369,10 +378,11 @@ def set_aside(folder: Path) -> list[Path]:
 
 
 def compact(scope: Scope, *, purge: bool = False) -> tuple[int, int]:
-    """Write the journal anew; return its bytes before and after.
+    """Rewrite the journal; return its size in bytes before and after.
 
     Args:
-        purge: Also remove what was set aside, and what `undo` would put back.
+        scope: The scope.
+        purge: Also delete the files of `set_aside`. Forgetting can then no longer be undone.
     """
     with scope.journal.writing():
         before = scope.path.stat().st_size if scope.path.exists() else 0

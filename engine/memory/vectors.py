@@ -1,4 +1,4 @@
-"""Distinct texts as vectors, and the cosine between one text and all of them, exactly."""
+"""Vectors of distinct texts, and the exact cosine between one text and all others."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _DECIMALS = 6
-"""Decimals of a cosine; vectors of 32-bit numbers tell no more."""
+"""Decimals of a cosine; the vectors (32-bit floats) are not more accurate."""
 
 
 class Asked(NamedTuple):
-    """A text to compare others with.
+    """The text that others are compared with.
 
     Attributes:
-        vector: Shape (dimensions,).
-        blank: It has no words.
+        vector: Its embedding, shape (dimensions,).
+        blank: Whether it has no words.
     """
 
     vector: NDArray[np.float32]
@@ -33,12 +33,13 @@ class Asked(NamedTuple):
 
 
 class TextVectors:
-    """Distinct texts, numbered from 0 in the order they came. Only their digests and vectors are kept.
+    """Distinct texts, numbered from 0 in the order in which they were added. Only digests and vectors are stored.
 
-    The cosine of two texts without words is 1, that of one with any other is 0.
+    The cosine of two texts without words is 1; that of a text without words and any other is 0.
 
     Args:
-        before: Another one of the same embedder, whose vectors are taken over where texts are the same.
+        embedder: Makes the vectors.
+        before: Texts of the same embedder. Their vectors are reused for equal texts.
     """
 
     def __init__(self, embedder: Embedder, before: TextVectors | None = None) -> None:
@@ -53,7 +54,7 @@ class TextVectors:
         return len(self._numbers)
 
     def add(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of each text; new ones are embedded."""
+        """Add texts and return their numbers. Only new texts are embedded."""
         known, digests = len(self), list(map(_digest, texts))
         fresh = {
             digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._numbers
@@ -64,17 +65,17 @@ class TextVectors:
         return [self._numbers[digest] for digest in digests]
 
     def settle(self) -> None:
-        """Forget where vectors could have been taken over from."""
+        """Stop reusing vectors of `before`, and free it."""
         self._before = None
 
     def ask(self, text: str) -> Asked:
-        """Return a text as something to compare with."""
+        """Return a text prepared for `bound` and `cosine`."""
         number = self._numbers.get(_digest(text))
         vector = self._embedder.embed([text])[0] if number is None else self._rows[number].copy()
         return Asked(vector, not vector.any())
 
     def bound(self, asked: Asked, numbers: Ints) -> Floats:
-        """Return what the cosine with each of these texts is at most."""
+        """Return an upper bound of the cosine with each of these texts, shape (len(numbers),)."""
         if 4 * len(numbers) < len(self):
             return self.cosine(asked, numbers)
         if asked.blank:
@@ -83,9 +84,9 @@ class TextVectors:
         return about[numbers].astype(np.float64) + self._slack
 
     def cosine(self, asked: Asked, numbers: Ints) -> Floats:
-        """Return the cosine with each of these texts, to six decimals.
+        """Return the cosine with each of these texts, rounded to six decimals; shape (len(numbers),).
 
-        Each depends on the two texts alone: not on what else is compared, as matrix products do.
+        A cosine depends on its two texts only. With matrix products it would also depend on the other texts.
         """
         if asked.blank:
             return self._blank[numbers].astype(np.float64)
@@ -99,7 +100,7 @@ class TextVectors:
         return self._rows.nbytes + self._blank.nbytes + 150 * len(self._numbers)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts that are new here."""
+        """Return the vectors of new texts, reused from `before` where possible."""
         old = self._before
         if old is None:
             return self._embedder.embed(texts)

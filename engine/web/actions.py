@@ -1,10 +1,10 @@
-"""Actions on pages: BrowserGym's grammar, the names that outlive a page load, and the way back to elements.
+"""Actions on web pages: BrowserGym's grammar, names of elements that outlive a page load, and finding elements.
 
-    click('f1e7')                        as a model may write it: an element of the page shown now
-    click(<combobox[Sort by:]>)          the same, normalised (App. E): what is remembered and compared
-    fill(<textbox[Name]#2>, 'Ana')       the second of several that are called so
+    click('f1e7')                        an element of the current page by its handle, as a model may write it
+    click(<combobox[Sort by:]>)          the same in normal form (App. E), which memory stores and compares
+    fill(<textbox[Name]#2>, 'Ana')       the second element with this role and name
 
-Actions are parsed as a call with literal arguments; nothing is ever evaluated.
+Actions are parsed as a call with literal arguments. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ fill(element, 'text')  select_option(element, 'option')  press(element, 'Enter')
 scroll(0, 500)  keyboard_press('Escape')  keyboard_type('text')
 goto('url')  go_back()  go_forward()  new_tab()  tab_close()  tab_focus(0)
 send_msg_to_user('answer')   ends the task   report_infeasible('why')   ends the task"""
-"""For prompts; `element` is written `<role[name]>`, or `<role[name]#2>` for the second of that name."""
+"""Text for prompts. `element` is written `<role[name]>`, or `<role[name]#2>` for the second with that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An element, by handle (`ref`) or by role, plain name and ordinal (0 where none is written)."""
+    """An element, identified by its handle (`ref`), or by role, plain name and ordinal (0 if not given)."""
 
     role: str = ""
     name: str = ""
@@ -51,7 +51,7 @@ class Target:
 
     @property
     def text(self) -> str:
-        """As it is written in an action."""
+        """The element as an action writes it."""
         if self.ref:
             return repr(self.ref)
         return f"<{self.role}[{self.name}]{f'#{self.ordinal}' if self.ordinal else ''}>"
@@ -67,16 +67,16 @@ class Call:
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The action as it is written."""
         parts = [self.target.text] if self.target else []
         return f"{self.name}({', '.join([*parts, *map(repr, self.arguments)])})"
 
 
 def parse(action: str) -> Call:
-    """Return a written action as a call.
+    """Parse a written action.
 
     Raises:
-        UsageError: It is none, with a sentence that an agent can learn from.
+        UsageError: It is not a valid action. The sentence is meant for the agent.
     """
     if len(action) > LONGEST:
         raise UsageError(f"an action has at most {LONGEST} characters")
@@ -123,10 +123,10 @@ def _literals(name: str, inside: str) -> list[object]:
 
 
 def resolve(target: Target, page: Page) -> Node:
-    """Return the element meant: by handle; by role, name and ordinal; by a unique part of the name.
+    """Find the element of a target by handle, by role, name and ordinal, or by a unique part of its name.
 
     Raises:
-        UsageError: It is not on the page, or more than one could be meant.
+        UsageError: It is not on the page, or several elements fit.
     """
     if target.ref:
         for node in page.nodes:
@@ -152,7 +152,7 @@ def resolve(target: Target, page: Page) -> Node:
 
 
 def normalise(call: Call, page: Page) -> str:
-    """Return the action with its element by role, name and ordinal: what memory keeps.
+    """Return the action in normal form: its element is given by role, name and ordinal.
 
     Raises:
         UsageError: The element is not on the page.

@@ -1,4 +1,4 @@
-"""Which actions a page offers, as far as they can be counted, and what the task gives to be typed."""
+"""Lists the actions that a page offers, with the texts to type taken from the task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPED = frozenset({"textbox", "searchbox", "spinbutton"})
 SELECTED = frozenset({"combobox", "listbox", "slider"})
 CONTROLS = CLICKED | TYPED | SELECTED
 MOST_INSIDE = 12
-"""Elements that something plain may hold and still be one thing to click: not a page with a hand for a pointer."""
+"""Most elements inside a clickable plain element. With more, it is taken for a part of the page, not a control."""
 SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?key|token")
 SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
@@ -31,7 +31,7 @@ _NAMED = re.compile(r"(?<![.?!] )(?<!^)\b([A-Z][\w'-]*(?:\s+(?:[A-Z0-9][\w'.-]*)
 
 
 def values_of(intent: str) -> tuple[str, ...]:
-    """Return what the words of a task give to be typed: quoted texts, capitalised names, numbers; in order."""
+    """Return up to 8 texts of a task that may have to be typed, in order: quotes, capitalised names, numbers."""
     found: list[tuple[int, str]] = []
     for match in _QUOTED.finditer(intent):
         found.append((match.start(), next(filter(None, match.groups()))))
@@ -42,17 +42,17 @@ def values_of(intent: str) -> tuple[str, ...]:
 
 
 def is_search(role: str, name: str) -> bool:
-    """Whether what is typed there is looked for."""
+    """Whether text typed into the element starts a search."""
     return role == "searchbox" or (role in TYPED and bool(SEARCH.search(name)))
 
 
 def is_secret(node: Node) -> bool:
-    """Whether what is typed there must not be seen."""
+    """Whether text typed into the element is secret, as in a password box."""
     return node.role in TYPED and bool(SECRET.search(node.name))
 
 
 def is_plain_control(page: Page, index: int) -> bool:
-    """Whether a small element can be clicked though its role does not say so."""
+    """Whether a small element can be clicked although its role is not that of a control."""
     node = page.nodes[index]
     if not node.clickable or not node.ref or node.role not in PLAIN:
         return False
@@ -61,7 +61,7 @@ def is_plain_control(page: Page, index: int) -> bool:
 
 
 def with_controls(page: Page) -> list[bool]:
-    """Return for each node whether there is a control below it."""
+    """Return for each node whether it contains a control."""
     found = [False] * len(page.nodes)
     for node in page.nodes:
         if node.ref and node.role in CONTROLS:
@@ -77,13 +77,15 @@ def _target(node: Node) -> Target:
 
 
 def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True) -> tuple[str, ...]:
-    """Return the page's possible actions in reading order, then those every page has; at most about MOST.
+    """Return the actions that are possible on a page, in reading order, then those that every page has.
 
-    Texts to be typed come from the task alone. Answers to a question are what the page says that could be one, see
-    `engine.web.tasks.answers`; a task that asks nothing can only be said to be done.
+    At most `MOST` come from the page's elements. Texts to type come from the task. Answers to a question come from
+    the page (`engine.web.tasks.answers`); for a task that is no question the only answer is "done".
 
     Args:
-        answers: Whether telling the user something ends the task.
+        page: The page.
+        intent: The task in words.
+        answers: Whether a message to the user ends the task.
         back: Whether there is a page to go back to.
     """
     values, searched = values_of(intent), topics(intent)
@@ -112,7 +114,7 @@ def _of(page: Page, index: int, node: Node, values: tuple[str, ...], searched: t
         if is_search(node.role, node.name):
             texts = tuple(dict.fromkeys((*values, *searched)))
         typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
-        typed.append(Call("click", target).text)  # Some open a calendar or a list.
+        typed.append(Call("click", target).text)  # A click may open a calendar or a list.
         return [*typed, Call("press", target, ("Enter",)).text] if node.value else typed
     if node.role in ("combobox", "listbox"):
         options = [c for c in page.children(index) if c.role == "option"]

@@ -1,7 +1,7 @@
-"""What an episode on web pages needs to know before it begins, and who judges it afterwards.
+"""Records for episodes on web pages: the task to run, what a judge looks up, and the protocol of judges.
 
-`engine.web.tasks.suites.WebTask` is a task as its suite lists it; an `Assignment` is the same made ready to run: with
-the base URLs of the sites filled in, the hosts that may be reached, and how to get in.
+`engine.web.tasks.suites.WebTask` is a task as its suite lists it. An `Assignment` is the task prepared for a run:
+with the base URLs of the sites, the hosts that may be reached, and the login forms.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A form to fill in before the episode begins; its values are secrets.
+    """A form to fill in before the episode begins. Its values are secrets.
 
     Attributes:
         url: The page with the form.
-        labels: Label of a text box, or its name in the form, to value.
-        button: Name of the button that sends the form; "" presses Enter in the last box.
+        labels: Values by the label of a text box, or by its name in the form.
+        button: Name of the button that sends the form; "" to press Enter in the last box.
     """
 
     url: str
@@ -36,14 +36,14 @@ class Assignment:
     Attributes:
         id: Unique across suites, such as `local-3` or `miniwob-login-user`.
         suite: Such as "local", "webarena-verified", "miniwob".
-        intent: What is asked, in words; "" where the page itself says it (MiniWoB++).
-        start_urls: Absolute URLs, each opened in a tab of its own.
-        sites: Name of each site to its base URL, without a slash at the end.
-        template: Tasks of one template differ in a name or a number only.
-        hosts: `host:port` that may be reached beside those of `sites` and `start_urls`.
-        sign_in: Forms to be filled in at the beginning of each episode.
-        neighbours: As `sites`, of all that are configured: what a page of theirs is called, wherever they are served.
-            That they have a name does not mean that they may be reached.
+        intent: The task in words; "" if the page itself states it (MiniWoB++).
+        start_urls: Absolute URLs, each opened in its own tab.
+        sites: Base URLs by site name, without a trailing slash.
+        template: Number of the template. Tasks of one template differ only in names or numbers.
+        hosts: `host:port` that may be reached besides those of `sites` and `start_urls`.
+        sign_in: Forms to fill in at the beginning of each episode.
+        neighbours: Base URLs by name of all configured sites. They only name pages; a task need not be allowed to
+            reach them.
     """
 
     id: str
@@ -59,12 +59,12 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something on a site that a judge wants to know once the episode is over.
+    """Something that a judge looks up on a site when the episode is over.
 
     Attributes:
-        url: Page to open in a tab of its own; "" is the page the episode ended on, as it stands.
-        locator: JavaScript expression whose value counts; "" is the whole page.
-        prepare: JavaScript statements to run first; failing ones are passed over.
+        url: Page to open in a tab of its own; "" for the page the episode ended on, in its current state.
+        locator: JavaScript expression to evaluate; "" for the whole page.
+        prepare: JavaScript statements to run first; those that fail are ignored.
     """
 
     url: str
@@ -73,10 +73,11 @@ class Look:
 
 
 class Judge(Protocol):
-    """Says whether an assignment was done.
+    """Decides whether an assignment was done.
 
     Attributes:
-        wants_answer: Whether an episode in which nobody said that it is over was not done, whatever the sites show.
+        wants_answer: Whether an episode without a final message of the agent counts as failed, whatever the sites
+            show.
     """
 
     @property
@@ -85,30 +86,33 @@ class Judge(Protocol):
         ...
 
     def looks(self, url: str) -> Sequence[Look]:
-        """Return what it must know of the sites to judge an episode that ended on `url`."""
+        """Return what the judge needs to look up for an episode that ended on `url`."""
         ...
 
     def judge_with(self, model: Model) -> None:
-        """Let `model` compare by meaning what cannot be compared by letters."""
+        """Use `model` to compare texts by meaning if they cannot be compared by characters."""
         ...
 
     def judge(
         self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
     ) -> tuple[float | None, str]:
-        """Return the score, 0 to 1, and one sentence why it is not 1; None where it cannot be told.
+        """Judge an episode.
 
         Args:
-            answer: What the agent told the user last, "" if nothing.
-            url: Of the page the episode ended on.
-            entries: HAR entries of the episode, in order, posted data included.
-            texts: What was found for each of `looks`; "" where nothing was.
+            answer: The agent's last message to the user, "" if none.
+            url: URL of the page the episode ended on.
+            entries: HAR entries of the episode in order, with posted data.
+            texts: The text found for each of `looks`; "" if none was found.
+
+        Returns:
+            The score from 0 to 1, None if it cannot be decided; and a sentence on why it is not 1.
         """
         ...
 
     def begin(self) -> None:
-        """Put the sites back to where an episode begins, as far as that is possible."""
+        """Reset the sites for a new episode, as far as that is possible."""
         ...
 
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Release all resources; calling this twice is safe."""
         ...

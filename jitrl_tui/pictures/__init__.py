@@ -1,1 +1,1 @@
-"""Real pictures in terminals: what a terminal can show, how it is told, and half-blocks for all others."""
+"""Pictures in terminals: detection of what the terminal supports, encoding, and half-blocks as a fallback."""

@@ -1,6 +1,6 @@
-"""Pictures in the words of terminals: kitty's graphics protocol, sixel, iTerm2's inline images.
+"""Encodes pictures for terminals: kitty's graphics protocol, sixel, iTerm2's inline images.
 
-Each returns what is to be written with the cursor at the picture's upper left cell.
+The results must be written with the cursor at the picture's upper left cell.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 KITTY_ID = 4207
 KITTY_GONE = f"\x1b_Ga=d,d=I,i={KITTY_ID},q=2\x1b\\"
-"""Takes the picture off the screen, and out of the terminal's memory."""
+"""Escape sequence that removes the picture from the screen and from the terminal's memory."""
 _CHUNK = 4096
 _RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 
 def encoded(image: Image, columns: int, rows: int, graphics: Graphics, *, grey: bool = False) -> str:
-    """Return a picture that takes so many cells, in the words of the terminal's protocol.
+    """Encode a picture of `columns` by `rows` cells in the terminal's protocol.
 
     Raises:
-        ValueError: The protocol has no words for pictures.
+        ValueError: The protocol cannot show pictures.
     """
     if grey:
         image = image.convert("L").convert("RGB")
@@ -40,7 +40,7 @@ def encoded(image: Image, columns: int, rows: int, graphics: Graphics, *, grey: 
 
 
 def _sized(image: Image, columns: int, rows: int, graphics: Graphics, *, exact: bool) -> Image:
-    """Return a picture in the pixels it is shown in; never larger than it is, unless `exact` is asked."""
+    """Scale a picture to the pixels it is shown in. It is enlarged only if `exact` is set."""
     from PIL.Image import Resampling
 
     across, down = graphics.cell
@@ -53,10 +53,10 @@ def _sized(image: Image, columns: int, rows: int, graphics: Graphics, *, exact: 
 
 
 def kitty(image: Image, columns: int, rows: int) -> str:
-    """Return a picture for kitty's graphics protocol; one with the same number replaces it."""
+    """Encode a picture for kitty's graphics protocol. A picture with the same id is replaced."""
     data = _png(image)
     pieces = [data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK)]
-    # q=2: no answers, which would be taken for keys. C=1: the cursor stays.
+    # q=2: no replies, which would be read as keys. C=1: the cursor does not move.
     head = f"a=T,f=100,i={KITTY_ID},p=1,c={columns},r={rows},C=1,q=2,"
     return "".join(
         f"\x1b_G{head if at == 0 else 'q=2,'}m={int(at < len(pieces) - 1)};{piece}\x1b\\"
@@ -65,7 +65,7 @@ def kitty(image: Image, columns: int, rows: int) -> str:
 
 
 def iterm(image: Image, columns: int, rows: int) -> str:
-    """Return a picture as iTerm2 wants it."""
+    """Encode a picture as an inline image of iTerm2."""
     data = _png(image)
     shape = f"width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1"
     return f"\x1b]1337;File=inline=1;size={len(data) * 3 // 4};{shape}:{data}\x07"
@@ -78,7 +78,7 @@ def _png(image: Image) -> str:
 
 
 def sixel(image: Image, colours: int = 256) -> str:
-    """Return a picture as sixels: bands of six rows, one pass a colour.
+    """Encode a picture as sixels: bands of six pixel rows, with one pass per colour.
 
     Source: DEC VT330/VT340 Programmer Reference, chapter 14.
     """
@@ -102,7 +102,7 @@ def sixel(image: Image, colours: int = 256) -> str:
             passes.append(b"#%d" % colour + _RUN.sub(_counted, bits.tobytes().rstrip(b"?")))
         out.append(b"$".join(passes))
         out.append(b"-")
-    out[-1] = b"\x1b\\"  # No line feed behind the last band: it could scroll the screen.
+    out[-1] = b"\x1b\\"  # No line feed after the last band: it could scroll the screen.
     return b"".join(out).decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""A page's picture, decoded and cut to cells. Pillow is loaded by the first picture, never by the start."""
+"""Decodes the picture of a page and fits it to cells. Pillow is imported with the first picture, not at the start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 40_000_000
 _CELL = (1, 2)
-"""A cell is about twice as high as wide; where its size is known, that counts."""
+"""Proportions of a cell if its size is unknown: twice as high as wide."""
 MARK = (255, 120, 0)
 HALF = "▀"
 
@@ -23,11 +23,12 @@ Box = tuple[float, float, float, float]
 
 
 def decoded(jpeg: bytes, marks: tuple[Box, ...] = (), view: tuple[int, int] = (0, 0)) -> Image | None:
-    """Return a picture with frames around what is marked, None if it is no JPEG, or damaged. Never raises.
+    """Decode a JPEG and draw frames around marked areas; None if it is damaged or no JPEG. Never raises.
 
     Args:
-        marks: x, y, width, height in CSS pixels of the window.
-        view: Of the browser's window, in CSS pixels.
+        jpeg: The file's contents.
+        marks: Areas as x, y, width, height in CSS pixels of the browser's window.
+        view: Width and height of the browser's window, in CSS pixels.
     """
     from PIL import Image, ImageDraw
 
@@ -48,12 +49,16 @@ def decoded(jpeg: bytes, marks: tuple[Box, ...] = (), view: tuple[int, int] = (0
 
 
 def area(image: tuple[int, int], columns: int, rows: int, cell: tuple[int, int] = (0, 0)) -> tuple[int, int]:
-    """Return the cells a picture takes, its proportions kept: all of it in sight, or, where that would leave
-    most of the width empty, as wide as there is room for and longer than there are rows.
+    """Return the columns and rows of a picture with its proportions kept.
+
+    The whole picture is made to fit, unless that would leave more than two fifths of the width empty. Then it fills
+    the width and has more rows than there is room for.
 
     Args:
-        image: Pixels across and down.
-        cell: Pixels of a cell, (0, 0) if unknown.
+        image: Width and height in pixels.
+        columns: Available columns.
+        rows: Available rows.
+        cell: Width and height of a cell in pixels, (0, 0) if unknown.
     """
     columns, rows = max(1, columns), max(1, rows)
     across, down = cell if all(cell) else _CELL
@@ -67,7 +72,7 @@ def area(image: tuple[int, int], columns: int, rows: int, cell: tuple[int, int] 
 
 
 def blocks(image: Image, columns: int, rows: int, *, grey: bool = False) -> list[Strip]:
-    """Return a picture as half-blocks: two pixels a cell, the upper in front, the lower behind."""
+    """Draw a picture with half-blocks: two pixels per cell, the upper as foreground, the lower as background."""
     from PIL.Image import Resampling
 
     small = image.resize((columns, rows * 2), Resampling.LANCZOS)

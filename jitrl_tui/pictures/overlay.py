@@ -1,7 +1,7 @@
-"""Puts a real picture over the half-blocks of a pane, and takes it away where something else comes in front.
+"""Shows a real picture over the half-blocks of a pane, and removes it when something else covers the pane.
 
-Textual knows text alone. So the pane draws its picture in half-blocks; after each frame the real one is laid over them
-if nothing covers them. What is written into a picture's cells later takes a sixel picture away by itself.
+Textual can draw text only. So the pane draws its picture with half-blocks, and after each frame the real picture is
+written over them if nothing covers them. Text written into the cells of a sixel picture removes it by itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Where = tuple[Any, Region]
-"""What tells a picture from others, and the cells it takes."""
+"""Identity of a picture, and the cells it covers."""
 
 
 class Pictured(Protocol):
@@ -41,13 +41,14 @@ class Pictured(Protocol):
 
 
 class Overlay:
-    """The one picture on the screen.
+    """The picture on the screen; there is at most one.
 
     Args:
-        write: Writes to the terminal as it is.
-        begin: Starts a piece of work in the screen's loop.
-        fail: Called where a picture cannot be made: there shall be half-blocks from now on.
-        grey: Colours are not wanted.
+        graphics: What the terminal supports.
+        write: Writes raw text to the terminal.
+        begin: Starts a coroutine in the screen's event loop.
+        fail: Called if a picture cannot be encoded, so that half-blocks are used from then on.
+        grey: Whether to show it without colours.
     """
 
     def __init__(
@@ -65,10 +66,10 @@ class Overlay:
         self._ready: tuple[Where, str] | None = None
         self._wanted: tuple[Where, Image] | None = None
         self._busy = False
-        """Whether a picture is being encoded: one at a time, whatever the speed of what is watched."""
+        """Whether a picture is being encoded. Only one is encoded at a time, however fast they change."""
 
     def after_frame(self, screen: Screen[Any], pane: Pictured | None, update: object) -> None:
-        """Bring the picture to where the screen is now; `update` is what was just written, () for nothing."""
+        """Show, move or remove the picture after a frame; `update` is what the frame wrote, () for nothing."""
         placed = pane.placed() if pane is not None and _free(screen, pane) else None
         if placed is None:
             self._wanted = None
@@ -93,12 +94,12 @@ class Overlay:
             self._begin(self._encode())
 
     def forget(self) -> None:
-        """The terminal was cleared, or is about to be: nothing is on it any more."""
+        """Forget the picture, because the terminal was cleared or will be."""
         self._away()
         self._wanted = None
 
     async def _encode(self) -> None:
-        """Encode what is wanted until nothing is; in another thread, for it takes tenths of a second."""
+        """Encode wanted pictures until none is left, in another thread because it takes tenths of a second."""
         try:
             while self._wanted is not None:
                 where, image = self._wanted
@@ -109,7 +110,7 @@ class Overlay:
                 if self._wanted is not None and self._wanted[0] == where:
                     self._wanted = None
                     self._show(where, data)
-        except Exception:  # A picture that cannot be made must not end what is watched.
+        except Exception:  # A picture that cannot be encoded must not end the session.
             self._wanted = None
             self._fail()
         finally:
@@ -129,7 +130,7 @@ class Overlay:
 
 
 def _free(screen: Screen[Any], pane: Pictured) -> bool:
-    """Whether a pane is to be seen with nothing in front of it."""
+    """Whether a pane is visible and nothing covers it."""
     if pane.screen is not screen or not pane.display:
         return False
     visible = screen._compositor.visible_widgets
@@ -145,7 +146,7 @@ def _free(screen: Screen[Any], pane: Pictured) -> bool:
 
 
 def _touches(update: object, region: Region) -> bool:
-    """Whether an update wrote into these cells; what is of an unknown kind may have."""
+    """Whether an update may have written into these cells; True for updates of an unknown kind."""
     spans = getattr(update, "spans", update if update == () else None)
     if spans is not None:
         return any(

@@ -1,7 +1,8 @@
-"""Which way of showing pictures this terminal knows: it is asked once, before the screen begins.
+"""Detects which picture protocol the terminal supports, by asking it once before the screen starts.
 
-A terminal that knows nothing of what it is asked answers the last question all the same: what kind it is ("DA1",
-understood since 1978). So nothing has to be waited for, and a mute one costs the deadline once.
+A terminal ignores questions that it does not know, but answers the last one: its kind ("DA1", supported since
+    1978). So
+there is no need to wait for missing answers. Only a terminal that answers nothing costs the whole timeout, once.
 
 Sources: kitty's graphics protocol; DEC's DA1 (4 is sixel); xterm's control sequences for cells, colours and limits.
 """
@@ -20,17 +21,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 DEADLINE = 0.6
-"""Seconds to wait for answers at most; a terminal at hand takes some milliseconds."""
+"""Timeout for the answers in seconds. A local terminal takes some milliseconds."""
 VARIABLE = "JITRL_PICTURES"
 PROTOCOLS = ("kitty", "sixel", "iterm", "blocks")
 _MUTE = ("", "dumb", "linux", "ansi", "cons25", "cygwin", "emacs")
-"""TERM of terminals that print what they do not know, or show no pictures for certain."""
+"""Values of TERM of terminals that show no pictures, or print unknown sequences as text."""
 _MULTIPLEXERS = ("screen", "tmux")
 _USUAL_CELL = (10, 20)
 
 _KITTY = b"\x1b_Gi=4207,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _WIPE = b"\r\x1b[K"
-"""Takes off the line what a terminal printed of a question that it did not understand."""
+"""Clears the line, in case the terminal printed a part of a question that it did not understand."""
 _CELL = b"\x1b[16t"
 _KIND = b"\x1b[c"
 _LIMITS = b"\x1b[?1;1;0S\x1b[?2;1;0S"  # colours, largest picture
@@ -47,10 +48,10 @@ class Graphics:
     """What a terminal can show.
 
     Attributes:
-        protocol: "kitty", "sixel", "iterm", or "blocks" for half-blocks, which every terminal can.
+        protocol: "kitty", "sixel", "iterm", or "blocks" for half-blocks, which every terminal supports.
         cell: Width and height of a cell in pixels, (0, 0) if unknown.
-        colours: For sixel, registers there are.
-        largest: For sixel, pixels across and down at most; 0 is without a limit.
+        colours: Number of colour registers for sixel.
+        largest: Largest width and height of a sixel picture in pixels, 0 for no limit.
     """
 
     protocol: str = "blocks"
@@ -60,9 +61,9 @@ class Graphics:
 
 
 def detect(environment: Mapping[str, str], deadline: float = DEADLINE) -> Graphics:
-    """Return what the controlling terminal can show. Never raises; waits `deadline` seconds at most.
+    """Return what the controlling terminal can show. Never raises; waits at most `deadline` seconds.
 
-    JITRL_PICTURES names a protocol in place of asking.
+    If JITRL_PICTURES names a protocol, the terminal is not asked.
     """
     wanted = environment.get(VARIABLE, "").strip().lower()
     if wanted and wanted not in ("kitty", "sixel", "iterm"):
@@ -88,7 +89,7 @@ def detect(environment: Mapping[str, str], deadline: float = DEADLINE) -> Graphi
 def _asked(terminal: int, environment: Mapping[str, str], deadline: float, *, nested: bool) -> Graphics:
     end = time.monotonic() + deadline
     cell = _pixels(terminal)
-    # tmux takes kitty's sequences for a window title, and the terminal around it is not asked.
+    # tmux would take kitty's sequence for a window title, and does not pass it to the outer terminal.
     question = (b"" if nested else _KITTY + _WIPE) + (b"" if cell else _CELL) + _KIND
     answer = _answer(terminal, question, end)
     found = _CELL_IS.search(answer)
@@ -98,7 +99,7 @@ def _asked(terminal: int, environment: Mapping[str, str], deadline: float, *, ne
     if _KITTY_IS.search(answer):
         return replace(known, protocol="kitty")
     kind = _KIND_IS.search(answer)
-    # A sixel picture is measured in pixels: without the size of a cell it would cover what is beside it.
+    # Sixel pictures are measured in pixels. Without the size of a cell, one could cover its surroundings.
     if kind and b"4" in kind.group(1).split(b";")[1:] and cell:
         limits = _answer(terminal, _LIMITS + _KIND, end)
         colours, largest = _COLOURS_ARE.search(limits), _LARGEST_IS.search(limits)
@@ -117,7 +118,7 @@ def _asked(terminal: int, environment: Mapping[str, str], deadline: float, *, ne
 
 
 def _pixels(terminal: int) -> tuple[int, int] | None:
-    """Return the size of a cell as the kernel knows it, None if it does not."""
+    """Return the width and height of a cell in pixels as the kernel knows them, None if it does not."""
     with contextlib.suppress(OSError):
         rows, columns, width, height = struct.unpack(
             "HHHH", fcntl.ioctl(terminal, termios.TIOCGWINSZ, b"\0" * 8)
@@ -128,7 +129,7 @@ def _pixels(terminal: int) -> tuple[int, int] | None:
 
 
 def _answer(terminal: int, question: bytes, end: float) -> bytes:
-    """Return what a terminal answers up to its kind, which is asked last; b"" if it is mute."""
+    """Ask the terminal and return its answers up to its kind, which is asked last; b"" if there are none."""
     before = termios.tcgetattr(terminal)
     quiet = termios.tcgetattr(terminal)
     quiet[3] &= ~(termios.ICANON | termios.ECHO)

@@ -1,4 +1,4 @@
-"""The two themes of our own; the terminal's own colours come with Textual (ansi-dark, ansi-light)."""
+"""The two themes of this project. Those with the terminal's colours (ansi-dark, ansi-light) come from Textual."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ LIGHT = Theme(
 )
 
 CYCLE = ("jitrl-dark", "jitrl-light", "ansi-dark", "ansi-light")
-"""What the theme key goes through."""
+"""Themes in the order in which the theme key changes them."""
 
 
 def quiet_colours(variables: Mapping[str, str]) -> dict[str, str]:
     """Return `quiet` (secondary text) and `faint` (lines, empty bars) for a theme's variables."""
     foreground, background = variables["foreground"], variables["background"]
     if foreground.startswith("ansi") or background.startswith("ansi"):
-        # The terminal's own palette is unknown, so nothing is sure to be readable but its default.
+        # The terminal's palette is unknown. Only its default colour is sure to be readable.
         return {"quiet": "ansi_default", "faint": "ansi_bright_black"}
     front, back = Color.parse(foreground), Color.parse(background)
     return {"quiet": front.blend(back, 0.34).hex, "faint": front.blend(back, 0.72).hex}

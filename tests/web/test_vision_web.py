@@ -192,7 +192,7 @@ def test_a_picture_that_cannot_be_had_or_is_too_large_leaves_the_text(server, mo
     assert said in text
     assert ("SCREENSHOT" in text) == bool(sent)
     assert len(told) == (set(pictures) not in ({JPEG}, {JPEG, OTHER}))
-    assert all("its text stands alone" in sentence for sentence in told)
+    assert all("the model gets its text alone" in sentence for sentence in told)
 
 
 def test_a_server_that_takes_no_pictures_leaves_the_history_to_rules_and_says_so_once(server, model):

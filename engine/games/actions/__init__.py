@@ -1,1 +1,1 @@
-"""Valid actions: what a story understands, in which order it is tried, and what is kept of it."""
+"""Valid actions of stories: grammar, names of objects, order of trying, search and cache."""

@@ -1,7 +1,6 @@
-"""Valid actions by situation, in memory and on disk, shared by all processes that play.
+"""Caches the valid actions of each state, in memory and on disk, for all processes that play.
 
-Losing it costs time and nothing else, so every failure of the disk is passed over in silence, and writing
-never waits for the disk.
+Losing the cache only costs time. So disk errors are ignored, and writes are not synced to disk.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 from engine.games.actions.search import SCHEME
 
 LIMIT = 400_000
-"""Situations kept on disk; the oldest tenth goes when there are more."""
+"""States kept on disk. When there are more, the oldest tenth is deleted."""
 _IN_MEMORY = 100_000
 _WAIT_S = 0.5
 
@@ -22,7 +21,8 @@ class ActionCache:
     """The cache of one process.
 
     Args:
-        folder: Where the file is, None to keep nothing between processes.
+        folder: Folder of the cache file, None to cache in memory only.
+        limit: Number of states kept on disk.
     """
 
     def __init__(self, folder: Path | None, *, limit: int = LIMIT) -> None:
@@ -33,7 +33,7 @@ class ActionCache:
             self._disk = _open(folder / f"actions-{SCHEME}.sqlite")
 
     def get(self, key: str) -> tuple[str, ...] | None:
-        """Return the actions of a situation, None if they are not known."""
+        """Return the cached actions of a state, None if there are none."""
         known = self._memory.get(key)
         if known is None and self._disk is not None:
             with contextlib.suppress(sqlite3.Error):
@@ -43,7 +43,7 @@ class ActionCache:
         return known
 
     def put(self, key: str, found: tuple[str, ...]) -> None:
-        """Keep the actions of a situation."""
+        """Cache the actions of a state."""
         if len(self._memory) >= _IN_MEMORY:
             self._memory.clear()
         self._memory[key] = found
@@ -53,14 +53,14 @@ class ActionCache:
                 self._trim(self._disk)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._disk is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._disk.close()
             self._disk = None
 
     def _trim(self, disk: sqlite3.Connection) -> None:
-        # Row numbers only grow, so their span bounds the count without counting.
+        # Row ids only grow, so their range is an upper bound of the count, and needs no scan of the table.
         lowest, highest = disk.execute("SELECT min(rowid), max(rowid) FROM actions").fetchone()
         if highest is not None and highest - lowest >= self._limit:
             disk.execute(
@@ -69,7 +69,7 @@ class ActionCache:
 
 
 def _open(path: Path) -> sqlite3.Connection | None:
-    """Open or make the file; one that is damaged is made anew."""
+    """Open the file, or create it; a file that is not a database is replaced. None if that fails."""
     for attempt in range(2):
         disk = None
         try:

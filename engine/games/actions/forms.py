@@ -1,4 +1,4 @@
-"""The ways to give each action, in the words most people use: what a search fills things into."""
+"""Forms: for each action its usual wording, with gaps that a search fills with names of things."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from engine.games.zmachine.bearings import NEVER
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to give an action: its usual wording.
+    """The usual wording of one action.
 
     Attributes:
-        text: With "{}" where things stand.
-        action: Its number.
-        held: For each slot whether the thing has to be carried.
-        many: The first slot takes "all".
-        free: For each slot whether it takes words rather than things.
-        spare: For things only that have an answer to the action.
+        text: The command, with "{}" for each thing.
+        action: Number of the action.
+        held: By slot: whether the thing must be carried.
+        many: Whether the first slot accepts "all".
+        free: By slot: whether it takes words instead of things.
+        spare: Whether to use it only for things that handle the action themselves.
     """
 
     text: str
@@ -31,10 +31,10 @@ class Form:
 
 
 def forms(grammar: Grammar, length: int) -> list[Form]:
-    """Return the forms of each action and number of things, in the order of actions.
+    """Return the forms for each action and number of things, sorted by number of things, then by action.
 
-    Of lines that lead to one action with the same things the one with the most usual verb is taken; if that
-    one wants a thing held and another does not, the other is kept as a spare for what cannot be held.
+    Of several grammar lines for the same action and things the shortest is used, then the one with the most usual
+    verb. If another line needs fewer things to be held, it is kept as a spare for things that cannot be held.
     """
     groups: dict[tuple[int, int, bool], list[tuple[tuple[int, int, str], Form]]] = {}
     for pattern in grammar.patterns:

@@ -1,8 +1,8 @@
-"""The command patterns that a story's own parser knows, read from its grammar tables.
+"""Reads the command patterns that a story's parser accepts from the grammar tables in its file.
 
-Three layouts are known: Infocom's (ZIL, versions 3 to 5) and Inform's two (up to and from 6.10). Each line
-becomes a `Pattern`: the action it leads to, its words, and what may stand in its slots. A file is taken for
-one of the layouts only if all its tables join without gap or overlap, so a wrong guess is next to impossible.
+Three layouts are known: Infocom's (ZIL, versions 3 to 5) and the two of Inform (before 6.10, and from 6.10 on). Each
+grammar line becomes a `Pattern`: its words, its slots, and the action it leads to. A layout is accepted only if all
+its tables join without gap or overlap, so a wrong layout is practically never accepted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MOST_VERBS, _MOST_LINES = 255, 64
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What may stand in one place of a pattern.
+    """A place in a pattern that takes a thing or words.
 
     Attributes:
-        kind: "noun", "creature", or "other" (a number, a topic, what a routine of the story accepts).
-        held: The thing has to be carried, or is picked up first.
-        many: "all" may stand here.
+        kind: "noun", "creature", or "other" (a number, a topic, or whatever a routine of the story accepts).
+        held: The thing must be carried, or is picked up first.
+        many: "all" is accepted here.
     """
 
     kind: str
@@ -36,11 +36,11 @@ class Pattern:
     """One line of the grammar.
 
     Attributes:
-        verbs: The words it may begin with, as the dictionary has them.
-        parts: What follows the verb: words (any of those that mean the same to the parser), and slots.
+        verbs: Words it may begin with, as in the dictionary.
+        parts: What follows the verb: slots, and words (each a tuple of synonyms).
         action: Number of the action it leads to.
-        swapped: The second slot is the action's first thing.
-        meta: It acts on the program, not in the world.
+        swapped: Whether the second slot is the action's first thing.
+        meta: Whether it controls the program instead of acting in the world.
     """
 
     verbs: tuple[str, ...]
@@ -61,9 +61,10 @@ class Grammar:
 
     Attributes:
         layout: "zil", "inform1" or "inform2".
-        action_routines: Addresses of the routines that carry out each action (0 for none), and of those that
-            are asked before, by action number.
-        directions: Words that are commands to move.
+        patterns: Its lines.
+        action_routines: By action number: addresses of the routines that carry the action out (0 for none). In ZIL,
+            the address of the action's pre-action routine follows.
+        directions: Words that are commands to move; () for Inform.
     """
 
     layout: str
@@ -73,7 +74,7 @@ class Grammar:
 
 
 def read_grammar(story: StoryFile) -> Grammar | None:
-    """Return the grammar of a story, None if it is laid out in no known way."""
+    """Return the grammar of a story, None if its layout is not known."""
     readers: tuple[Callable[[StoryFile], Grammar | None], ...] = (_zil, _inform1, _inform2)
     for reader in readers:
         try:
@@ -86,7 +87,11 @@ def read_grammar(story: StoryFile) -> Grammar | None:
 
 
 def _pointers(story: StoryFile, table: int) -> list[int]:
-    """Return the verb table's pointers; the first entry follows the table itself."""
+    """Return the pointers of the verb table. The first entry directly follows the table.
+
+    Raises:
+        BadStory: There is no such table.
+    """
     first = story.word(table)
     count = (first - table) // 2
     if not 0 < count <= _MOST_VERBS or first <= table:
@@ -95,7 +100,7 @@ def _pointers(story: StoryFile, table: int) -> list[int]:
 
 
 def _verbs(story: StoryFile, numbered: Callable[[bytes], int | None]) -> dict[int, list[str]]:
-    """Return the words of each verb number."""
+    """Return the words of each verb number; `numbered` takes a word's data bytes and returns its number or None."""
     found: dict[int, list[str]] = {}
     for word, (_, data) in story.dictionary.items():
         number = numbered(data)
@@ -164,14 +169,14 @@ def _zil_slot(where: int, flag: int) -> Slot:
 
 
 def zil_value(data: bytes, part: int, first: int) -> int | None:
-    """Return a word's number as a certain part of speech; two parts share a word's two data bytes."""
+    """Return a word's number as one part of speech, None if it is not one. Two parts of speech share two bytes."""
     if not data or not data[0] & part:
         return None
     return data[1] if data[0] & 3 == first else data[2]
 
 
 def _zil_prepositions(story: StoryFile) -> dict[int, tuple[str, ...]]:
-    """Return the words of each preposition's number."""
+    """Return the words of each preposition number."""
     found: dict[int, tuple[str, ...]] = {}
     for word, (_, data) in story.dictionary.items():
         number = zil_value(data, 8, 0)
@@ -220,7 +225,7 @@ def _inform1(story: StoryFile) -> Grammar | None:
                     return None
                 parts.append(prepositions[token])
             elif slots < line[0]:
-                words_only = 48 <= token < 80  # what a routine of the story parses: a topic, mostly
+                words_only = 48 <= token < 80  # parsed by a routine of the story, mostly a topic
                 parts.append(
                     _inform_slot(token if token < 9 else -1, filtered=token >= 16 and not words_only)
                 )
@@ -289,7 +294,7 @@ def _inform2_parts(
         if kind & 15 == 2:
             if value not in words_at:
                 return None
-            if kind & 0x10 and parts and isinstance(parts[-1], tuple):  # one more of several alternatives
+            if kind & 0x10 and parts and isinstance(parts[-1], tuple):  # an alternative to the word before
                 parts[-1] = (*parts[-1], words_at[value])
             else:
                 parts.append((words_at[value],))

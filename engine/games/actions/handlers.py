@@ -1,9 +1,9 @@
-"""Which actions can matter to which thing, read off a story's instructions without running them.
+"""Finds out which actions can affect which things, by reading a story's code without running it.
 
-An action does something to the world in one of two ways: its own routine moves things or sets marks, or a
-routine that belongs to one of the things (or to the place) asks for that very action and answers it. Both
-can be seen in the code: the former as instructions, the latter as comparisons of the variable that holds the
-present action with the action's number. Trying a command is needed only where one of the two holds.
+An action can change the world in two ways. Its own routine may move things or set attributes. Or a routine of an
+object or of the place handles this action. Both show in the code: the first as instructions that change objects,
+the second as comparisons of the variable that holds the current action with the action's number. A command has to be
+tried only if one of the two applies. Here "a routine asks for an action" means that it makes such a comparison.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
 """set_attr, clear_attr, insert_obj, remove_obj, put_prop."""
 _JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
-"""inc, dec and their branching forms: what they change counts time or luck rather than keeps a fact."""
+"""inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
 _DEPTH = 2
 _GENERAL = 40
-"""A routine that asks for so many actions is a general service (printing a library's messages, say), not the
-handling of certain ones."""
+"""A called routine that asks for more actions than this is taken for a general service, such as printing messages;
+its actions do not count. More topics than this are ignored, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,18 @@ class _Routine:
 
 
 class Handlers:
-    """The result of reading one story's code.
+    """What a story's code tells about its actions and objects.
 
     Args:
-        action_globals: Numbers of the global variables that hold the present action.
+        story: The story file.
+        grammar: Its grammar.
+        action_globals: Numbers of the global variables that hold the current action.
 
     Attributes:
         effective: Actions whose own routines change things.
-        facts: Numbers of the global variables that routines of things and places set. Among them are some
-            that the parser and the clock use; see `engine.games.zmachine.bearings`.
-        highest: Highest number of an action that a command can lead to.
+        facts: Numbers of the global variables that routines of objects set. Some of them belong to the parser or
+            the clock; see `engine.games.zmachine.bearings`.
+        highest: Highest action number that a command can lead to.
     """
 
     def __init__(self, story: StoryFile, grammar: Grammar, action_globals: Iterable[int]) -> None:
@@ -90,12 +92,12 @@ class Handlers:
         return known
 
     def topics(self, routines: tuple[int, ...]) -> tuple[str, ...]:
-        """Return the dictionary's words that these routines compare something with: what one may ask about."""
+        """Return the dictionary words that these routines compare something with, such as topics to ask about."""
         found = {at for start in routines for _, routine in self._closure(start) for at in routine.words}
         return tuple(sorted(self._spelt[at] for at in found)) if len(found) <= _GENERAL else ()
 
     def routines_of(self, number: int, memory: bytes | memoryview) -> tuple[int, ...]:
-        """Return the addresses of routines that an object's properties hold in `memory`."""
+        """Return the addresses of the routines in an object's properties, as they are in `memory`."""
         story = self._story
         found: list[int] = []
         try:
@@ -110,7 +112,7 @@ class Handlers:
         return tuple(found)
 
     def _read_facts(self) -> frozenset[int]:
-        """Return the global variables that things and places set: a dam opened, a door unlocked."""
+        """Return the global variables that objects' routines set: a dam is open, a door is unlocked."""
         routines: list[_Routine] = []
         for number in range(1, self._story.object_count + 1):
             for at in self.routines_of(number, self._story.data):
@@ -120,7 +122,7 @@ class Handlers:
         return frozenset(variable - 16 for variable in sets - counts - self._variables if variable >= 16)
 
     def _copies(self, grammar: Grammar) -> frozenset[int]:
-        """Return the variables that Inform's rules are switched on: copies of the present action."""
+        """Return the variable in which Inform's routines find a copy of the current action, as a set."""
         if grammar.layout == "zil":
             return frozenset()
         counts: dict[int, int] = {}
@@ -134,9 +136,9 @@ class Handlers:
         return frozenset(sorted(counts, key=lambda v: (-counts[v], v))[:1])
 
     def _led_to(self, closures: dict[int, list[_Routine]]) -> dict[int, set[int]]:
-        """Return the other actions that an action's routine starts.
+        """Return for each action the other actions that its routines start.
 
-        That is a call with the action's number to a routine that sets the present action.
+        A routine starts an action by a call with its number, to a routine that sets the current action.
         """
         found: dict[int, set[int]] = {}
         for action, routines in closures.items():
@@ -148,7 +150,7 @@ class Handlers:
         return found
 
     def _closure(self, at: int) -> list[tuple[int, _Routine]]:
-        """Return the routine at an address and those it calls, to a small depth, each with its depth."""
+        """Return (depth, routine) of the routine at an address and of those it calls, to a depth of `_DEPTH`."""
         seen = {at}
         front = [at]
         found: list[tuple[int, _Routine]] = []

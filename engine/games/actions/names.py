@@ -1,4 +1,4 @@
-"""What the things at hand are called, in words the story's parser takes for exactly one of them."""
+"""Names the things at hand in words that the story's parser resolves to exactly one object."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _WORD = re.compile(r"[a-z][a-z'-]*")
 _NUMBER = re.compile(r"\b(\d{1,3})(?:(?: (?:through|to) |-)(\d{1,3})\b)?")
 _MOST_NUMBERS = 10
 _Key = tuple[int, tuple[int, ...]]
-"""An object and the addresses of its routines; some stories lend one object to several things in turn."""
+"""An object and the addresses of its routines. Some stories use one object for several things in turn."""
 _PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One thing that can be spoken of now.
+    """One thing that commands can refer to now.
 
     Attributes:
-        name: What to call it.
-        number: Of its object, 0 if unknown.
-        carried: The player has it, directly or in something carried.
-        asks: Actions that its routines ask for.
+        name: Words to call it by.
+        number: Number of its object, 0 if unknown.
+        carried: Whether the player has it, directly or in something carried.
+        asks: Actions that its routines ask for; see `engine.games.actions.handlers`.
         topics: Words that its routines compare something with.
-        is_value: A number or a direction, which other things can be set to or pushed in.
+        is_value: Whether it is a number or a direction: something to set things to, or to push them in.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Thing:
 
 
 class Namer:
-    """Names the things of one story in one situation after another."""
+    """Names the things in states of one story."""
 
     def __init__(
         self,
@@ -64,13 +64,14 @@ class Namer:
         self._player = player
         self._vocabulary = vocabulary
         self.looked: list[bytes] = []
-        """Facts after each thing that was looked at."""
+        """`World.facts` after each thing was looked at."""
 
     def things(self, shown: str, saved: Snapshot) -> list[Thing]:
-        """Return the things that `shown` and the object tree name; the machine is left anywhere.
+        """Return the things that `shown` mentions and those in the object tree.
 
         Args:
             shown: What `look` and `inventory` print.
+            saved: The state. The machine is left in another one.
         """
         vocabulary = self._vocabulary
         words: dict[str, str] = {}
@@ -108,9 +109,9 @@ class Namer:
         return things + self._values(shown, saved)
 
     def _values(self, shown: str, saved: Snapshot) -> list[Thing]:
-        """Return the numbers that the text shows ("1 through 8" shows eight), and the directions.
+        """Return the numbers that the text shows ("1 through 8" shows eight) and the directions, as things.
 
-        A number of object 0 can only stand where words are meant.
+        A number with object 0 can only fill a slot for words.
         """
         found: dict[int, None] = {}
         for low, high in _NUMBER.findall(shown):
@@ -126,7 +127,7 @@ class Namer:
         return values
 
     def _meant(self, words: str, saved: Snapshot) -> _Key | None:
-        """Return the object that the parser takes `words` for, with its routines, None for none or several."""
+        """Return the object that the parser resolves `words` to, with its routines; None if there is not just one."""
         machine, story = self._machine, self._story
         machine.rewind(saved)
         for number in self._bearings.noun_globals:
@@ -148,10 +149,10 @@ class Namer:
         return number, self._handlers.routines_of(number, memory)
 
     def _name(self, key: _Key, known: list[str], unclear: list[str], saved: Snapshot) -> str:
-        """Return what to call a thing that answers to each of the words `known`."""
+        """Return the name for a thing that each of the words `known` refers to."""
         own = self._vocabulary.own_words(key[0])
         if own and own[-1] in unclear and self._meant(" ".join(own), saved) == key:
-            return " ".join(own)  # "door" alone does not say which of two, "trap door" does
+            return " ".join(own)  # "door" alone may be ambiguous where "trap door" is not
         words = [word for word in known if self._vocabulary.is_noun(word)] or known
         return max(words, key=lambda word: (word in own[-1:], word in own, -words.index(word)))
 
@@ -173,7 +174,7 @@ class Namer:
         return self._story.parent(saved.memory, self._player) if self._player else 0
 
     def _at_hand(self, saved: Snapshot) -> list[int]:
-        """Return all objects that are where the player is, and within those."""
+        """Return all objects at the player's place, and those inside them."""
         story, memory = self._story, saved.memory
         found: list[int] = []
         front = [self._place(saved)]

@@ -1,10 +1,14 @@
-"""In which order commands are tried: those first that change something most often for what they cost.
+"""The order in which commands are tried: those that most often change something come first.
 
-A search may be cut short after so many commands, so the order decides what it has found by then. It is the
-same for every story. Ways come first; then what anything can be (picked up, dropped); then actions that a thing
-itself asks for, alone and with something carried; then the most usual verbs on everything; and so on to pairs
-of which little but the grammar speaks. Counted over three stories, a command of the first stages changes
-something in one case of two to ten, one of the last in one of a thousand.
+A search may have a budget of commands, so the order decides what it finds. It is the same for every story:
+
+- directions
+- what applies to most things (pick up, drop)
+- actions that a thing asks for (`engine.games.actions.handlers`), alone and with something carried
+- the most usual verbs on every thing
+- the rest, down to pairs of things for which only the grammar speaks
+
+In three stories, one in two to ten commands of the first stages changed something, and one in a thousand of the last.
 """
 
 from __future__ import annotations
@@ -18,13 +22,13 @@ from engine.games.actions.phrasing import usage
 from engine.games.zmachine.survey import WAYS
 
 FIRST = 600
-"""A first budget in commands, not in seconds, so that what it finds does not depend on the machine. It finds nine
-changes in ten. Whoever searches with it gets the rest when the situation comes again, and so not always the same
-actions at the same step; runs that have to be repeatable search without a budget, which is the default."""
+"""A first budget, in commands rather than seconds, so that its results do not depend on the machine. It finds nine in
+ten changes. A search with a budget continues when the state comes again, so the same state may then have more
+actions. Runs that must be repeatable search without a budget, which is the default."""
 ORDER = -1
-"""Stands for the action of a command to somebody else."""
+"""Action number of commands that are given to another character."""
 _EVERYDAY = 8
-"""Verbs that are tried early on every thing."""
+"""Number of verbs that are tried early on every thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,10 @@ class Attempt:
     """A command to try.
 
     Attributes:
-        count: How many things it names.
-        action: Number of the action it gives, 0 if it names no thing.
-        thing: Number of the one thing's object, 0 if it names none or several.
+        command: Its text.
+        count: Number of things it names.
+        action: Number of the action, 0 if it names no thing.
+        thing: Number of the thing's object, 0 if it names none or several.
     """
 
     command: str
@@ -44,19 +49,21 @@ class Attempt:
 
 
 class Order:
-    """The commands to try in one situation.
+    """The commands to try in one state.
 
     Args:
+        forms: The wordings of actions.
         bare: Commands that name no thing.
+        things: The things at hand.
         effective: Actions whose own routines change things.
-        highest: Highest number of an action that a command can lead to.
+        highest: Highest action number that a command can lead to.
         here: Actions that the place asks for.
-        strict: What has to be held is not picked up by the way.
-        orders: What to tell somebody first; who does something on one of them is told more.
+        strict: Whether the thing to act with must be carried already, instead of being picked up implicitly.
+        orders: Orders to give to every thing. Those that obey one of them get further orders.
 
     Attributes:
-        portable: Numbers of things that were seen to be picked up; the owner adds to it while trying.
-        obeying: Numbers of those who were seen to do as they were told; the owner adds to it while trying.
+        portable: Numbers of objects that could be picked up. The caller adds to it while trying.
+        obeying: Numbers of objects that obeyed an order. The caller adds to it while trying.
     """
 
     def __init__(
@@ -91,7 +98,7 @@ class Order:
         self._everyday = {form.text for form in [f for f in plain if f.action in effective][:_EVERYDAY]}
 
     def attempts(self) -> Iterator[Attempt]:
-        """Yield each command once."""
+        """Yield all commands in order, without duplicates."""
         tried: set[str] = set()
         for attempt in self._all():
             if attempt.command not in tried:
@@ -132,10 +139,10 @@ class Order:
                 yield Attempt(form.text.format("all"), 1, form.action)
 
     def _told(self) -> Iterator[Attempt]:
-        """Yield orders to each thing, and to those who obey what the other things ask for."""
+        """Yield orders to each thing. To those that obey, also yield actions that the other things ask for."""
         for order in self._orders:
             for thing in self._things:
-                if thing.name not in WAYS and len(thing.name) > 2:  # one goes north, or n, and then waits
+                if thing.name not in WAYS and len(thing.name) > 2:  # "n, wait" is two commands of the player
                     yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
         for person in [thing for thing in self._things if thing.number in self.obeying]:
             for form in self._singles:
@@ -146,14 +153,14 @@ class Order:
     # ---------------------------------------------------------------------------------- two things
 
     def _likely(self, form: Form, first: Thing, second: Thing) -> bool:
-        """Return whether one of two things asks for the action, and the one to act with is carried."""
+        """Whether a thing or the place asks for the action, and the thing to act with is carried."""
         asked = form.action in first.asks or form.action in second.asks
         if not asked and not (form.many and form.action in self._here):
             return False
         return second.carried if _is_tool(form) else first.carried
 
     def _pairs(self) -> list[tuple[Form, Thing, Thing]]:
-        """Return what can matter; asked for when it is known what can be picked up."""
+        """Return the pairs that can matter, cached. The first call must come after things were tried to be taken."""
         if self._known_pairs is None:
             receiving = {thing.number for thing in self._things if any(a > self._highest for a in thing.asks)}
             self._known_pairs = [
@@ -183,7 +190,7 @@ class Order:
                 yield Attempt(form.text.format(first.name, second.name), 2, form.action)
 
     def _with_words(self) -> Iterator[Attempt]:
-        """Yield what can be said to, asked or set of things that have an answer to it."""
+        """Yield commands with words or numbers to the things that ask for such actions."""
         numbers = [value.name for value in self._values if value.name.isdigit()]
         for thing in self._things:
             for form in self._worded:
@@ -193,7 +200,7 @@ class Order:
                         yield Attempt(form.text.format(*pair), 2, form.action)
             for form in self._doubles:
                 if form.action in thing.asks and not form.held[1]:
-                    to = form.text.endswith("{} {}")  # one pushes a thing east, and turns it to 4
+                    to = form.text.endswith("{} {}")  # directions only in "push thing east", not in "turn thing to 4"
                     for value in self._values:
                         if value.number and (to or value.name.isdigit()):
                             yield Attempt(form.text.format(thing.name, value.name), 2, form.action)
@@ -209,5 +216,5 @@ class Order:
 
 
 def _is_tool(form: Form) -> bool:
-    """Return whether the second thing is what the action is done with."""
+    """Whether the second thing is the instrument of the action."""
     return form.text.endswith(" with {}")

@@ -1,4 +1,4 @@
-"""Commands as people write them, from a grammar's cut-off words and its many ways to say one thing."""
+"""Words commands as people write them, from a grammar with truncated words and many synonyms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USUAL = {word: rank for rank, word in enumerate(_PREPOSITIONS)}
 
 @functools.cache
 def _counts() -> dict[str, int]:
-    """How often people used each verb, from the transcripts Jericho comes with."""
+    """Return how often people used each verb in the transcripts that come with Jericho; {} if there are none."""
     import json
     from importlib.resources import files
 
@@ -29,7 +29,12 @@ def _counts() -> dict[str, int]:
 
 @functools.cache
 def whole_word(word: str, length: int) -> str:
-    """Return the usual word that a dictionary's cut-off `word` stands for, itself if none is known."""
+    """Return the usual word that begins with a truncated dictionary word; the word itself if none is known.
+
+    Args:
+        word: A dictionary word.
+        length: Number of letters to which the dictionary truncates words.
+    """
     if len(word) < length:
         return word
     known = [(count, other) for other, count in _counts().items() if other.startswith(word)]
@@ -38,15 +43,17 @@ def whole_word(word: str, length: int) -> str:
 
 
 def usage(word: str) -> int:
-    """Return how often people used a verb."""
+    """Return how often people used a verb in the transcripts."""
     return _counts().get(word, 0)
 
 
 def preposition(options: tuple[str, ...], length: int, *, instrument: bool) -> str:
-    """Return the most usual of several prepositions that mean the same to a parser.
+    """Return the most usual of several synonymous prepositions.
 
     Args:
-        instrument: Another thing stands before it ("with" rather than "through").
+        options: The prepositions, as in the dictionary.
+        length: Number of letters to which the dictionary truncates words.
+        instrument: Whether a thing comes before it; then "with" is preferred to "through".
     """
     words = [whole_word(option, length) for option in options]
     if not instrument and "through" in words:
@@ -55,11 +62,7 @@ def preposition(options: tuple[str, ...], length: int, *, instrument: bool) -> s
 
 
 def phrase(pattern: Pattern, length: int) -> str:
-    """Return a pattern as text with "{}" where things stand.
-
-    Args:
-        length: Letters that count in this story's dictionary.
-    """
+    """Return a pattern as text with "{}" for each slot; `length` as in `whole_word`."""
     verbs = [whole_word(verb, length) for verb in pattern.verbs]
     words = [max(verbs, key=lambda verb: (usage(verb), -len(verb), verb))]
     slots = 0

@@ -1,8 +1,8 @@
-"""Valid actions: the commands that would change the world now, found by trying.
+"""Finds valid actions, the commands that would change the world state, by trying commands.
 
-What is tried comes from the story's own grammar and from the things at hand, and only where it can matter:
-an action that moves or marks something, or one that a thing or the place has an answer to
-(`engine.games.actions.handlers`). Of several commands with one effect the most usual is kept.
+The commands come from the story's grammar and the things at hand. Only those that can matter are tried: the action
+itself changes something, or a thing or the place asks for it (`engine.games.actions.handlers`). Of several commands
+with the same effect the most usual one is kept.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
 SCHEME = 8
-"""Part of the cache's key; to be raised when the way actions are found changes."""
+"""Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
 _ORDERS = ("wait", "follow me")
-"""What somebody who takes orders at all does something on: staying behind, or coming along."""
+"""Orders to which a character that takes orders at all reacts: by staying behind, or by coming along."""
 
 
 class ActionFinder:
-    """Finds the valid actions of one story in any of its situations."""
+    """Finds the valid actions of one story in any state."""
 
     def __init__(
         self,
@@ -58,30 +58,33 @@ class ActionFinder:
         self._bare = list(dict.fromkeys([*ways, *bare]))
         self.idle: Sequence[str] = [word for word in IDLE if word[:length] in story.dictionary]
         self._orders = [text for text in _ORDERS if all(w[:length] in story.dictionary for w in text.split())]
-        self._strict = grammar.layout == "zil"  # there, picking up by the way is announced and not wanted
+        self._strict = grammar.layout == "zil"  # ZIL announces implicit taking; trials reject it
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
         }
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
-        """Return a search in the situation `saved`, not yet begun.
+        """Return a search in the state `saved`, not yet started.
 
         Args:
+            machine: The interpreter. The search leaves it in another state.
+            world: Compares states.
             shown: What `look` and `inventory` print.
+            saved: The state.
         """
         return Search(self, machine, world, shown, saved)
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
     ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and the facts after looking at each."""
+        """Return the things at hand, and `World.facts` after looking at each."""
         namer = Namer(
             machine, world, self._story, self._bearings, self.handlers, self._vocabulary, self._player
         )
         return namer.things(shown, saved), namer.looked
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
-        """Try everything that can matter, one command at each step; see `engine.games.actions.order`."""
+        """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
         order = Order(
             self._forms,
             self._bare,
@@ -115,26 +118,26 @@ class ActionFinder:
 
 
 class Finder(Protocol):
-    """What a search asks: what is here, and what to try."""
+    """What a search needs: the things in a state, and the commands to try."""
 
     @property
     def idle(self) -> Sequence[str]:
-        """Commands that only let time pass."""
+        """Commands that only pass time."""
         ...
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
     ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and the facts after looking at each."""
+        """Return the things at hand, and `World.facts` after looking at each."""
         ...
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
-        """Try commands, yielding after each."""
+        """Try commands, one per iteration."""
         ...
 
 
 class Search:
-    """Finding the valid actions of one situation, a few commands at a time."""
+    """A search for the valid actions of one state, which can be run in parts."""
 
     def __init__(self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot) -> None:
         self._finder = finder
@@ -148,13 +151,13 @@ class Search:
 
     @property
     def tried(self) -> int:
-        """How many commands have been tried."""
+        """Number of commands tried so far."""
         return self._trial.tried if self._trial is not None else 0
 
     def run(self, commands: int | None = None) -> bool:
-        """Try so many commands more (all if None) and return whether nothing is left to try.
+        """Try up to `commands` more commands (all if None); return whether the search is complete.
 
-        The machine is left anywhere.
+        The machine's state afterwards is arbitrary.
         """
         if self._trial is None:
             finder = self._finder
@@ -168,5 +171,5 @@ class Search:
         return self.done
 
     def found(self) -> tuple[str, ...]:
-        """Return what was found so far: the most usual command for each change, sorted."""
+        """Return what was found so far: the most usual command for each effect, sorted."""
         return self._trial.found() if self._trial is not None else ()

@@ -1,7 +1,7 @@
-"""Valid actions from a list of command templates, for stories whose grammar cannot be read.
+"""Finds valid actions with a list of command templates, for stories whose grammar cannot be read.
 
-Names are the words in what the game shows that its parser recognises; every template is filled with them.
-Nothing is known about what can matter, so this tries much more than `engine.games.actions.search` does.
+Each template is filled with the words of the game's text that its parser recognises. Nothing tells which commands can
+matter, so this tries many more than `engine.games.actions.search`.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class TemplateFinder:
         self.idle: Sequence[str] = [word for word in IDLE if word[: story.word_length] in story.dictionary]
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
-        """Return a search in the situation `saved`, not yet begun."""
+        """Return a search in the state `saved`, not yet started."""
         return Search(self, machine, world, shown, saved)
 
     def things(
         self, machine: Machine, world: World, shown: str, saved: Snapshot
     ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and the facts after looking at each."""
+        """Return the things at hand, and `World.facts` after looking at each."""
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
@@ -74,7 +74,7 @@ class TemplateFinder:
         return [Thing(word, 0, False, frozenset()) for word in answers.values()], looked
 
     def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
-        """Try everything, templates with few things first; yields once for each command."""
+        """Try all commands, those with few things first, one per iteration."""
         names = [thing.name for thing in things]
         for holes in (0, 1, 2):
             for template in self._templates:

@@ -1,4 +1,4 @@
-"""Which words a story's file gives to each of its objects, and which scenery it gives to each place."""
+"""The words that a story file gives to each object, and the scenery it gives to each place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.games.actions.grammar import zil_value
 from engine.games.zmachine.story import BadStory, StoryFile
 
 NOUN, ADJECTIVE = 0x80, 0x20
-"""Marks of a dictionary word; Inform has only the former."""
+"""Flags of a dictionary word. Inform has only the first."""
 _WORD = re.compile(r"[a-z][a-z'-]*")
 
 
@@ -27,21 +27,21 @@ class Vocabulary:
             self._scenery_property = self._find_scenery()
 
     def names_something(self, word: str) -> bool:
-        """Return whether the story knows `word` as (part of) a name."""
+        """Whether the story knows `word` as a name or part of one."""
         entry = self._story.dictionary.get(word[: self._story.word_length])
         wanted = NOUN | ADJECTIVE if self._story.version == 3 else NOUN
         return entry is not None and bool(entry[1]) and bool(entry[1][0] & wanted)
 
     def is_noun(self, word: str) -> bool:
-        """Return whether `word` can stand alone as a name."""
+        """Whether `word` can be a name by itself."""
         return bool(self._story.dictionary[word[: self._story.word_length]][1][0] & NOUN)
 
     def own_words(self, number: int) -> list[str]:
-        """Return the words of an object's short name."""
+        """Return the words of an object's short name, in lower case."""
         return _WORD.findall(self._story.name(number).lower())
 
     def nouns(self, number: int) -> list[str]:
-        """Return the dictionary's words that an object answers to."""
+        """Return the dictionary words that refer to an object."""
         known = self._nouns.get(number)
         if known is None:
             known = self._nouns[number] = self._read_nouns(number)
@@ -56,7 +56,7 @@ class Vocabulary:
         ]
 
     def adjectives(self, number: int) -> list[str]:
-        """Return an object's adjectives where the story keeps them as numbers (Infocom's, version 3)."""
+        """Return an object's adjectives; only Infocom's version 3 stories store them, as numbers."""
         return [
             word
             for value in self._bytes(number, self._adjective_property)
@@ -64,16 +64,16 @@ class Vocabulary:
         ]
 
     def scenery(self, place: int) -> list[int]:
-        """Return the objects that a place shares with others (Infocom's, version 3)."""
+        """Return the objects that a place shares with other places (Infocom's version 3 only)."""
         return list(self._bytes(place, self._scenery_property))
 
     def known_by(self, word: str) -> list[int]:
-        """Return the objects that answer to a word."""
+        """Return the objects that a word refers to."""
         cut = word[: self._story.word_length]
         return [number for number in range(1, self._story.object_count + 1) if cut in self.nouns(number)]
 
     def full_names(self, number: int) -> list[str]:
-        """Return names of an object that may tell it apart: its short name, then adjectives with its nouns."""
+        """Return names that may identify an object: its short name, then its adjectives with its nouns."""
         own = " ".join(self.own_words(number))
         nouns = self.nouns(number)[:3]
         pairs = [f"{adjective} {noun}" for adjective in self.adjectives(number)[:4] for noun in nouns]
@@ -94,7 +94,7 @@ class Vocabulary:
         return self._story.data[at : at + size]
 
     def _find_adjectives(self) -> int:
-        """Return the property that holds the number of the first word of most objects' short names."""
+        """Return the property of adjectives: it holds, for most objects, the number of their name's first word."""
         numbers: dict[str, int] = {}
         for word, (_, data) in self._story.dictionary.items():
             number = zil_value(data, ADJECTIVE, 2)
@@ -113,14 +113,14 @@ class Vocabulary:
         return votes.most_common(1)[0][0] if votes else 0
 
     def _find_scenery(self) -> int:
-        """Return the property that lists, for most places, objects which all lie in one and the same object.
+        """Return the property of shared scenery: for most places it lists objects that are all in one other object.
 
-        That one ("local globals") is where Infocom's stories keep what several places share.
+        Infocom's stories keep the objects that several places share in one object called "local globals".
         """
         story = self._story
         votes: Counter[tuple[int, int]] = Counter()
         for number in range(1, story.object_count + 1):
-            own = story.parent(story.data, number)  # places that list places tell of ways, not of scenery
+            own = story.parent(story.data, number)  # a property that lists sibling places holds exits, not scenery
             for which, (at, size) in self._properties(number):
                 listed = story.data[at : at + size]
                 parents = {

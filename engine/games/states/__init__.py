@@ -1,1 +1,1 @@
-"""From what a game prints to states and histories."""
+"""Turns the text of games into states and histories."""

@@ -1,8 +1,8 @@
-"""Noun phrases and state tokens from what a game prints, without a model and without game knowledge.
+"""Extracts noun phrases and state tokens from a game's text, by rules and without knowledge of the game.
 
-Sentences are cut at function words into phrases ("a small mailbox, which is closed" gives "small mailbox"
-that is "closed"). Tokens stand for whole sentences of scenery, and for single things where things are
-listed, so that a room's long description does not drown the one thing that changed.
+Sentences are split into phrases at function words ("a small mailbox, which is closed" gives "small mailbox" with
+the state "closed"). In descriptions of scenery a token stands for a whole sentence, in lists for a single thing. So
+a long description does not outweigh the one thing that changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST = 40
 _LIST = re.compile(r"^\W*(?:there (?:is|are)|you (?:can |also )*(?:see|notice)|nearby (?:is|are))\b", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
 _DRAWING = re.compile(r"\S {3,}\S")
-"""A line whose gaps mean something: a map or a puzzle drawn with letters."""
+"""A line in which gaps have a meaning: part of a map, or of a puzzle drawn with letters."""
 _LEXEME = re.compile(r"\([^()]*\)|[A-Za-z][A-Za-z'’-]*|[.,;:!?]")
 
 
@@ -54,9 +54,9 @@ class Phrase:
     """One noun phrase.
 
     Attributes:
-        words: As printed, lower case.
-        holder: The phrase of what it is in or on, "" if the sentence does not say.
-        state: What is said of it: "open", "providing light".
+        words: Its words as printed, in lower case.
+        holder: Phrase of the thing that it is in or on, "" if the sentence does not say.
+        state: Statements about it, such as "open" or "providing light".
     """
 
     words: str
@@ -70,16 +70,16 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The phrases of one sentence, and whether it lists things rather than describes scenery."""
+    """The phrases of one sentence, and whether it lists things instead of describing scenery."""
 
     phrases: tuple[Phrase, ...]
     lists: bool
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and list items of `text`; an item carries the heading it stands under.
+    """Return the sentences and list items of `text`.
 
-    A line that ends with a colon heads the lines that are indented deeper; they come back as
+    A line that ends with a colon is the heading of the more deeply indented lines after it. Those are returned as
     "HEADING: item".
     """
     found: list[str] = []
@@ -126,7 +126,7 @@ def _phrases(text: str, holder: str = "") -> list[Phrase]:
             found[-1].state.append(phrase)
         else:
             if not found and between and between[0] in _PLACES:
-                pending = phrase  # "On the table is ...": what follows is on it
+                pending = phrase  # "On the table is ...": the next phrase is on it
             elif found and (_HOLDERS & set(between) or _on_it(between)):
                 inside = found[0].words if _on_it(between) else found[-1].words
             elif pending:
@@ -153,14 +153,14 @@ def _phrases(text: str, holder: str = "") -> list[Phrase]:
 
 
 def _says_state(between: list[str]) -> bool:
-    """Return whether the words between two phrases make the second a statement about the first."""
+    """Whether the words between two phrases make the second one a statement about the first."""
     return any(word in _COPULA for word in between) and all(
         word in _COPULA or word in _RELATIVE or word == "," for word in between
     )
 
 
 def _on_it(between: list[str]) -> bool:
-    """Return whether the words between two phrases read "... and on it (is) ..."."""
+    """Whether the words between two phrases read "... and on it (is) ..."."""
     return any(
         first in _PLACES and second in ("it", "which", "them")
         for first, second in itertools.pairwise(between)
@@ -168,7 +168,7 @@ def _on_it(between: list[str]) -> bool:
 
 
 def scenery_tokens(prefix: str, lines: Iterable[str]) -> set[str]:
-    """Return the tokens of descriptive text: one a sentence, one a thing where things are listed."""
+    """Return the tokens of descriptive text: one per sentence, or one per thing where things are listed."""
     tokens: set[str] = set()
     for line in lines:
         if _DRAWING.search(line):
@@ -184,7 +184,7 @@ def scenery_tokens(prefix: str, lines: Iterable[str]) -> set[str]:
 
 
 def short(text: str) -> str:
-    """Return `text`, or its beginning with a checksum where it is long."""
+    """Return `text`; if it is long, its beginning and a checksum."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST - 9].rstrip()}~{zlib.crc32(text.encode()):08x}"

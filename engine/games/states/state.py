@@ -1,10 +1,11 @@
-"""From observations of a game to abstracted states (paper, App. E), without a model call.
+"""Turns observations of a game into abstracted states (paper, App. E), without calling a model.
 
-Tokens are made of the place, of what the description shows, and of what is carried. What passes by
-leaves no trace in them: wanderers are left out by the observation's `scene`; sentences that follow both
-a look and a look at the inventory, or that the last action was answered with, are ambience of the moment
-(a song bird, a failing lamp, a glowing sword, an announcement, hunger), not part of the place. Score and
-moves are no part of a state.
+Tokens are made from the place, the description of the scene, and the inventory. Things that pass are left out:
+
+- Wandering characters are missing from the observation's `scene`.
+- A sentence that follows both `look` and `inventory`, or that was printed after the last action, is ambience (a song
+  bird, a failing lamp, a glowing sword, an announcement, hunger).
+- Score and moves are not part of a state.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from engine.games.states.phrases import read, scenery_tokens, sentences
 from engine.records import Observation, State
 
 TOKEN_SCHEME = 2
-"""Changes whenever the same observation would give other tokens."""
+"""Version of the tokens. Increase it when an observation gives other tokens than before."""
 
 _MOST_NOUNS = 40
 _HEADING = re.compile(r"^\W*you (?:are|have|'re)\b[^:]*(?::|$)", re.I)
@@ -30,7 +31,7 @@ _BANNER = re.compile(r"copyright|trademark|release|revision|serial|version|right
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """One step of the episode so far."""
+    """One step of the current episode: observation, action, and points gained."""
 
     seen: Observation
     action: str
@@ -45,7 +46,7 @@ class _Milestone:
 
 
 class GameAbstractor:
-    """Keeps one episode's history. Implements `engine.environment.Abstractor`.
+    """Makes states and the history of one episode. Implements `engine.environment.Abstractor`.
 
     Args:
         of: Makes text and tokens of a situation; takes and returns what `abstract` does. None for `abstract`.
@@ -62,7 +63,7 @@ class GameAbstractor:
         self._known: dict[tuple[str, str, str, str, int, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {}
 
     def begin(self, observation: Observation) -> State:
-        """Forget the last episode and return the state of the first observation."""
+        """Start a new episode and return the state of its first observation."""
         self._steps, self._milestones = [], []
         self._route = [(observation.place, observation.score)]
         self._goal = _goal(observation)
@@ -71,9 +72,13 @@ class GameAbstractor:
         return self._now
 
     def advance(self, action: str, observation: Observation) -> State:
-        """Return the state after `action` led to `observation`."""
+        """Return the state after `action` led to `observation`.
+
+        Raises:
+            RuntimeError: No episode was started.
+        """
         if self._now is None or self._seen is None:
-            raise RuntimeError("begin an episode before going on with it")
+            raise RuntimeError("call `begin` before `advance`")
         seen = self._seen
         gain = observation.score - seen.score
         self._steps.append(_Taken(seen, action, gain))
@@ -85,7 +90,7 @@ class GameAbstractor:
         return self._now
 
     def recent(self, steps: int) -> str:
-        """Return the last `steps` steps, oldest first: what was printed before each, what was done, what it gained."""
+        """Return the last `steps` steps as text, oldest first: observation, action and reward of each."""
         first = max(0, len(self._steps) - max(0, steps))
         return "\n\n".join(
             told(number, taken.seen.text, taken.action, taken.gain)
@@ -93,11 +98,11 @@ class GameAbstractor:
         )
 
     def situation(self, observation: Observation) -> str:
-        """Return what the last action was answered with, then place and inventory where they add something."""
+        """Return the current situation as text for a prompt; see the function `situation`."""
         return situation(observation)
 
     def written(self, writing: Writing) -> Abstractor:
-        """Return this abstractor, or one around it that writes states and histories as the settings ask."""
+        """Return the abstractor for these settings: this one, or one around it for raw or model-written texts."""
         settings = writing.settings
         abstractor: Abstractor = self
         if settings.state == "raw":
@@ -113,7 +118,7 @@ class GameAbstractor:
     # ----------------------------------------------------------------------------------------- history
 
     def _walk(self, observation: Observation) -> None:
-        """Go on with the route; coming back without a gain cuts the loop out."""
+        """Extend the route. Returning to a place without a gain removes the loop from it."""
         place, score = observation.place, observation.score
         if not place or place == self._route[-1][0]:
             self._route[-1] = (self._route[-1][0], score)
@@ -158,7 +163,7 @@ class GameAbstractor:
     # -------------------------------------------------------------------------------------- abstraction
 
     def _abstract(self, observation: Observation) -> tuple[str, tuple[str, ...]]:
-        """Return the state's text and tokens; what was seen before is looked up."""
+        """Return the state's text and tokens, cached by what is seen."""
         scene = observation.scene or observation.description or observation.text
         said = observation.text if observation.description else ""
         marks = observation.marks
@@ -173,9 +178,9 @@ class GameAbstractor:
 
 
 def situation(seen: Observation) -> str:
-    """Return a situation as prompts tell it: the last answer, what looking around prints, what is carried.
+    """Return a situation as text for prompts: the last answer, the description of the place, the inventory.
 
-    What the answer has in it already is not told again.
+    A part that an earlier part already contains is left out.
     """
     parts: list[str] = []
     for part in (seen.text, seen.description or seen.place, seen.inventory):
@@ -193,19 +198,19 @@ def told(number: int, text: str, action: str, gain: float) -> str:
 def abstract(
     scene: str, inventory: str, place: str, said: str = "", room: int = 0, marks: tuple[str, ...] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
-
-    Args:
-        scene: What `look` prints, wanderers left out.
-        inventory: What `inventory` prints.
-        place: Name of the place, "" if unknown.
-        said: What the last action was answered with.
-        room: Tells places of the same name apart, 0 if unknown.
-        marks: What has changed about carried things, as in `Observation.marks`.
+    """Return the text `[State: noun, ...]` and the sorted tokens of one observation.
 
     Tokens are `place:NAME` or `place:NAME#ROOM`, `see:THING` or `see:SENTENCE`, `have:THING`, `have:MARK`, and
-    `load:CHECKSUM` over all that is carried, which keeps states with different loads apart even among many
-    other tokens.
+    `load:CHECKSUM` of everything carried. The checksum separates states with different inventories even if they have
+    many other tokens in common.
+
+    Args:
+        scene: What `look` prints, without wandering characters.
+        inventory: What `inventory` prints.
+        place: Name of the place, "" if unknown.
+        said: What was printed after the last action.
+        room: Number that separates places of the same name, 0 if unknown.
+        marks: Changes of carried things, as in `Observation.marks`.
     """
     seen, held = sentences(scene), sentences(inventory)
     ambience = set(seen) & set(held)
@@ -228,19 +233,19 @@ def abstract(
 
 
 def _describes(told: list[str], seen: list[str], place: str) -> bool:
-    """Return whether an answer describes the place: names it, or shares its first line or a title."""
+    """Whether an answer describes the place: it names it, or has its first line or a title in common."""
     return any(
         line in seen[:1] or _names(line, place) or (line in seen and line[-1] not in _ENDS) for line in told
     )
 
 
 def _names(line: str, place: str) -> bool:
-    """Return whether a line is nothing but the name of the place."""
+    """Whether a line is only the name of the place."""
     return bool(place) and line.strip("-=. \t").lower() == place.lower()
 
 
 def _held(lines: list[str]) -> list[str]:
-    """Return what an inventory lists, without "You are carrying"; other sentences are no part of it."""
+    """Return the things that an inventory lists, without "You are carrying" and without other sentences."""
     listed = [line for line in lines if ": " in line or _HEADING.match(line)]
     found = []
     for line in listed or lines:
@@ -256,7 +261,7 @@ def _inventory_lines(inventory: str) -> list[str]:
 
 
 def _nouns(lines: list[str]) -> list[str]:
-    """Return the noun phrases of lines in the order they stand in, each once."""
+    """Return the distinct noun phrases of lines, in order."""
     found: dict[str, None] = {}
     for line in lines:
         for phrase in read(line).phrases:
@@ -265,7 +270,7 @@ def _nouns(lines: list[str]) -> list[str]:
 
 
 def _result(before: Observation, after: Observation) -> str:
-    """Return the key object or result of a step that gained points."""
+    """Return what a step that gained points led to: a new possession, a new place, or a thing in the answer."""
     had = set(_nouns(_inventory_lines(before.inventory)))
     new = [noun for noun in _nouns(_inventory_lines(after.inventory)) if noun not in had]
     if new:
@@ -277,7 +282,7 @@ def _result(before: Observation, after: Observation) -> str:
 
 
 def _goal(observation: Observation) -> str:
-    """Return the first paragraph of the opening that is prose and no part of the place's description."""
+    """Return the first prose paragraph of the opening text, unless it belongs to the description of the place."""
     for paragraph in re.split(r"\n\s*\n", observation.text):
         told = " ".join(paragraph.split())
         if len(told.split()) < 8 or _BANNER.search(told):

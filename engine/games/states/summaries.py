@@ -1,6 +1,6 @@
-"""States and histories of games that are not made by rules: written by a model (paper, App. F), or left as they are.
+"""States and histories of games that a model writes (paper, App. F), and states of raw text.
 
-Where the model fails, what the rules say stands in, a notice says so once an episode, and it is counted.
+If the model fails, the text made by rules is used. This is counted, and a notice says so once per episode.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LONGEST_NOUN = 80
 
 
 class RawStates:
-    """States that are the observation as it stands, compared by runs of its words.
+    """States that are the observation's text, compared by n-grams of words.
 
-    The authors' code compares the text of a look around and of the last answer by 4-grams, each as often as it is
-    there. Implements `engine.environment.Abstractor`.
+    The authors' code compares the text of `look` and of the last answer by their 4-grams, with the number of their
+    occurrences. Implements `engine.environment.Abstractor`.
 
     Args:
         rules: Makes the history.
-        n: Words to a token.
+        n: Words per token.
     """
 
     def __init__(self, rules: Abstractor, n: int) -> None:
@@ -38,7 +38,7 @@ class RawStates:
         self._n = n
 
     def begin(self, observation: Observation) -> State:
-        """Forget the last episode and return the state of the first observation."""
+        """Start a new episode and return the state of its first observation."""
         return self._raw(self._rules.begin(observation), observation)
 
     def advance(self, action: str, observation: Observation) -> State:
@@ -50,11 +50,11 @@ class RawStates:
         return self._rules.recent(steps)
 
     def situation(self, observation: Observation) -> str:
-        """Return what a prompt tells of the present."""
+        """Return the current situation as text for a prompt."""
         return self._rules.situation(observation)
 
     def written(self, writing: Writing) -> Abstractor:
-        """Return an abstractor around this one whose history a model writes."""
+        """Return an abstractor around this one that lets a model write texts."""
         return WrittenAbstractor(self, writing)
 
     def _raw(self, state: State, observation: Observation) -> State:
@@ -68,11 +68,13 @@ class RawStates:
 class WrittenAbstractor:
     """Lets a model write the states or the history of another abstractor, or both.
 
-    A state is summarized from the place and the inventory alone, so that the same situation has the same summary. A
-    history is written from the steps so far every `history_every` steps. Implements `engine.environment.Abstractor`.
+    A state is summarized from the place and the inventory alone, so equal situations have equal summaries. The
+    history is written every `history_every` steps from the steps so far. Implements
+    `engine.environment.Abstractor`.
 
     Args:
-        rules: Makes states, tokens and the texts that stand in where the model fails.
+        rules: Makes the states, tokens and texts that are used if the model fails.
+        writing: Model, settings, and callbacks for costs, failures and notices.
     """
 
     def __init__(self, rules: Abstractor, writing: Writing) -> None:
@@ -84,7 +86,7 @@ class WrittenAbstractor:
         self._told: set[str] = set()
 
     def begin(self, observation: Observation) -> State:
-        """Forget the last episode and return the state of the first observation; may call the model."""
+        """Start a new episode and return the state of its first observation; may call the model."""
         self._steps, self._history = 0, ""
         self._told.clear()
         return self._state(self._rules.begin(observation), observation)
@@ -103,15 +105,15 @@ class WrittenAbstractor:
         return self._rules.recent(steps)
 
     def situation(self, observation: Observation) -> str:
-        """Return what a prompt tells of the present."""
+        """Return the current situation as text for a prompt."""
         return self._rules.situation(observation)
 
     def written(self, writing: Writing) -> Abstractor:
-        """Return this abstractor: it is written already."""
+        """Return this abstractor, which lets a model write texts already."""
         return self
 
     def _state(self, state: State, observation: Observation) -> State:
-        """Return the state with what the model wrote in place of what the rules made."""
+        """Return the state with the model's texts in place of those made by rules."""
         settings = self._writing.settings
         if settings.state == "llm":
             text, tokens = self._summarized(state, observation)
@@ -123,7 +125,7 @@ class WrittenAbstractor:
         return state
 
     def _summarized(self, state: State, observation: Observation) -> tuple[str, tuple[str, ...]]:
-        """Return the summary of a situation and its tokens; those of the rules where there is none to be had."""
+        """Return the model's summary of a situation and its tokens, or those made by rules if the model fails."""
         looked = observation.scene or observation.description or observation.text
         situation = texts.compact(f"{looked}\n{observation.inventory}")
         if situation not in self._known:
@@ -143,7 +145,7 @@ class WrittenAbstractor:
         return self._known[situation]
 
     def _write(self, state: State, observation: Observation) -> str:
-        """Return the model's history, "" if there is none to be had."""
+        """Return the model's history, "" if it fails. If the prompt is too long, it is tried with fewer steps."""
         shown = self._writing.settings.summary_steps
         while True:
             lines = [self._rules.recent(shown), f"Step {self._steps}: {texts.compact(observation.text)}"]
@@ -162,7 +164,7 @@ class WrittenAbstractor:
                 return self._missed("the history", error)
 
     def _missed(self, what: str, error: JitrlError) -> str:
-        """Count a text that rules write in the model's place, and say so once an episode."""
+        """Count a text that is made by rules because the model failed; give each notice once per episode."""
         self._writing.missed()
         sentence = f"{what} of this episode is written by rules: {error}"
         if sentence not in self._told:
@@ -172,7 +174,7 @@ class WrittenAbstractor:
 
 
 def read_state(text: str, most: int = 100) -> list[str]:
-    """Return the first `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none."""
+    """Return up to `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none."""
     found = _STATE.findall(_CONTROL.sub("", text))
     if not found:
         return []
@@ -181,13 +183,14 @@ def read_state(text: str, most: int = 100) -> list[str]:
 
 
 def read_history(text: str, instead: str) -> str:
-    """Return a model's history in the form that prompts have it, one section a paragraph.
+    """Return a model's history in the form used in prompts, one section per paragraph.
 
     Args:
-        instead: A history in that form; sections that the model left out are taken from it.
+        text: The model's answer.
+        instead: A history in that form. Sections missing in `text` are taken from it.
 
     Raises:
-        ModelError: There is no summary in `text`.
+        ModelError: `text` has no summary.
     """
     said, known = _sections(text), _sections(instead)
     if not said.get("SUMMARY"):

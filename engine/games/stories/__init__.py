@@ -1,1 +1,1 @@
-"""Stories made for this project, with the recipes that make them again."""
+"""Stories made with TextWorld for this project, and the code that makes them."""

@@ -1,4 +1,4 @@
-"""Make one story: the part that runs TextWorld, in a process started by `engine.games.stories.recipe`."""
+"""Makes one story with TextWorld, in the process that `engine.games.stories.recipe` starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BANNER = re.compile(
 
 
 def lay_out(recipe: Recipe) -> tuple[Any, list[str]]:
-    """Return TextWorld's game and a walkthrough, not compiled yet."""
+    """Return TextWorld's game, not compiled yet, and a walkthrough."""
     import textworld
 
     options = textworld.GameOptions()
@@ -39,7 +39,11 @@ def lay_out(recipe: Recipe) -> tuple[Any, list[str]]:
 
 
 def make(recipe: Recipe, folder: Path) -> dict[str, Any]:
-    """Write story, metadata and walkthrough into `folder`; return the index entry."""
+    """Write story, metadata and walkthrough into `folder`, check them, and return the index entry.
+
+    Raises:
+        ValueError: The walkthrough does not win.
+    """
     from textworld.generator.inform7 import compile_inform7_game, generate_inform7_source
 
     game, commands = lay_out(recipe)
@@ -78,7 +82,7 @@ def check(story: Path, commands: list[str], max_score: int) -> None:
     """Play the walkthrough in Jericho.
 
     Raises:
-        ValueError: It does not end in victory with the maximum score.
+        ValueError: It does not win with the maximum score.
     """
     from jericho import FrotzEnv
 
@@ -95,7 +99,7 @@ def check(story: Path, commands: list[str], max_score: int) -> None:
 
 
 def main() -> None:
-    """Take a recipe as JSON and a folder; print the index entry as the last line."""
+    """Make the story of a recipe (JSON, first argument) in a folder (second); print the index entry as JSON."""
     try:
         import textworld  # noqa: F401
     except ImportError:

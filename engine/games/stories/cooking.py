@@ -1,7 +1,7 @@
-"""The cooking kind of story: fetch what the recipe asks for, cut and cook it, prepare the meal, eat it.
+"""Stories of the kind "cooking": fetch the ingredients of a recipe, cut and cook them, prepare and eat the meal.
 
-Rooms, foods and recipe follow from a seed and a size. A wrong cut or a wrong way of cooking loses the
-game. The logic is that of TextWorld's cooking challenge; layout, recipe, quests and words are ours.
+Rooms, foods and recipe depend on a seed and a size. Cutting or cooking in a wrong way loses the game. The logic is
+that of TextWorld's cooking challenge; layout, recipe, quests and texts are this project's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HOLDERS = {
     "shed": ("c", "crate"),
     "living room": ("c", "hamper"),
 }
-"""Room to kind and name of what food may lie on or in."""
+"""By room: kind and name of the furniture that food may be in or on."""
 
 FOODS = (
     ("carrot", False),
@@ -60,19 +60,23 @@ FOODS = (
 
 HEATS = {"stove": ("stove", "fried", "fry"), "oven": ("oven", "roasted", "roast"),
          "barbecue": ("toaster", "grilled", "grill")}  # fmt: skip
-"""What cooks: TextWorld's type, the state it gives, the verb."""
+"""By appliance: TextWorld's type, the state of food cooked with it, the verb."""
 CUTS = {"chopped": "chop", "sliced": "slice", "diced": "dice"}
 DOORS = ("screen door", "plain door", "barn door", "wooden door")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a story is.
+    """The size of a story.
 
     Attributes:
-        heats: How many ways of cooking there are; with one, none is wrong.
-        reach: How many rooms from the kitchen the ingredients lie at most.
-        spare: Foods that no recipe asks for.
+        rooms: Number of rooms.
+        ingredients: Number of ingredients.
+        heats: Number of appliances. If there is only one, food cannot be cooked in a wrong way.
+        cut: Whether ingredients must be cut.
+        doors: Number of doors.
+        reach: Largest distance of an ingredient from the kitchen, in rooms.
+        spare: Number of foods that the recipe does not need.
     """
 
     rooms: int
@@ -93,12 +97,15 @@ SIZES = {
 
 @dataclass
 class Plan:
-    """A cooking story before TextWorld sees it.
+    """A cooking story before it is made with TextWorld.
 
     Attributes:
-        recipe: Ingredient to what heats it and how it is cut ("" for not).
-        things: Portable thing to the room or holder it lies in.
-        holders: Name to kind and room.
+        layout: Its rooms.
+        size: Its size.
+        recipe: By ingredient: the appliance, and how it is cut ("" for not at all).
+        things: By portable thing: the room or furniture it is in at the start.
+        holders: By furniture: kind and room.
+        heats: The appliances.
     """
 
     layout: Layout
@@ -109,13 +116,13 @@ class Plan:
     heats: list[str] = field(default_factory=list)
 
     def room_of(self, thing: str) -> str:
-        """Return the room where `thing` lies at the start."""
+        """Return the room where `thing` is at the start."""
         holder = self.things[thing]
         return self.holders[holder][1] if holder in self.holders else holder
 
 
 def plan_cooking(seed: int, size: str) -> Plan:
-    """Lay out a story; the same seed and size give the same one."""
+    """Plan a story; the same seed and size give the same plan."""
     rng = random.Random(seed)
     chosen = SIZES[size]
     others = [room for room in BLURBS if room != "kitchen"]
@@ -148,7 +155,7 @@ def plan_cooking(seed: int, size: str) -> Plan:
 
 
 def walkthrough(plan: Plan) -> list[str]:
-    """Return commands that win: fetch what is nearest, then cut and cook it all in the kitchen."""
+    """Return commands that win: fetch everything, nearest first, then cook and cut it in the kitchen."""
     walk = Walk(plan.layout)
     wanted = [*plan.recipe, *(["knife"] if plan.size.cut else [])]
     while wanted:
@@ -169,7 +176,7 @@ def walkthrough(plan: Plan) -> list[str]:
 
 
 def build(seed: int, size: str, options: Any) -> tuple[Any, list[str]]:
-    """Return TextWorld's game of the recipe and a walkthrough."""
+    """Return TextWorld's game and a walkthrough."""
     import textworld
     from textworld.challenges.tw_cooking import cooking as challenge
     from textworld.generator.data import KnowledgeBase
@@ -220,7 +227,7 @@ def _portable(maker: Any, name: str) -> Any:
 
 
 def _recipe(maker: Any, plan: Plan, made: dict[str, Any], kitchen: Any) -> Any:
-    """Tell TextWorld what the meal is made of; return the meal."""
+    """Add the recipe to TextWorld's game; return the meal."""
     recipe, meal = maker.new(type="RECIPE", name=""), maker.new(type="meal", name="meal")
     meal.add_property("edible")
     maker.add_fact("out", meal, recipe)
@@ -238,7 +245,7 @@ def _recipe(maker: Any, plan: Plan, made: dict[str, Any], kitchen: Any) -> Any:
 
 
 def _quests(maker: Any, plan: Plan, made: dict[str, Any], meal: Any) -> list[Any]:
-    """Return a point each for fetching, cooking and cutting, and what spoils it all."""
+    """Return the quests: a point each for fetching, cooking and cutting a food, and what loses the game."""
     from textworld.generator.game import Event, Quest
 
     def event(name: str, *things: Any) -> Any:
@@ -262,12 +269,12 @@ def _quests(maker: Any, plan: Plan, made: dict[str, Any], meal: Any) -> list[Any
 
 
 def blurbs() -> dict[str, str]:
-    """Return the opening sentence of each room."""
+    """Return the first sentence of each room's description."""
     return BLURBS
 
 
 def objective(plan: Plan) -> str:
-    """Return what the player is told at the start: the recipe."""
+    """Return the objective that the player is told at the start: the recipe."""
     steps = []
     for food, (heat, cut) in plan.recipe.items():
         verb = HEATS[heat][2]

@@ -1,8 +1,8 @@
-"""The house kind of story: fetch treasures from a rambling house and set them on a pedestal.
+"""Stories of the kind "house": find treasures in a house and put them on a pedestal.
 
-Everything follows from a seed and a size: rooms, doors, locks with their keys, furniture, treasures,
-one cursed thing that ends the game, and the quests that give points. The words are ours; TextWorld
-supplies the logic and compiles.
+Everything depends on a seed and a size: rooms, doors, locks and keys, furniture, treasures, a cursed thing that ends
+the game, and the quests that give points. TextWorld supplies the logic and compiles the story; the texts are this
+project's.
 """
 
 from __future__ import annotations
@@ -50,16 +50,17 @@ CURSED = "cursed idol"
 LOCKS = (("brass key", "brass chest"), ("iron key", "iron door"), ("copper key", "copper coffer"))
 DOORS = ("oak door", "green door", "narrow door", "painted door")
 SIZES = {"small": (7, 4, 1), "medium": (12, 5, 2), "large": (16, 7, 3)}
-"""Rooms, treasures and locks of each size."""
+"""By size: numbers of rooms, treasures and locks."""
 
 
 @dataclass
 class Plan:
-    """A house before TextWorld sees it.
+    """A house before it is made with TextWorld.
 
     Attributes:
-        furniture: Name to kind ("c" or "s"), room and key ("" if not locked).
-        things: Portable thing to the room or furniture it lies in.
+        layout: Its rooms.
+        furniture: By name: kind ("c" or "s"), room, and key ("" if not locked).
+        things: By portable thing: the room or furniture it is in at the start.
         treasures: The things that belong on the pedestal.
     """
 
@@ -69,13 +70,13 @@ class Plan:
     treasures: list[str] = field(default_factory=list)
 
     def room_of(self, thing: str) -> str:
-        """Return the room where `thing` lies at the start."""
+        """Return the room where `thing` is at the start."""
         holder = self.things[thing]
         return self.furniture[holder][1] if holder in self.furniture else holder
 
 
 def plan_house(seed: int, size: str) -> Plan:
-    """Lay out a house; the same seed and size give the same house."""
+    """Plan a house; the same seed and size give the same plan."""
     rng = random.Random(seed)
     count, treasures, locks = SIZES[size]
     others = [room for room, _, _ in ROOMS[1:]]
@@ -91,10 +92,10 @@ def plan_house(seed: int, size: str) -> Plan:
 
 
 def _lock(plan: Plan, rng: random.Random, locks: int, dead_ends: list[str]) -> None:
-    """Lock a dead end and some chests, lay out the keys, and close a few more passages."""
+    """Lock a dead end and some chests, place the keys, and close a few more passages."""
     layout = plan.layout
     open_rooms = [room for room in layout.rooms[1:] if room not in dead_ends]
-    if len(open_rooms) < 2:  # a star of dead ends, of which none can be locked
+    if len(open_rooms) < 2:  # nearly all rooms are dead ends: close none, or keys have no place
         open_rooms, dead_ends = layout.rooms[1:], []
     closable = list(dead_ends)
     rng.shuffle(closable)
@@ -111,7 +112,7 @@ def _lock(plan: Plan, rng: random.Random, locks: int, dead_ends: list[str]) -> N
 
 
 def _place(plan: Plan, rng: random.Random, treasures: int) -> None:
-    """Put the first treasures behind locks, the others here and there, and the idol in the way."""
+    """Put the first treasures behind locks and the others anywhere; put the idol into a room without a lock."""
     names = list(TREASURES)
     rng.shuffle(names)
     plan.treasures = names[:treasures]
@@ -129,10 +130,10 @@ def _place(plan: Plan, rng: random.Random, treasures: int) -> None:
 
 
 def walkthrough(plan: Plan) -> list[str]:
-    """Return commands that win: fetch what is nearest and can be had, then set all on the pedestal.
+    """Return commands that win: fetch everything, nearest first, then put the treasures on the pedestal.
 
     Raises:
-        ValueError: Something cannot be had.
+        ValueError: Something cannot be reached.
     """
     walk = Walk(plan.layout)
     wanted = [thing for thing in plan.things if thing != CURSED]
@@ -158,13 +159,13 @@ def walkthrough(plan: Plan) -> list[str]:
 
 
 def _key_of(plan: Plan, thing: str) -> str:
-    """Return the key to what `thing` lies in, "" if it is not locked."""
+    """Return the key to the furniture that `thing` is in, "" if it is not locked."""
     holder = plan.things[thing]
     return plan.furniture[holder][2] if holder in plan.furniture else ""
 
 
 def build(seed: int, size: str, options: Any) -> tuple[Any, list[str]]:
-    """Return TextWorld's game of the house and a walkthrough."""
+    """Return TextWorld's game and a walkthrough."""
     import textworld
     from textworld.generator.game import Event, Quest
 
@@ -201,12 +202,12 @@ def _matches(plan: Plan) -> list[tuple[str, str]]:
 
 
 def blurbs() -> dict[str, str]:
-    """Return the opening sentence of each room."""
+    """Return the first sentence of each room's description."""
     return {name: sentence for name, sentence, _ in ROOMS}
 
 
 def objective() -> str:
-    """Return what the player is told at the start."""
+    """Return the objective that the player is told at the start."""
     return (
         "The treasures of this house are scattered. Find them and put each of them on the pedestal in "
         "the hall. Keys open what is locked. Whatever you do, do not touch the cursed idol!"

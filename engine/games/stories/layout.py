@@ -1,4 +1,4 @@
-"""Rooms on a grid: how stories lay them out, and how to walk through them."""
+"""Rooms of stories on a grid: layout, and routes through them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 @dataclass
 class Layout:
-    """Rooms and the ways between them.
+    """Rooms and the passages between them.
 
     Attributes:
-        rooms: Names; the first is where the layout grew from.
-        exits: Room, direction, room: each passage once.
-        doors: Passage (a pair of rooms) to its door's name and key ("" if it is only closed).
+        rooms: Names; the layout grew from the first one.
+        exits: (room, direction, room); each passage once.
+        doors: By passage (a set of two rooms): name and key of its door ("" if it is not locked).
     """
 
     rooms: list[str]
@@ -26,31 +26,31 @@ class Layout:
     doors: dict[frozenset[str], tuple[str, str]] = field(default_factory=dict)
 
     def neighbours(self, room: str) -> list[tuple[str, str]]:
-        """Return (direction, room) of the ways out of `room`."""
+        """Return (direction, room) for each exit of `room`."""
         ways = [(way, b) for a, way, b in self.exits if a == room]
         return ways + [(OPPOSITE[way], a) for a, way, b in self.exits if b == room]
 
     def dead_ends(self) -> list[str]:
-        """Return the rooms with one way out, the first room left out."""
+        """Return the rooms with one exit, except the first room."""
         return [room for room in self.rooms[1:] if len(self.neighbours(room)) == 1]
 
     def close(self, room: str, door: str, key: str = "") -> None:
-        """Put a door, locked where a key is named, into the only way out of a dead end."""
+        """Put a door into the only exit of a dead end; it is locked if a key is given."""
         self.doors[frozenset((room, self.neighbours(room)[0][1]))] = (door, key)
 
     def distances(self) -> dict[str, int]:
-        """Return how many rooms away from the first one each room is."""
+        """Return the distance of each room from the first one, in rooms."""
         return {
             room: sum(step.startswith("go ") for step in steps)
             for room, steps in self.routes(self.rooms[0], None).items()
         }
 
     def routes(self, start: str, held: set[str] | None) -> dict[str, list[str]]:
-        """Return for each room that can be reached the commands that lead there, fewest first.
+        """Return by reachable room the shortest sequence of commands that leads to it.
 
         Args:
-            start: Where to begin.
-            held: Keys at hand, None for all.
+            start: Room where it begins.
+            held: Keys that the player has, None for all.
         """
         routes: dict[str, list[str]] = {start: []}
         queue = [start]
@@ -67,7 +67,7 @@ class Layout:
         return routes
 
     def build(self, maker: Any) -> dict[str, Any]:
-        """Make rooms, passages and doors in TextWorld's GameMaker; return the rooms by name."""
+        """Create rooms, passages and doors in TextWorld's GameMaker; return the rooms by name."""
         rooms = {name: maker.new_room(name) for name in self.rooms}
         for a, way, b in self.exits:
             path = maker.connect(rooms[a].exits[way], rooms[b].exits[OPPOSITE[way]])
@@ -78,11 +78,12 @@ class Layout:
 
 
 def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> Layout:
-    """Grow rooms over a grid, each next to one that is there already.
+    """Place rooms on a grid, each next to an earlier one.
 
     Args:
         rooms: Names; the first one is the root.
-        loops: Chance that two rooms which happen to touch are joined as well.
+        rng: Source of random numbers.
+        loops: Probability that two adjacent rooms are connected in addition.
     """
     layout = Layout(list(rooms))
     spot = {rooms[0]: (0, 0)}
@@ -107,7 +108,7 @@ def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> Layou
 
 
 class Walk:
-    """A walkthrough being written: where the player is, what is held, what stands open."""
+    """Writes a walkthrough, and keeps track of the player's place, possessions and opened doors."""
 
     def __init__(self, layout: Layout) -> None:
         self.commands: list[str] = []
@@ -117,17 +118,17 @@ class Walk:
         self._opened: set[str] = set()
 
     def reachable(self) -> dict[str, list[str]]:
-        """Return the rooms that can be reached with what is held, and how."""
+        """Return by reachable room, given the keys held, the commands that lead to it."""
         return self._layout.routes(self.at, self.held)
 
     def go(self, room: str) -> None:
-        """Walk to a room that can be reached."""
+        """Walk to a reachable room."""
         for command in self.reachable()[room]:
             self.do(command)
         self.at = room
 
     def do(self, command: str) -> None:
-        """Give a command; what has been opened or unlocked is not opened again."""
+        """Add a command, unless it opens or unlocks something a second time."""
         if command.startswith(("open ", "unlock ")):
             if command in self._opened:
                 return
@@ -135,7 +136,7 @@ class Walk:
         self.commands.append(command)
 
     def take(self, thing: str, holder: str = "", key: str = "") -> None:
-        """Take a thing that lies here, or in a container that may have to be opened first."""
+        """Take a thing in this room. If `holder` is given, unlock (with `key`) and open this container first."""
         if holder:
             if key:
                 self.do(f"unlock {holder} with {key}")

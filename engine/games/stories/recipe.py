@@ -1,8 +1,8 @@
-"""Make stories with TextWorld, byte for byte the same whenever they are made again.
+"""Makes stories with TextWorld; the same recipe gives the same file, byte for byte.
 
-A recipe is a kind, a seed and a size. Making runs in a Python process of its own with a fixed hash
-seed, because TextWorld walks over sets; the date that Inform writes into a story's header is replaced
-by a fixed one. TextWorld is an extra (`make`) and is imported only there.
+A recipe is a kind, a seed and a size. Each story is made in a process with a fixed hash seed, because TextWorld
+iterates over sets. The date that Inform writes into the header is replaced by a fixed one. TextWorld is an optional
+dependency (the extra `make`), and only that process imports it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from engine.errors import GameError, MissingError, UsageError
 KINDS = ("cooking", "house")
 SIZES = ("small", "medium", "large")
 SERIAL = b"250101"
-"""Stands in the header where Inform writes the day of compiling (bytes 0x12 to 0x17)."""
+"""Replaces the date of compilation in the header (bytes 0x12 to 0x17)."""
 TEXTWORLD = "1.7.0"
 _SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What decides every byte of a story.
+    """Everything that determines a story.
 
     Attributes:
-        name: Catalogue name; the files are `tw-NAME.z8`, `tw-NAME.json` (what play needs) and
-            `tw-NAME.walkthrough.json` (for checking only). Jericho keeps score only for generated
-            stories whose file name begins with `tw-`.
+        name: Name in the catalogue. The files are `tw-NAME.z8`, `tw-NAME.json` (needed for play) and
+            `tw-NAME.walkthrough.json` (for tests only). Jericho keeps score only for generated stories with a file
+            name that begins with `tw-`.
+        title: Title that the story prints.
         kind: "cooking" or "house".
         size: "small", "medium" or "large".
-        seed: From 0.
-        difficulty: "easy", "medium" or "hard", for people.
+        seed: Random seed, at least 0.
+        difficulty: "easy", "medium" or "hard", shown to people.
+        description: A sentence shown to people.
     """
 
     name: str
@@ -86,9 +88,9 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
     """Make the story, its metadata and its walkthrough in `folder`; return its index entry.
 
     Raises:
-        UsageError: Unknown kind or size, negative seed, or a seed whose house cannot be won.
+        UsageError: Unknown kind or size, a negative seed, or an invalid name.
         MissingError: TextWorld is not installed.
-        GameError: Compiling failed.
+        GameError: Making the story failed or took too long. With some seeds a house cannot be won.
     """
     if recipe.kind not in KINDS or recipe.size not in SIZES or recipe.seed < 0:
         raise UsageError(
@@ -131,7 +133,7 @@ def make_shipped(folder: Path) -> list[dict[str, Any]]:
 
 
 def md5(path: Path) -> str:
-    """Return the md5 of a file, in hex."""
+    """Return the MD5 of a file, in hexadecimal."""
     return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
 

@@ -1,8 +1,7 @@
-"""Reduce TextWorld's description of a game to what `engine.games.generated` needs.
+"""Reduces TextWorld's description of a game to the metadata that `engine.games.generated` needs.
 
-Kept are the named entities with their types, the facts of the start, and the rules that have a
-command, with their conditions. Quests, grammar, source text and walkthrough are left out: nothing that
-is read during play tells how to win.
+It keeps the named entities with their types, the initial facts, and the rules of commands with their conditions.
+Quests, grammar, source text and walkthrough are left out, so that no file read during play tells how to win.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ _REFUSED = ("drop", "close", "lock", "insert")
 
 
 def slim(game: dict[str, Any], goal: str) -> dict[str, Any]:
-    """Return the metadata kept for play.
+    """Return the metadata for play.
+
+    Its keys are `format`; `objective`; `max_score`; `types` (type to its parent, "" for none); `entities` (id, type,
+    displayed name); `facts` (predicate, then ids); `rules` (name, command template, conditions with a mark for those
+    that are kept, effects; all with typed placeholders `name:type`).
 
     Args:
-        game: TextWorld's own description of the game.
-        goal: Id of what things may be put on, "" for nothing (see `engine.games.stories.texts.manners`).
-
-    Keys: `format`; `objective`; `max_score`; `types` (type to its parent, "" for none); `entities`
-    (id, type, name as shown); `facts` (predicate, then ids); `rules` (name, command template,
-    conditions consumed or kept, effects; each a predicate with typed placeholders `name:type`).
+        game: TextWorld's description of the game.
+        goal: Id of the supporter that things may be put on, "" for none (see `engine.games.stories.texts.manners`).
     """
     logic = re.sub(r"#.*", "", game["KB"]["logic"])
     types = {name: parent or "" for name, parent in _TYPE.findall(logic)}
@@ -92,13 +91,13 @@ def _conditions(text: str, derived: dict[str, tuple[str, str]], types: dict[str,
 
 
 def _without_secrets(conditions: list[list[str]]) -> list[list[str]]:
-    """Drop what would tell the recipe: which food it asks for."""
+    """Remove conditions on ingredients, which would tell the foods that the recipe needs."""
     secret = {slot for _, name, *slots in conditions if _SECRET.match(name) for slot in slots}
     return [condition for condition in conditions if not secret & set(condition[2:])]
 
 
 def _typed(name: str, types: dict[str, str]) -> str:
-    """Return `name:type`; a placeholder's type is its name without primes, unless it says so itself."""
+    """Return `name:type`. Unless given, the type is the name without primes and digits, or "object"."""
     if ":" in name:
         return ":".join(part.strip() for part in name.split(":"))
     kind = name.rstrip("'0123456789")

@@ -1,7 +1,7 @@
-"""The words of generated stories: one plain way to describe rooms, for every kind of story.
+"""Texts of generated stories: one plain way to describe rooms, for all kinds of stories.
 
-TextWorld's own grammar jokes about shoelaces and repeats itself; short sentences cost the reader, the
-interpreter and the language model less, and always tell whether a thing is open, closed or locked.
+They replace TextWorld's own grammar, which jokes and repeats itself. Short sentences are faster to read for people,
+the interpreter and the language model. They always tell whether a thing is open, closed or locked.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ Instead of cooking a cooked food with something: say "[The noun] is done already
 
 
 def manners(goal: str = "", *, cooking: bool = False) -> str:
-    """Return, in Inform, what the player will not do.
+    """Return Inform rules by which the player refuses some commands.
 
-    Commands that only undo something make a story longer, not better, and a learner's states more
-    numerous; so nothing is dropped, closed or nibbled. `goal` is the id of what things may be put on.
+    Commands that only undo something (drop, close, lock) would make episodes longer and states more numerous.
+
+    Args:
+        goal: Id of the supporter that things may be put on, "" for none.
+        cooking: Whether to add the rules for food.
     """
     putting = _PUTTING.format(unless=f" when the second noun is not the {goal}" if goal else "")
     return _KEEPING + putting + (_COOKING if cooking else "")
 
 
 def describe(game: Any, blurbs: Mapping[str, str], objective: str) -> None:
-    """Replace the descriptions in a TextWorld game by ours.
+    """Replace the descriptions in a TextWorld game.
 
     Args:
         game: TextWorld's Game, changed in place.
-        blurbs: Room name to its opening sentence.
+        blurbs: By room: the first sentence of its description.
         objective: What the player is told at the start.
     """
     facts = sorted(game.world.facts, key=str)
@@ -64,7 +67,7 @@ def describe(game: Any, blurbs: Mapping[str, str], objective: str) -> None:
 
 
 def _about(kind: str, name: str) -> str:
-    """Return the answer to `examine`."""
+    """Return the description that `examine` prints."""
     heats = {"stove": "Good for frying.", "oven": "Good for roasting.", "toaster": "Good for grilling."}
     if kind in heats:
         return heats[kind]
@@ -74,7 +77,7 @@ def _about(kind: str, name: str) -> str:
 
 
 def _furniture(game: Any, thing: Any) -> str:
-    """Return the sentence for a container or supporter, in Inform's notation."""
+    """Return the sentence about a container or supporter, in Inform's notation."""
     name, key = game.infos[thing.name].name, thing.name
     if thing.type == "c" or game.kb.types.is_descendant_of(thing.type, ["c"]):
         inside = (
@@ -91,7 +94,7 @@ def _furniture(game: Any, thing: Any) -> str:
 
 
 def _exits(game: Any, room: str, facts: list[Any]) -> list[str]:
-    """Return the sentences for the ways out of `room`: doors one by one, then the open passages."""
+    """Return the sentences about the exits of `room`: one for each door, then one for the open passages."""
     doors = {}
     ways = []
     for fact in facts:

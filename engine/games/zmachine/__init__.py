@@ -1,1 +1,1 @@
-"""A story in its own process: the interpreter, its memory, and what can be read off its file."""
+"""Runs a story in its own process: interpreter, access to its memory, and analysis of its file."""

@@ -1,7 +1,7 @@
-"""What is found out about a story once, before it is played: grammar, parser, facts, noise, player.
+"""Analyses a story once, before it is played: grammar, parser variables, facts, noise, player object.
 
-All of it follows from the story file and a fixed walk at its beginning, so it is the same every time and may
-be kept on disk.
+The analysis uses only the story file and a fixed sequence of moves at the start. So its result is always the same, and
+is cached on disk.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
 
 SCHEME = 1
-"""To be raised when anything here is found out differently."""
+"""Version of the analysis. Increase it when the analysis changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was found out.
+    """The result of the analysis.
 
     Attributes:
-        story: The file, None if it cannot be read as data.
-        grammar: None if it is laid out in no known way.
-        bearings: None if the parser keeps no variables that could be found.
-        facts: Numbers of the global variables that belong to the world.
-        noisy: (address, bits) of the object table that change by themselves.
+        story: The story file, None if it cannot be read as data.
+        grammar: None if its layout is not known.
+        bearings: None if the parser's variables were not found.
+        facts: Numbers of the global variables that belong to the world state.
+        noisy: (address, bits) in the object table that change without a command's doing.
         player: Number of the player's object, 0 if unknown.
     """
 
@@ -46,12 +46,13 @@ class Analysis:
 
 
 def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
-    """Find everything out about the story that `machine` has just begun.
+    """Analyse the story that `machine` has just started.
 
     Args:
+        machine: The interpreter, in the story's first state; it is left in that state.
         data: The story file.
-        player: Number of the player's object where it is known, else 0.
-        kept: File to keep the result in, None for none.
+        player: Number of the player's object if known, else 0.
+        kept: File to cache the result in, None for none.
     """
     try:
         story = StoryFile(data)
@@ -92,7 +93,7 @@ def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, playe
 
 
 def _load(kept: Path | None) -> dict[str, Any] | None:
-    """Return what was kept; anything unreadable counts as nothing."""
+    """Return the cached analysis, None if there is none or it cannot be read."""
     if kept is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Where a running story keeps what its parser understood: found by asking, not by knowing the story.
+"""Finds the global variables in which a story's parser stores the action and object it understood.
 
-The parser writes the action's number and the thing meant into global variables. Which ones is found by
-giving commands whose action and thing are known from grammar and dictionary, and looking what is there after.
+No knowledge about the particular story is used. Commands are run whose action and object are known from the grammar
+and the dictionary, and all global variables are searched for these values.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _NEVER_WORDS = """
     endofobje menu license licence terms eula copyright responses test showme showheap relations rules quotes
 """
 NEVER = frozenset(_NEVER_WORDS.split())
-"""Words that begin commands to the program rather than to the player's character."""
+"""First words of commands to the program rather than to the player's character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bearings:
-    """What was found.
+    """The variables that were found.
 
     Attributes:
-        action_globals: Numbers of the variables that hold the action's number.
-        noun_globals: Numbers of the variables that hold the thing meant first; () if not found.
-        examine: The command word that looks at one thing.
-        absent: Objects that stand for things that are not here.
+        action_globals: Numbers of the global variables that hold the action's number.
+        noun_globals: Numbers of the global variables that hold the first object; () if not found.
+        examine: The command that looks at one thing.
+        absent: Objects that the parser stores for things that are not present.
         words: Nouns that were understood.
     """
 
@@ -53,10 +53,10 @@ class Bearings:
 
 
 def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Bearings | None:
-    """Find the parser's variables from the situation the machine is in, which is left unchanged.
+    """Find the parser's variables from the machine's current state, which is restored afterwards.
 
     Returns:
-        None if the parser keeps no such variables.
+        None if the parser has no such variables.
     """
     saved = machine.take()
     try:
@@ -72,13 +72,13 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Beari
 
 
 def global_value(machine: Machine, story: StoryFile, number: int) -> int:
-    """Return the present value of a global variable."""
+    """Return the current value of a global variable."""
     at = story.globals_at + 2 * number
     return machine.memory[at] << 8 | machine.memory[at + 1]
 
 
 def set_global(machine: Machine, story: StoryFile, number: int, value: int) -> None:
-    """Change a global variable."""
+    """Set a global variable."""
     at = story.globals_at + 2 * number
     machine.memory[at : at + 2] = value.to_bytes(2, "big")
 
@@ -92,7 +92,7 @@ def globals_now(machine: Machine, story: StoryFile) -> list[int]:
 
 
 def _bare(grammar: Grammar) -> Iterator[Pattern]:
-    """Yield patterns that are one harmless word."""
+    """Yield the patterns that consist of one harmless word."""
     for pattern in grammar.patterns:
         if not pattern.parts and not pattern.meta and not NEVER & set(pattern.verbs):
             yield pattern
@@ -118,7 +118,7 @@ def _action_globals(machine: Machine, story: StoryFile, grammar: Grammar, saved:
 
 
 def _examine_word(grammar: Grammar) -> str:
-    """Return the word of "examine", which shows a thing and does nothing to it."""
+    """Return the command that looks at a thing without changing it: "examine" or a synonym; "" if there is none."""
     for wanted in ("examine", "examin", "x", "describe", "descri", "inspect", "look at", "take"):
         verb, *more = wanted.split()
         for pattern in grammar.patterns:
@@ -132,7 +132,7 @@ def _examine_word(grammar: Grammar) -> str:
 
 
 def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: Bearings) -> Bearings:
-    """Try nouns until a few were understood, the words of the place first, and complete the bearings."""
+    """Try nouns, those in the place's text first, until `_ENOUGH` were understood; return completed bearings."""
     shown = machine.step("look") + " " + machine.step("inventory")
     here = dict.fromkeys(word[: story.word_length] for word in _WORD.findall(shown.lower()))
     words = [word for word in here if word in story.dictionary]
@@ -168,7 +168,7 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
 
 
 def answers_to(story: StoryFile, number: int, word: int) -> bool:
-    """Return whether a dictionary word is among an object's names."""
+    """Whether a dictionary word (its address) is among an object's names."""
     if not 0 < number <= story.object_count:
         return False
     try:

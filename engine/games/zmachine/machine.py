@@ -1,7 +1,7 @@
-"""Jericho's interpreter with the memory at hand: snapshots, single commands, and what they cost.
+"""Direct access to Jericho's interpreter: snapshots of its memory, and single commands.
 
-Jericho's own `get_state`, `set_state` and `step` copy through numpy and measure more than is needed when
-thousands of commands are tried; the interpreter's memory, stack and registers are its library's symbols.
+Jericho's own `get_state`, `set_state` and `step` copy through numpy and compute more than a search over thousands of
+commands needs. This module uses the library's symbols for memory, stack and registers instead.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _NUMBERS = struct.Struct("<iiiiiqiiii")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A whole situation of the interpreter, random numbers and last text included.
+    """A complete state of the interpreter, with the random generator and the last text.
 
     Attributes:
-        random: The generator's value, interval and counter.
-        status: Score and moves as Jericho read them off a generated story's status line.
+        random: Value, interval and counter of the random generator.
+        status: Score and moves as Jericho read them from the status line of a generated story.
     """
 
     memory: bytes
@@ -38,17 +38,17 @@ class Snapshot:
     status: tuple[int, int] = (0, 0)
 
     def pack(self) -> bytes:
-        """Return it as bytes."""
+        """Return the snapshot as bytes."""
         head = _NUMBERS.pack(self.pc, self.sp, self.fp, self.frames, self.opcode, *self.random, *self.status)
         parts = (self.memory, self.stack, self.text)
         return head + b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
     @classmethod
     def unpack(cls, data: bytes) -> Snapshot:
-        """Return what `pack` was given.
+        """Return the snapshot that `pack` encoded.
 
         Raises:
-            ValueError: It is damaged.
+            ValueError: The bytes are damaged.
         """
         try:
             *numbers, a, interval, counter, score, moves = _NUMBERS.unpack_from(data)
@@ -72,9 +72,9 @@ class Machine:
     """One open story.
 
     Args:
-        env: A `jericho.FrotzEnv` that has been reset. It must not be reset or closed while this is in use,
-            and nobody else may step it.
-        guard: Told each command before it is run.
+        env: A `jericho.FrotzEnv` that has been reset. While this object is in use it must not be reset, closed or
+            stepped by other code.
+        guard: Called with each command before it is run.
     """
 
     def __init__(self, env: Any, guard: Callable[[bytes], None] | None = None) -> None:
@@ -88,7 +88,7 @@ class Machine:
         self._stack_at = ctypes.addressof(ctypes.c_char.in_dll(lib, "stack"))
         self._status = [ctypes.c_int.in_dll(lib, name) for name in ("tw_score", "move_count")]
         self._given_up = ctypes.c_int.in_dll(lib, "emulator_halted")
-        # Plain function objects: attribute look-ups on the library are half the price of a call.
+        # Bound once: looking an attribute up on the library takes half the time of a call.
         self._guard = guard
         self._step, self._halted = lib.step, lib.halted
         self._set_random, self._random = lib.setRng, (lib.getRngA, lib.getRngInterval, lib.getRngCounter)
@@ -97,7 +97,7 @@ class Machine:
         self._victory, self._over, self._score = lib.victory, lib.game_over, lib.get_score
 
     def take(self) -> Snapshot:
-        """Return the present situation."""
+        """Return the current state."""
         lib = self._lib
         return Snapshot(
             ctypes.string_at(self._memory_at, self._size),
@@ -113,10 +113,10 @@ class Machine:
         )
 
     def put(self, saved: Snapshot) -> None:
-        """Go back to a situation of this story.
+        """Restore a state of this story.
 
         Raises:
-            ValueError: It is of another story.
+            ValueError: The snapshot is of another story.
         """
         if len(saved.memory) != self._size or len(saved.stack) != self._stack_size:
             raise ValueError("this save is damaged or belongs to another story")
@@ -124,7 +124,7 @@ class Machine:
         self._lib.set_narrative_text(saved.text)
 
     def rewind(self, saved: Snapshot) -> None:
-        """Go back to a situation, all but the last text; also after the interpreter gave up."""
+        """Restore a state except its last text. This also works after the interpreter has halted."""
         ctypes.memmove(self._memory_at, saved.memory, self._size)
         ctypes.memmove(self._stack_at, saved.stack, self._stack_size)
         self._set_random(*saved.random)
@@ -137,11 +137,11 @@ class Machine:
         self._given_up.value = 0
 
     def step(self, command: str) -> str:
-        """Take one command and return what is printed."""
+        """Run one command and return what is printed."""
         return self.run(command).decode(_ENCODING, "replace")
 
     def run(self, command: str) -> bytes:
-        """Take one command and return what is printed as the interpreter has it."""
+        """Run one command and return what is printed, as the interpreter's bytes."""
         line = command.encode("ascii", "replace")
         if self._guard is not None:
             self._guard(line)
@@ -149,12 +149,12 @@ class Machine:
         return text
 
     def move(self, number: int, to: int) -> None:
-        """Put an object, with what is in it, into another one."""
+        """Move an object, with its contents, into another object."""
         self._lib.teleport_obj(number, to)
 
     @property
     def won(self) -> bool:
-        """Whether the last text is that of victory, as Jericho knows it."""
+        """Whether Jericho recognises the last text as that of a victory."""
         return bool(self._victory() > 0)
 
     def random(self) -> tuple[int, int, int]:
@@ -164,20 +164,20 @@ class Machine:
 
     @property
     def wants_key(self) -> bool:
-        """Whether the story waits for a key, not for a command."""
+        """Whether the story waits for a single key instead of a command."""
         return bool(self._lib.get_opcode() == _READ_KEY)
 
     @property
     def halted(self) -> bool:
-        """Whether the interpreter gave up."""
+        """Whether the interpreter stopped with an error."""
         return bool(self._halted() > 0)
 
     @property
     def ended(self) -> bool:
-        """Whether the last command ended the story, however."""
+        """Whether the last command ended the story in any way: victory, defeat, or an error of the interpreter."""
         return bool(self._halted() > 0 or self._over() > 0 or self._victory() > 0)
 
     @property
     def score(self) -> int:
-        """The score, as Jericho knows it."""
+        """The score, as Jericho reads it."""
         return int(self._score())

@@ -1,4 +1,4 @@
-"""The parent's side of a worker: starting it, asking it with a deadline, ending it for certain."""
+"""The parent's side of a worker process: starts it, sends requests with a timeout, and kills it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class WorkerLost(Exception):
     """The worker crashed, hung, or did not answer in time.
 
     Attributes:
-        command: What it was doing, "" if it had not come to loading the story.
-        by: What ended it: "silence" (no answer in time), "hung" (a command used up its processor time),
-            "killed" (from outside), "crash", or "start" (there never was a process).
+        command: The command it was running, "" if the story was not loaded yet.
+        by: The reason: "silence" (no answer in time), "hung" (a command used up its processor time), "killed" (from
+            outside), "crash", or "start" (the process could not be started).
     """
 
     def __init__(self, message: str, command: str = "", by: str = "crash") -> None:
@@ -36,10 +36,10 @@ class WorkerLost(Exception):
 
 
 class WorkerProcess:
-    """One worker process, the socket to it, and the note it leaves of what it does.
+    """One worker process, the socket to it, and shared memory in which it notes the command it is running.
 
     Raises:
-        WorkerLost: The system gives no process, no memory or no files for one.
+        WorkerLost: The system has no process, memory or file descriptors left for it.
     """
 
     def __init__(self) -> None:
@@ -67,21 +67,26 @@ class WorkerProcess:
         finally:
             theirs.close()
             os.close(note)
-            # The process is in it by now and stays there; nobody can leave a file in a folder that is gone.
+            # The process keeps it as working directory. No other process can put files into a deleted folder.
             shutil.rmtree(folder, ignore_errors=True)
         self._channel = ours
         self._ended = weakref.finalize(self, _end, self._process, ours)
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The process id."""
         return self._process.pid
 
     def ask(self, request: dict[str, Any], seconds: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """Return the answer to a request.
+        """Send a request and return the answer: its fields, and a block of bytes.
+
+        Args:
+            request: Its fields.
+            seconds: Timeout.
+            blob: A block of bytes that is sent with the request.
 
         Raises:
-            WorkerLost: There is none; the process is ended.
+            WorkerLost: There is no answer. The process has been killed.
         """
         try:
             self._channel.settimeout(seconds)
@@ -92,7 +97,7 @@ class WorkerProcess:
         except (EOFError, OSError, ValueError):
             reason, by = "crashed", "crash"
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LAST_BREATH_S)  # its own end tells more than ours would
+                self._process.wait(_LAST_BREATH_S)  # its own exit status tells the reason; SIGKILL would hide it
         died_of = self._process.poll()
         self.end()
         if died_of == -signal.SIGVTALRM:
@@ -102,7 +107,7 @@ class WorkerProcess:
         raise WorkerLost(f"the game {reason}", read_note(self._note), by)
 
     def end(self) -> None:
-        """End the process; safe to call twice."""
+        """Kill the process; calling this twice is safe."""
         self._ended()
 
 
@@ -115,9 +120,9 @@ def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the worker's environment: the project's own root on the path, and no needless threads."""
+    """Return the worker's environment: the project's root on Python's path, and one thread for numpy."""
     root = str(Path(__file__).resolve().parents[3])
-    # The worker's folder is gone, so that nothing relative to it can be found, not even by Python's start.
+    # The working directory is deleted, so relative paths in PYTHONPATH are made absolute.
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     path = os.pathsep.join([root, *map(os.path.abspath, given)])
     return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

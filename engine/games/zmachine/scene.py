@@ -1,8 +1,8 @@
-"""A look around without those who wander about on their own.
+"""Describes a place without the characters that wander about.
 
-For the stories it supports, Jericho knows which objects move about by themselves (its "clean" object
-tree leaves them out). Where one of them is at the player's place, it is moved elsewhere for the time of
-one `look`, and the situation is brought back: what is printed then is the place itself.
+For the stories it supports, Jericho knows which objects move by themselves (its "clean" object tree leaves their moves
+out). If one of them is at the player's place, it is moved elsewhere, `look` is run, and the state is restored. The
+text then describes the place alone.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from engine.games.zmachine.world import SupportedWorld
 
 
 def still_look(machine: Machine, world: SupportedWorld, player: int) -> str | None:
-    """Return what `look` prints without wanderers, None if none is here.
+    """Return what `look` prints without the wandering characters, None if none is here.
 
     Args:
-        machine: In the situation to look at, which is left unchanged.
+        machine: The interpreter. Its state is restored afterwards.
+        world: The world of the story.
         player: Number of the player's object.
     """
     wanderers = world.wanderers()

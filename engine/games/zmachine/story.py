@@ -1,7 +1,7 @@
-"""A story file read as data: header, text, dictionary, objects, and the instructions of its routines.
+"""Reads a story file as data: header, text, dictionary, objects, and the instructions of its routines.
 
-Nothing is executed here. Formats follow the Z-Machine Standards Document 1.1 (versions 3 to 8; 6 and 7 have
-offsets that no story Jericho plays uses). Every read outside the file is a `BadStory`.
+Nothing is executed. Formats follow the Z-Machine Standards Document 1.1 (versions 3 to 8; the packed string offsets of
+versions 6 and 7 are not needed for Jericho's stories). Reading outside the file raises `BadStory`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _0OP = {2: "t", 3: "t", 5: "b", 6: "b", 13: "b", 15: "b"}
 _VAR = {0: "s", 7: "s", 12: "s", 22: "s", 23: "sb", 24: "s", 31: "b"}
 _EXT = {0: "s", 1: "s", 2: "s", 3: "s", 4: "s", 9: "s", 10: "s", 12: "s", 19: "s", 24: "b", 27: "b", 29: "s"}
 _ENDS = {("1", 11), ("1", 12), ("0", 0), ("0", 1), ("0", 3), ("0", 7), ("0", 8), ("0", 10), ("2", 28)}
-"""Instructions after which the next one is not reached by falling through."""
+"""Instructions after which execution does not continue with the next one."""
 
 
 class BadStory(ValueError):
-    """The file is not laid out as a story has to be."""
+    """The file does not have the layout of a story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Instruction:
 
     Attributes:
         kind: "2", "1", "0", "v" (variable) or "x" (extended), by operand count.
-        number: Of the opcode within its kind.
-        operands: (is_variable, value) pairs; variable 0 is the stack, 1 to 15 locals, then globals.
-        target: Address a branch or jump leads to, None if none (or a return).
+        number: Number of the opcode within its kind.
+        operands: (is_variable, value) pairs; variable 0 is the stack, 1 to 15 are locals, the others globals.
+        target: Address of a branch or jump, None if there is none (or it is a return).
         next: Address of the following instruction.
     """
 
@@ -51,10 +51,10 @@ class Instruction:
 
 
 class StoryFile:
-    """A story's bytes and how to read them.
+    """A story's bytes, and methods to read them.
 
     Raises:
-        BadStory: The header cannot be one.
+        BadStory: The bytes have no story header of a supported version.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -96,7 +96,7 @@ class StoryFile:
     # ------------------------------------------------------------------------------------------ text
 
     def text(self, at: int) -> tuple[str, int]:
-        """Return the text at an address and the address behind it."""
+        """Return the text at an address, and the address after it."""
         codes, end = self._codes(at)
         return self._decode(codes, abbreviate=True), end
 
@@ -140,7 +140,7 @@ class StoryFile:
 
     @functools.cached_property
     def word_length(self) -> int:
-        """Letters of a word that count."""
+        """Number of letters to which the dictionary truncates words."""
         return 6 if self.version == 3 else 9
 
     @functools.cached_property
@@ -181,7 +181,7 @@ class StoryFile:
         return count
 
     def object_at(self, number: int) -> int:
-        """Return the address of an object's entry, attributes first."""
+        """Return the address of an object's entry, which begins with its attributes."""
         return self._first_object + (number - 1) * self._entry
 
     @property
@@ -194,14 +194,14 @@ class StoryFile:
         return self._tree(memory, number, 0)
 
     def parents(self, table: bytes) -> list[int]:
-        """Return every object's parent, the first object's first, from the bytes of all entries."""
+        """Return the parent of every object, from object 1 on, given the bytes of all entries."""
         at, size = self._tree_at, self._entry
         if self._link == 1:
             return list(table[at::size])
         return [high << 8 | low for high, low in zip(table[at::size], table[at + 1 :: size], strict=False)]
 
     def children(self, memory: bytes | memoryview, number: int) -> Iterator[int]:
-        """Yield an object's children in `memory`; stops at a loop."""
+        """Yield an object's children in `memory`. A loop in the tree is not followed forever."""
         child = self._tree(memory, number, 2)
         for _ in range(self.object_count):
             if not 0 < child <= self.object_count:
@@ -215,7 +215,7 @@ class StoryFile:
 
     @functools.cache  # noqa: B019 - one story lives as long as its worker
     def name(self, number: int) -> str:
-        """Return an object's short name as stored (printing may differ)."""
+        """Return an object's short name as stored; the story may print another."""
         at = self.word(self.object_at(number) + self._entry - 2)
         return self.text(at + 1)[0] if self.byte(at) else ""
 
@@ -245,7 +245,7 @@ class StoryFile:
         """Return the instructions of the routine at an address.
 
         Raises:
-            BadStory: There is none.
+            BadStory: There is no routine.
         """
         local_count = self.byte(at)
         if local_count > 15:

@@ -1,7 +1,7 @@
-"""A short look around at the start of a story: what changes though nothing is done, and who the player is.
+"""Surveys the start of a story: what changes without a command's doing, and which object is the player.
 
-The walk is the same every time (fixed random numbers, fixed order of ways), so what is found depends on the
-story alone. It never goes further than a few moves and is undone afterwards.
+The survey is always the same (fixed random seeds, fixed order of directions), so its result depends only on the story.
+It goes a few moves far, and the state is restored afterwards.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _LUCK = (0x1F2E3D4C, 0x2B3C4D5E)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What was seen.
+    """The result of a survey.
 
     Attributes:
-        restless: Numbers of global variables that change by themselves or with every command.
-        noisy: (address, bits) of the object table that change by themselves.
+        restless: Numbers of global variables that change by themselves or with many different commands.
+        noisy: (address, bits) in the object table that change by themselves.
         player: Number of the player's object, 0 if it was not found.
     """
 
@@ -43,10 +43,13 @@ class Survey:
 def look_around(
     machine: Machine, story: StoryFile, grammar: Grammar | None, nouns: Sequence[str] = ()
 ) -> Survey:
-    """Survey the story from the situation the machine is in, which is left unchanged.
+    """Survey the story from the machine's current state, which is restored afterwards.
 
     Args:
-        nouns: Words of things that are here.
+        machine: The interpreter.
+        story: The story file.
+        grammar: Its grammar, None if unknown.
+        nouns: Words for things that are present.
     """
     start = machine.take()
     try:
@@ -67,7 +70,7 @@ def look_around(
 
 
 def _walk(machine: Machine, story: StoryFile, start: Snapshot) -> tuple[list[Snapshot], Counter[int]]:
-    """Return situations in different places, and how often each object was moved by going there."""
+    """Return states at different places, and how often each object moved on the way there."""
     places, texts = [start], {_shown(machine, start)}
     moved: Counter[int] = Counter()
     for place in places:
@@ -100,7 +103,7 @@ def _shown(machine: Machine, situation: Snapshot) -> bytes:
 def _idle(
     machine: Machine, story: StoryFile, place: Snapshot, restless: set[int], noisy: dict[int, int]
 ) -> None:
-    """Let time pass in a place and add what changed."""
+    """Pass time at a place, and add what changed to `restless` and `noisy`."""
     machine.rewind(place)
     before = globals_now(machine, story)
     begin, end = story.object_at(1), story.object_at(story.object_count + 1)
@@ -120,14 +123,14 @@ def _idle(
 
 
 def _bits(story: StoryFile, offset: int, changed: int) -> int:
-    """Return the bits to leave out: an attribute alone, a place or link altogether."""
+    """Return the bits to ignore: those that changed in an attribute byte, all eight in a tree link."""
     return changed if offset % story.object_size < story.attribute_bytes else 0xFF
 
 
 def _scratch(
     machine: Machine, story: StoryFile, grammar: Grammar, nouns: Sequence[str], start: Snapshot
 ) -> set[int]:
-    """Return the variables that many unlike commands change: what the parser works with."""
+    """Return the global variables that many different commands change: working variables of the parser."""
     machine.rewind(start)
     before = globals_now(machine, story)
     counts: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Trying commands from one situation and keeping those that change the world, one for each change."""
+"""Tries commands in one state, and groups those that change the world by their effect."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.world import World
 
 _Seen = tuple[str, bytes]
-"""Things and facts, the latter without what time changes by itself."""
+"""A world state: hash of the objects, and facts without the changes that time makes."""
 _CHANCE = (
     0x1F2E3D4C, 0x2B3C4D5E, 0x05D7A1B3, 0x3C0FFEE1, 0x7A11F00D, 0x11235813, 0x27182818, 0x31415926,
 )  # fmt: skip
-"""Where the random generator is set to. Every try from one situation draws the same numbers, so what is found
-depends on the situation alone; the later values give a second chance to what luck decided."""
+"""Seeds of the random generator, one per attempt. All commands start with the same seeds, so the result depends on
+the state alone. The later seeds give another attempt to commands with a random outcome."""
 
 _SEVERAL = 3
 
 
 class Trial:
-    """Tries commands in one situation.
+    """Tries commands in one state.
 
     Args:
-        saved: The situation.
-        idle: Commands that do nothing but let time pass (not all of them equally much). What happens then
-            happens by itself and is no command's doing; the first of them stands for it.
-        alike: Facts (`World.facts`) after commands that only look: where several differ from the situation's
-            own, those facts are not what they seem.
+        machine: The interpreter.
+        world: Compares states.
+        saved: The state.
+        idle: Commands that only pass time (some more than others). Changes after them do not count as effects of
+            commands; the first of them is the command for the effect of passing time.
+        alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Trial:
             self._effects[(("time", b""), self._score, False)] = [(0, idle[0])]
 
     def __call__(self, command: str, things: int = 0) -> bool:
-        """Try a command that names so many things; return whether it changes the world."""
+        """Try a command that names `things` things; return whether it changes the world."""
         self.tried += 1
         for attempt in range(len(_CHANCE)):
             changed, by_luck = self._attempt(command, things, attempt)
@@ -76,23 +77,23 @@ class Trial:
         return False
 
     def found(self) -> tuple[str, ...]:
-        """Return the most usual command for each change, sorted."""
+        """Return the most usual command for each effect, sorted."""
         return tuple(sorted({_most_usual(commands) for commands in self._effects.values()}))
 
     def _attempt(self, command: str, things: int, attempt: int) -> tuple[bool, bool]:
-        """Return whether the command changed the world, and whether luck may have kept it from doing so."""
+        """Return whether the command changed the world, and whether it drew random numbers, so that it may still."""
         machine = self._machine
         machine.rewind(self._starts[attempt])
         text = machine.run(command)
         if machine.halted:
-            return False, False  # never to be proposed: it ends the interpreter, not the story
+            return False, False  # never proposed: it crashes the interpreter instead of ending the story
         ended = machine.ended
         score = machine.score
         seen = self._now()
         if not ended and score == self._score and seen in self._same[attempt]:
             return False, machine.random()[0] not in self._drawn[attempt]
         if b"(Taken)" in text:
-            return False, False  # "(Taken)": what was done is picking up, which is a command of its own
+            return False, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
         self._effects.setdefault((seen, score, ended), []).append((things, command))
         return True, False
 
@@ -117,7 +118,7 @@ class Trial:
         return known
 
     def _pass_time(self, attempt: int, idle: Sequence[str]) -> list[tuple[str, bytes, int]]:
-        """Return things, facts and the random number after each way to let time pass."""
+        """Return things, facts and the random number after each idle command."""
         passed = []
         for command in idle:
             self._machine.rewind(self._starts[attempt])
@@ -129,10 +130,10 @@ class Trial:
 def _usual(
     facts: bytes, idled: list[bytes], alike: list[bytes]
 ) -> Iterator[tuple[int, int, frozenset[int] | None]]:
-    """Yield each cell that changes though nothing is done: its place, its value, and what values are usual.
+    """Yield the cells that change without a command's doing: index, value in this state, usual values.
 
-    Time gives a cell certain values, as a fight goes on or a clock runs down; any other value is a
-    command's doing. What looking changes is not what it seems, and any value is usual (None).
+    The values after idle commands are usual, as when a clock runs down; any other value is an effect of a command. A
+    cell that changes when the player looks at things is ignored altogether: its usual values are None.
     """
     for offset, value in enumerate(facts):
         if sum(other[offset] != value for other in alike) >= _SEVERAL:
@@ -142,7 +143,7 @@ def _usual(
 
 
 def _most_usual(commands: list[tuple[int, str]]) -> str:
-    """Return the command with the fewest things, then the fewest words and no number, then the usual verb."""
+    """Return the best command: fewest things, no abbreviation, fewest words, no number, most usual verb, shortest."""
 
     def order(option: tuple[int, str]) -> tuple[int, bool, int, bool, int, int, str]:
         things, command = option

@@ -1,9 +1,9 @@
-"""When two situations of a story are the same world, and whether a command changed it.
+"""Decides whether two states of a story are the same world state.
 
-The world is the object table (where everything is and how it is marked) and facts: cells of memory that
-Jericho knows to matter in a story, and variables that its things set. What moves or blinks on its own is left
-out: Jericho knows that for the stories it supports; for others, and for the variables, it is found out by
-doing nothing for a while (`engine.games.zmachine.survey`).
+The world state is the object table (places and attributes of objects) and facts: memory cells that Jericho knows to
+matter in a story, and global variables that the story's objects set. Changes without a command's doing are ignored.
+Jericho knows them for the stories it supports. For other stories, and for the variables, they are found by passing
+time (`engine.games.zmachine.survey`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ _FIELDS = [
     ("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
     ("attr", "V4"), ("properties", "V16"),
 ]  # fmt: skip
-"""Jericho's ZObject as it lies in memory."""
+"""Memory layout of Jericho's ZObject."""
 
 
 class World:
-    """Looks at one machine's objects and facts.
+    """Reads the objects and facts of one machine.
 
     Args:
-        facts: Numbers of global variables that belong to the world (`engine.games.actions.handlers`).
-
-    Attributes:
-        story: The file.
+        machine: The interpreter.
+        story: The story file.
+        facts: Numbers of the global variables that belong to the world state (`engine.games.actions.handlers`).
     """
 
     def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
@@ -49,15 +48,15 @@ class World:
             self._special = (ctypes.c_ubyte * size)()
 
     def objects(self) -> bytes:
-        """Return the object table as it is, noise included: cheap, and equal only for equal worlds."""
+        """Return the raw object table, noise included. Cheap; equal bytes mean equal objects, not the reverse."""
         return bytes(self._table)
 
     def things(self) -> str:
-        """Return a hash of the objects that is equal for equal worlds."""
+        """Return a hash of the objects without noise."""
         raise NotImplementedError
 
     def facts(self) -> bytes:
-        """Return the cells of memory that belong to the world."""
+        """Return the memory cells that belong to the world state."""
         facts = bytes(self._facts(self._memory)) if self._facts is not None else b""
         if self._special is None:
             return facts
@@ -65,12 +64,12 @@ class World:
         return bytes(self._special) + facts
 
     def digest(self) -> str:
-        """Return a hash that is equal for equal worlds."""
+        """Return a hash of the world state: objects and facts."""
         return hashlib.md5(self.things().encode() + self.facts(), usedforsecurity=False).hexdigest()
 
 
 class SupportedWorld(World):
-    """A world that Jericho cleans: its C code leaves out what wanders in this very story."""
+    """The world of a story that Jericho supports: its C code removes the moves of wandering objects."""
 
     def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
         import numpy as np
@@ -87,17 +86,17 @@ class SupportedWorld(World):
         self._wanderers: tuple[int, ...] = ()
 
     def things(self) -> str:
-        """Return a hash over the clean objects."""
+        """Return a hash of the objects as Jericho cleaned them."""
         self._read()
         return self._digest
 
     def wanderers(self) -> tuple[int, ...]:
-        """Return the numbers of the objects that are now where their own wandering took them."""
+        """Return the numbers of the objects that have wandered from where they would be."""
         self._read()
         return self._wanderers
 
     def _read(self) -> None:
-        """Have the objects cleaned, unless they are as they were; Jericho spells out every name for it."""
+        """Let Jericho clean the objects if they changed. This is slow, because it decodes every name."""
         raw = self.objects()
         if raw == self._of:
             return
@@ -114,10 +113,13 @@ class SupportedWorld(World):
 
 
 class PlainWorld(World):
-    """The world of a story that Jericho knows nothing about: the table without what was seen to be noise.
+    """The world of a story that Jericho does not support: the object table without noise found by a survey.
 
     Args:
-        noisy: Addresses and bits (address, mask) that change though nothing happens.
+        machine: The interpreter.
+        story: The story file.
+        facts: Numbers of the global variables that belong to the world state.
+        noisy: (address, bits) in the object table that change by themselves.
     """
 
     def __init__(
@@ -143,7 +145,7 @@ class PlainWorld(World):
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
 
     def things(self) -> str:
-        """Return a hash over parents and attributes."""
+        """Return a hash of parents and attributes."""
         return hashlib.md5((self._cells & self._masks).tobytes(), usedforsecurity=False).hexdigest()
 
 

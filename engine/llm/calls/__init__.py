@@ -1,1 +1,1 @@
-"""Calls to a model, whatever it is: the seam to litellm, retries, limits, accounts, what is kept."""
+"""Calls to models: access to litellm, retries, limits, costs, and the cache of replies."""

@@ -1,8 +1,8 @@
-"""Answers that are read only so far: no server can fill the memory with one.
+"""Limits the size of servers' answers, so that none can fill the memory.
 
-litellm has no limit of its own. All its chat providers speak HTTP through httpx, over one of three transports: its
-own (aiohttp) and the two of httpx. These are made to count what is read on behalf of a call made here. What others
-in this process do with httpx is left alone. Import only when litellm is there already.
+litellm has no such limit. All its chat providers use httpx with one of three transports: litellm's own (aiohttp) or
+the two of httpx. This module patches the transports to count what is read for calls made here. Other uses of httpx
+in this process are not affected. Import it only when litellm has been imported.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import httpx
 from engine.llm.calls.failures import Unreadable
 
 LIMIT = 4 * 2**20
-"""Bytes of an answer; the longest useful one has some thousand."""
+"""Most bytes of an answer. The longest useful ones have some thousand."""
 
 LIMIT_OF_ERRORS = 64 * 2**10
-"""Bytes of an error's text; the rest is left out. litellm takes minutes for a long one."""
+"""Most bytes of an error's text; the rest is dropped. litellm takes minutes to process a long one."""
 
 
 class Reading:
-    """What became of the answers to one call.
+    """State of reading the answers to one call.
 
     Attributes:
-        trouble: Why one was not read to its end, "" if all were.
+        trouble: Why an answer was not read to its end, "" if all were.
     """
 
     def __init__(self) -> None:
         self.trouble = ""
 
     def stop(self, trouble: str) -> Unreadable:
-        """Note the trouble and return it as an exception."""
+        """Record the reason and return it as an exception."""
         self.trouble = trouble
         return Unreadable(trouble)
 
@@ -44,7 +44,7 @@ _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
 def begin() -> Reading:
-    """Bound what is read in this context, and in those made from it, from now on."""
+    """Limit what is read from now on in this context, and in contexts copied from it."""
     reading = Reading()
     _reading.set(reading)
     return reading
@@ -52,7 +52,7 @@ def begin() -> Reading:
 
 @functools.cache
 def install() -> None:
-    """Make the transports count."""
+    """Patch the transports, once per process."""
     from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
     for transport in (httpx.AsyncHTTPTransport, LiteLLMAiohttpTransport):
@@ -99,10 +99,10 @@ def _count(transport: Any) -> None:
 
 
 def _bound(response: httpx.Response, reading: Reading) -> None:
-    """Let no more than the limit be read of `response`.
+    """Limit how much of `response` can be read.
 
     Raises:
-        Unreadable: It is clear already that it is longer, or nobody can tell.
+        Unreadable: Its header announces too much, or its encoding is unknown.
     """
     good = response.status_code < 300
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
@@ -120,14 +120,14 @@ def _too_long() -> str:
 
 
 class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
-    """A stream that ends at a limit: with an exception if it `must` be read whole, else as if it ended there."""
+    """A stream with a limit. At the limit it raises an exception if `must` is set; otherwise it ends."""
 
     def __init__(self, inner: Any, reading: Reading, limit: int, must: bool, packed: bool) -> None:
         self._inner = inner
         self._reading = reading
         self._left = limit
         self._must = must
-        # It is unpacked here, where the limit holds: a few bytes can stand for millions.
+        # Decompressed here, where the limit applies: a few compressed bytes can expand to millions.
         self._unpack = zlib.decompressobj(47) if packed else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

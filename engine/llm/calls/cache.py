@@ -1,7 +1,7 @@
-"""Replies and scores on disk: what was asked before costs nothing and is answered alike.
+"""Caches replies and scores on disk, so that repeated calls cost nothing and give the same result.
 
-One SQLite file, shared by processes, bounded, and of no importance: if it is damaged, locked or full, a
-call is simply made again.
+The cache is one SQLite file of limited size, shared by processes. If it is damaged, locked or full, calls are made
+again.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from pathlib import Path
 from typing import Any
 
 LIMIT = 200_000
-"""Most entries kept; above it the least recently written tenth goes."""
+"""Largest number of entries. Above it, the tenth that was written first is deleted."""
 
 
 def digest(*parts: Any) -> str:
-    """Return the key of plain values: equal values, equal key."""
+    """Return the cache key of plain JSON values; equal values give equal keys."""
     plain = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
 class Cache:
-    """Plain JSON values by key. All methods may be called from any thread; none raises.
+    """Plain JSON values by key. All methods may be called from any thread and do not raise.
 
     Args:
-        path: The file, made when first written to; None keeps nothing.
+        path: The file, created by the first write; None to cache nothing.
+        limit: Largest number of entries.
+        clock: Returns the time in seconds since the epoch.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Cache:
         self._broken = path is None
 
     def get(self, key: str) -> Any | None:
-        """Return the value, or None if there is none."""
+        """Return the value of a key, None if there is none."""
         with self._lock, self._guard():
             if (connection := self._open()) is not None:
                 row = connection.execute("SELECT value FROM replies WHERE key = ?", (key,)).fetchone()
@@ -52,7 +54,7 @@ class Cache:
         return None
 
     def put(self, key: str, value: Any) -> None:
-        """Keep `value`, at best."""
+        """Store a value. Errors of the disk are ignored."""
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         with self._lock, self._guard():
             if (connection := self._open()) is not None:
@@ -65,7 +67,7 @@ class Cache:
                         self._trim(connection)
 
     def close(self) -> None:
-        """Close the file; safe to call twice."""
+        """Close the file; calling this twice is safe."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             if self._connection is not None:
                 self._connection.close()
@@ -74,7 +76,7 @@ class Cache:
 
     @contextlib.contextmanager
     def _guard(self) -> Any:
-        """Set a damaged file aside once; give up the cache, never the call."""
+        """Ignore errors of the cache; rename a damaged file so that a new one is made."""
         try:
             yield
         except (sqlite3.DatabaseError, ValueError, OSError) as error:
@@ -83,7 +85,7 @@ class Cache:
                     self._connection.close()
             self._connection = None
             if isinstance(error, sqlite3.OperationalError) or self._path is None:
-                return  # locked or full: the next call may fare better
+                return  # locked or full: the next access may succeed
             with contextlib.suppress(OSError):
                 self._path.replace(self._path.with_suffix(".damaged"))
 
@@ -93,7 +95,7 @@ class Cache:
         if self._connection is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False)
-            # Losing the last entries in a power cut is fine; a torn file is not, and WAL prevents that.
+            # Losing the latest entries in a power cut is acceptable. WAL prevents a damaged file.
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute(

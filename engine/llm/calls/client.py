@@ -1,6 +1,6 @@
-"""One call to a model, whatever it is: cache, budget, pace, deadline, retries, accounts, no secrets.
+"""Calls one model: with cache, budget, pace, deadline, retries, accounting, and secrets removed from records.
 
-What a model answered is put into the cache by who can tell that it is usable, see `Client.keep`.
+An answer is cached only when the caller has found it usable; see `Client.keep`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from engine.llm.prompts import Prompt
 from engine.records import ModelCall, Waiting
 
 TEXT_LIMIT = 1_000_000
-"""Characters of an answer; the rest is cut off."""
+"""Most characters of an answer; the rest is cut off."""
 
 TELL_EVERY_S = 1.0
 
 
 class Failed(Exception):
-    """A call failed for good; `failure` says how."""
+    """A call failed after all retries; `failure` says how."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -42,13 +42,15 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back in words.
+    """An answer in text.
 
     Attributes:
-        finish: "stop", "length", "content_filter" or what else the server calls it.
+        text: The answer.
+        finish: "stop", "length", "content_filter", or the server's own word.
         refusal: The model's refusal, "" if it did not refuse.
-        top: Alternatives of the first token with their log-probabilities, None if not told.
-        key: What the cache would keep it by, "" if it comes from there.
+        top: Most probable first tokens with their log-probabilities (nats), None if the server gave none.
+        call: The record of the call.
+        key: Key for storing it in the cache, "" if it comes from there.
     """
 
     text: str
@@ -63,10 +65,14 @@ class Client:
     """Makes calls to one model. Thread-safe.
 
     Args:
-        name: The name the model was opened by; what people see.
+        name: Name the model was opened by, for people.
         target: litellm's name for it.
-        identity: Distinguishes it from all others in the cache: the name, or a digest of the weights.
-        options: Sent with every call (address, key); kept out of records.
+        identity: Identifies it in the cache: its name, or a digest of its weights.
+        gateway: Access to litellm.
+        cache: Stores replies.
+        pace: Limits the rate of calls.
+        limits: Limits of time and cost.
+        options: Sent with every call (address, key), and kept out of records.
     """
 
     def __init__(
@@ -98,42 +104,44 @@ class Client:
 
     @property
     def usage(self) -> Usage:
-        """What all calls have cost so far."""
+        """Usage of all calls so far."""
         return self._usage
 
     @property
     def cancelled(self) -> bool:
-        """Whether calls raise ModelError until `resume`."""
+        """Whether calls raise ModelError, until `resume` is called."""
         return self._cancelled.is_set()
 
     @property
     def until(self) -> float:
-        """When the decision of this thread ends, on the clock of `time.monotonic`; infinite outside of decisions."""
+        """End of this thread's decision on the clock of `time.monotonic`; infinite outside decisions."""
         return self._deadline.until
 
     def decision(self) -> contextlib.AbstractContextManager[float]:
-        """Give all calls made inside, by this thread, one deadline; inside another decision, that one's.
+        """Give one deadline to all calls that this thread makes inside. A nested decision keeps the outer deadline.
 
-        Pauses are not counted: `until` moves on with them. A call with nothing left fails as one that took too long.
+        Pauses do not count: they postpone the deadline. A call without time left fails with a timeout.
         """
         return self._deadline.within(self._limits.deadline_s)
 
     def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Let `callback` be told once a second while a call waits, by the thread that made it."""
+        """Set a function that is called about once a second while a call waits, in the thread that made the call."""
         self._on_wait = callback
 
     # ----------------------------------------------------------------------------------------- calls
 
     def ask(self, purpose: str, prompt: Prompt, *, fresh: bool = False, **options: Any) -> Answer:
-        """Return the model's answer in words; `keep` it if it can be used.
+        """Ask the model and return its answer. Call `keep` with it if it is usable.
 
         Args:
-            fresh: Do not look into the cache.
-            options: Sent along, as litellm calls them.
+            purpose: What the call is for, in records.
+            prompt: The prompt.
+            fresh: Do not read the cache.
+            options: Further arguments of litellm's `completion`.
 
         Raises:
-            Failed: It cannot be had.
-            ModelError: Cancelled, or the budget is spent.
+            Failed: There is no answer.
+            ModelError: Cancelled, or the budget is used up.
         """
         seen = [prompt.digests] if prompt.pictures else []
         key = digest("reply/2", self.identity, prompt.messages, prompt.answer, options, *seen)
@@ -162,9 +170,9 @@ class Client:
         )
 
     def keep(self, answer: Answer) -> None:
-        """Put an answer that proved usable into the cache; nothing is done with one that is empty, refused or cut off.
+        """Cache an answer that was usable. Answers that are empty, refused or cut off are not cached.
 
-        An answer of one token is always cut off; what it is kept for is `top`.
+        Exception: an answer with `top` may be empty or cut off, as one-token answers always are.
         """
         if not answer.key or answer.refusal or answer.finish == "content_filter":
             return
@@ -182,11 +190,11 @@ class Client:
         self._cache.put(answer.key, value)
 
     def score(self, purpose: str, prompt: Prompt, candidates: Sequence[str]) -> tuple[Scores, ModelCall]:
-        """Return how likely each candidate is to follow the prompt; local models only.
+        """Score how likely each candidate follows the prompt; local models only.
 
         Raises:
-            Failed: It cannot be had.
-            ModelError: Cancelled, or the budget is spent.
+            Failed: There are no scores.
+            ModelError: Cancelled, or the budget is used up.
         """
         key = self._scores_key(prompt, candidates)
         started = time.perf_counter()
@@ -214,28 +222,28 @@ class Client:
         return scores, self._record(purpose, prompt, reply, account, started, cached, retries)
 
     def has_scores(self, prompt: Prompt, candidates: Sequence[str]) -> bool:
-        """Return whether `score` would answer from the cache."""
+        """Whether `score` would answer from the cache."""
         return self._cache.get(self._scores_key(prompt, candidates)) is not None
 
     def _scores_key(self, prompt: Prompt, candidates: Sequence[str]) -> str:
         return digest("scores/2", self.identity, prompt.messages, prompt.answer, list(candidates))
 
     def cancel(self) -> None:
-        """Make the running call, and all further ones until `resume`, raise ModelError soon."""
+        """Make the running call and all further ones raise ModelError soon, until `resume` is called."""
         self._cancelled.set()
         self._gateway.cancel()
 
     def resume(self) -> None:
-        """Take calls again after `cancel`."""
+        """Accept calls again after `cancel`."""
         self._cancelled.clear()
         self._gateway.resume()
 
     def dropped(self, count: int) -> None:
-        """Count options that were no valid action."""
+        """Count proposed options that were no valid actions."""
         with self._lock:
             self._usage = dataclasses.replace(self._usage, dropped=self._usage.dropped + count)
 
-    # --------------------------------------------------------------------------------------- inside
+    # -------------------------------------------------------------------------------------- details
 
     def _prepare(self) -> None:
         try:
@@ -248,11 +256,11 @@ class Client:
             self._check_price()
 
     def _check_price(self) -> None:
-        """Refuse a budget in dollars that could not be kept."""
+        """Raise ModelError if there is a budget in dollars but no known price."""
         try:
             info = self._gateway.library.get_model_info(self._target)
             self._priced = isinstance(info.get("input_cost_per_token"), (int, float))
-        except Exception:  # litellm raises this and that for a model it has no price of
+        except Exception:  # litellm raises various exceptions for models without a known price
             self._priced = self._target.startswith("local/")
         if not self._priced:
             raise ModelError(
@@ -274,7 +282,10 @@ class Client:
         )
 
     def _with_retries(self, call: Callable[[float], Any]) -> tuple[Any, int]:
-        """Return what `call`, given the seconds it may take, returns at last, and how often it failed before."""
+        """Run `call` until it succeeds or retries end; return its result, and how often it failed before.
+
+        `call` takes the seconds it may use.
+        """
         self._check_budget()
         patience = Patience(self._limits, self._jitter)
         started = time.perf_counter()
@@ -297,7 +308,7 @@ class Client:
             self._pause(seconds, REASONS.get(failure.kind, ""), patience)
 
     def _pause(self, seconds: float, reason: str, patience: Patience) -> None:
-        """Wait, tell why if there is a reason and it takes a while, and let the deadline wait, too."""
+        """Wait without using up the deadline; report the reason if there is one and the wait is long enough."""
         end = time.monotonic() + seconds
         told = bool(reason) and (reason != PACED or seconds >= TELL_EVERY_S)
         with self._deadline.stopped():
@@ -322,7 +333,7 @@ class Client:
                 )
 
     def _read(self, response: Any) -> dict[str, Any]:
-        """Return what matters of litellm's response as plain values."""
+        """Return the needed parts of litellm's response as plain values."""
         choice = response.choices[0]
         message = choice.message
         logprobs = getattr(choice, "logprobs", None)
@@ -345,7 +356,7 @@ class Client:
         }
 
     def _cost(self, response: Any) -> float:
-        with contextlib.suppress(Exception):  # a model without a known price: litellm raises this and that
+        with contextlib.suppress(Exception):  # litellm raises various exceptions for models without a known price
             return float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
         return 0.0
 
@@ -390,7 +401,7 @@ class Client:
         return call
 
     def _add(self, seconds: float, retries: int) -> None:
-        """Count what a call took that failed for good."""
+        """Count the time and retries of a call that failed."""
         with self._lock:
             used = self._usage
             self._usage = dataclasses.replace(

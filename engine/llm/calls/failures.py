@@ -1,7 +1,7 @@
-"""What can go wrong with a model behind an API, told apart and put into words.
+"""Classifies errors of models behind an API, and words them for people.
 
-litellm's exceptions are recognised by name and status, so that nothing is imported for it. Some cases look
-alike there (an exhausted quota is a rate limit, a refused connection a server error); texts decide then.
+litellm's exceptions are recognised by name and status, so litellm is not imported. Some different cases have the same
+class there (an exhausted quota is a rate limit, a refused connection a server error); then the text decides.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
 
 CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
-"""Kinds the caller can do something about: shorten, read otherwise, ask without schema, ask again."""
+"""Kinds that the caller can handle: shorten the prompt, read in another way, ask without schema, ask again."""
 
 RATE, BUSY = "rate", "busy"
-"""Kinds that pass when one waits: the server limits calls (429), or is overloaded (503)."""
+"""Kinds that pass with time: the server limits calls (429), or is overloaded (503)."""
 
 LONGEST_WISH = 300.0
-"""Seconds: no server is believed that wants a longer pause."""
+"""Longest pause that a server may ask for, in seconds."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(
@@ -41,12 +41,12 @@ class Failure:
     """One failed call.
 
     Attributes:
-        kind: "key", "model", "quota", "server", "network", "timeout", "malformed" or one of those named above.
+        kind: "key", "model", "quota", "server", "network", "timeout", "malformed" or one of the kinds above.
         message: A sentence for people that says what to do.
-        retry: The same call may succeed later.
-        fatal: Further calls are pointless until a person acts.
+        retry: Whether the same call may succeed later.
+        fatal: Whether further calls are useless until a person acts.
         wait: Seconds that the server asked to wait, None if it did not.
-        attempts: How often such a call is made at most; 0 for as often as others.
+        attempts: Most attempts for such a call; 0 for the usual number.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Failure:
     attempts: int = 0
 
     def error(self) -> JitrlError:
-        """Return it as an exception."""
+        """Return the failure as an exception for people."""
         if self.kind in ("key", "network"):
             return MissingError(self.message)
         if self.kind == CONTEXT:
@@ -66,11 +66,11 @@ class Failure:
 
 
 class Unreadable(Exception):
-    """A server's answer was not read to its end; the text says why, as what the server did."""
+    """A server's answer was not read to its end. The text says what the server did."""
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` without keys and tokens, those of the environment and those that look like some."""
+    """Return `text` without keys and tokens: those in the environment, and strings that look like some."""
     for name, value in (os.environ if environment is None else environment).items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
             text = text.replace(value, HIDDEN)
@@ -78,7 +78,13 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def explain(error: BaseException, model: str, base: str | None = None) -> Failure:
-    """Return what `error`, raised by a call to `model` (at the address `base`), means."""
+    """Classify an error.
+
+    Args:
+        error: The exception that a call raised.
+        model: Name of the model.
+        base: Address of the server, None for the provider's own.
+    """
     name = type(error).__name__
     text = redact(f"{name}: {error}")
     low = text.lower()
@@ -110,7 +116,7 @@ def _refused_for_now(
         return Failure(BUSY, f"{where} is overloaded ({503 if status is None else status}); wait a minute, then go on",
                        retry=True, fatal=True, wait=_retry_after(error))  # fmt: skip
     if status == 429 or name == "RateLimitError":
-        # Google calls a limit of calls a minute an exceeded quota, too, and says when to come back.
+        # Google also reports a limit of calls per minute as an exceeded quota, but says when to retry.
         soon = _SOON.search(low) if "perday" not in low else None
         if soon is None and _spent(low):
             return None
@@ -180,7 +186,7 @@ def _by_status(
 
 
 def key_name(model: str) -> str:
-    """Return the environment variable in which litellm looks for the key of `model`."""
+    """Return the environment variable from which litellm reads the API key of `model`."""
     provider = model.partition("/")[0] if "/" in model else "openai"
     return {"vertex_ai": "GOOGLE_APPLICATION_CREDENTIALS", "huggingface": "HF_TOKEN"}.get(
         provider, f"{provider.upper().replace('-', '_')}_API_KEY"
@@ -188,7 +194,7 @@ def key_name(model: str) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Return the seconds that a server asked to wait, None if it asked for nothing that can be read."""
+    """Return the seconds that a server asked to wait, None if it did not or they cannot be read."""
     for headers in (
         getattr(error, "litellm_response_headers", None),
         getattr(getattr(error, "response", None), "headers", None),
@@ -214,6 +220,6 @@ def _header(headers: Any, name: str) -> str:
 
 
 def _short(text: str) -> str:
-    # litellm puts the traceback of what failed in this process into the text.
+    # litellm includes tracebacks from this process in the text.
     line = " ".join(text.partition("Traceback (most recent call last)")[0].split())
     return line if len(line) <= 200 else line[:199] + "…"

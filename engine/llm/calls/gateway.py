@@ -1,8 +1,8 @@
-"""The one seam to every model: litellm, on an event loop in a thread of its own.
+"""Access to all models through litellm, which runs on an event loop in its own thread.
 
-litellm is imported in that thread when the first call needs it, because it takes seconds and 160 MB. It is kept from
-printing and from fetching its price list. As long as it is not there, models of this process score directly: the
-same engine, the same numbers, so that a session with nothing but scores never loads it.
+litellm is imported in that thread by the first call that needs it, because the import takes seconds and 160 MB. It is
+kept from printing and from fetching its price list. Until it is imported, models in this process score directly, with
+the same engine and the same results. So a session that only scores never imports it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from engine.llm.calls.failures import Unreadable
 from engine.llm.local.engine import LocalEngine, Scores
 
 LOCAL = "local"
-"""litellm's name for the provider of models that run in this process."""
+"""litellm's name for the provider of models in this process."""
 
 
 class Gateway:
-    """Calls to litellm that block their thread and can be cancelled from another.
+    """Blocking calls to litellm that can be cancelled from another thread.
 
     Args:
-        engines: Models in this process, by the name behind `local/`.
+        engines: Models in this process, by the name after `local/`.
     """
 
     def __init__(self, engines: Mapping[str, LocalEngine] | None = None) -> None:
@@ -41,14 +41,14 @@ class Gateway:
 
     @property
     def library(self) -> Any:
-        """The litellm module, or None as long as it has not been needed."""
+        """The litellm module, None until it is imported."""
         return _shared().library
 
     def prepare(self) -> None:
-        """Wait until litellm is there.
+        """Import litellm and wait for it.
 
         Raises:
-            MissingError: It does not load.
+            MissingError: The import fails.
             ModelError: Cancelled or closed.
         """
         if not self._registered:
@@ -57,8 +57,12 @@ class Gateway:
     def completion(self, deadline: float, /, **arguments: Any) -> Any:
         """Return litellm's ModelResponse.
 
+        Args:
+            deadline: Timeout in seconds; importing litellm does not count.
+            arguments: Arguments of litellm's `acompletion`.
+
         Raises:
-            TimeoutError: Not done within `deadline` seconds (importing litellm is not counted).
+            TimeoutError: The deadline passed.
             ModelError: Cancelled or closed.
             Unreadable: The server's answer was not read to its end.
             Exception: Whatever litellm raises.
@@ -66,7 +70,7 @@ class Gateway:
         self.prepare()
         model = str(arguments["model"])
         if model.startswith(f"{LOCAL}/"):
-            # Two models of one name may be open; litellm passes unknown arguments on to the provider.
+            # Several open models may have the same name. litellm passes unknown arguments on to the provider.
             arguments["deadline"] = deadline
             arguments["engine"] = id(self._engines.get(model.removeprefix(f"{LOCAL}/")))
         return self._wait(self._bounded(deadline, arguments))
@@ -78,18 +82,18 @@ class Gateway:
         try:
             return await asyncio.wait_for(_shared().library.acompletion(**arguments), deadline)
         except Exception:
-            if reading.trouble:  # litellm calls it a broken connection
+            if reading.trouble:  # litellm reports it as a broken connection
                 raise Unreadable(reading.trouble) from None
             raise
 
     def score(
         self, deadline: float, target: str, messages: Any, answer: str, candidates: tuple[str, ...]
     ) -> Scores:
-        """Return how likely each candidate is to follow `answer`, from the model `local/NAME`.
+        """Score how likely each candidate follows `answer`, with the model `local/NAME`.
 
         Raises:
-            TimeoutError: Not done within `deadline` seconds.
-            ModelError: Too long, cancelled or closed.
+            TimeoutError: `deadline` seconds passed.
+            ModelError: The prompt is too long, or the call was cancelled or closed.
         """
         if not self._registered:
             engine = self._engines[target.removeprefix(f"{LOCAL}/")]
@@ -106,7 +110,7 @@ class Gateway:
         )
 
     def cancel(self) -> None:
-        """Make every running call raise ModelError soon; models of this process take none until `resume`."""
+        """Make every running call raise ModelError soon. Models in this process accept no call until `resume`."""
         with self._lock:
             running = list(self._running)
         for engine in self._engines.values():
@@ -115,12 +119,12 @@ class Gateway:
             future.cancel()
 
     def resume(self) -> None:
-        """Take calls again after `cancel`."""
+        """Accept calls again after `cancel`."""
         for engine in self._engines.values():
             engine.go()
 
     def close(self) -> None:
-        """Cancel what runs and take no more; safe to call twice."""
+        """Cancel running calls and accept no more; calling this twice is safe."""
         with self._lock:
             self._closed = True
         self.cancel()
@@ -157,12 +161,12 @@ class Gateway:
 
 
 class _Shared:
-    """The event loop that litellm lives on: its clients and its logging are bound to one for the process."""
+    """The event loop of litellm, whose clients and logging are bound to one loop for the whole process."""
 
     def __init__(self) -> None:
         self.library: Any = None
         self.loop = asyncio.new_event_loop()
-        # What goes wrong is told to the caller; what litellm leaves behind at exit is no news.
+        # Errors are raised to the caller. Messages about tasks left over at exit are not useful.
         self.loop.set_exception_handler(lambda loop, context: None)
         threading.Thread(target=self._run, name="litellm", daemon=True).start()
 
@@ -177,14 +181,14 @@ def _shared() -> _Shared:
 
 
 def import_litellm() -> Any:
-    """Import litellm without a word and without the network.
+    """Import litellm without output and without network access.
 
     Raises:
-        MissingError: It is not installed or does not load.
+        MissingError: It is not installed, or the import fails.
     """
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_LOG", "CRITICAL")
-    # Its type declarations make pydantic complain by the dozen.
+    # Its type declarations cause dozens of pydantic warnings.
     warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
     try:
         import litellm

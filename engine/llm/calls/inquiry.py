@@ -1,4 +1,4 @@
-"""What can be known of a model behind an API: before a call, and from two small ones."""
+"""Finds out about a model behind an API: from litellm's tables, and with two small calls."""
 
 from __future__ import annotations
 
@@ -37,18 +37,20 @@ SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What litellm's tables say of a model, without a call.
+    """What litellm's tables say about a model, without a call.
 
     Attributes:
-        provider: "" if litellm knows no such provider: the name is wrong.
-        address: A server of one's own that calls go to, "" for the provider's.
-        key: The environment variable with its key, "" if none is needed.
-        key_set: Whether that is set.
-        usd_in, usd_out: US dollars a million tokens, None where no price is known: then no budget in dollars holds.
-        context: Tokens of a prompt, None if not known.
-        logprobs: Whether the provider's interface has log-probabilities of several tokens.
+        name: Name of the model.
+        provider: "" if litellm knows no such provider, so the name is wrong.
+        address: The user's own server for its calls, "" for the provider's.
+        key: The environment variable for its key, "" if none is needed.
+        key_set: Whether this variable is set.
+        usd_in, usd_out: US dollars per million tokens, None if no price is known; then a budget in dollars cannot
+            work.
+        context: Tokens that a prompt may have, None if not known.
+        logprobs: Whether the provider's interface has log-probabilities of alternative tokens.
         schema: Whether it has JSON schemas.
-        pictures: Whether the model takes pictures; of servers of one's own nothing is known.
+        pictures: Whether the model accepts pictures. For the user's own servers this is not known.
     """
 
     name: str
@@ -69,11 +71,12 @@ class Reached:
     """What two small calls showed.
 
     Attributes:
-        trouble: Why nothing came back, "" if something did.
-        seconds: Of the first answer.
-        logprobs: Alternatives told of a token; 0 if none are, so that only words can be read.
-        schema: Whether an answer kept to a JSON schema.
-        tokens: Of both calls.
+        trouble: Why there was no answer, "" if there was one.
+        seconds: Time of the first answer.
+        logprobs: Number of alternatives given for a token; 0 if none, so that only text can be read.
+        schema: Whether an answer followed a JSON schema.
+        tokens: Tokens of both calls.
+        cost_usd: Cost of both calls in US dollars.
     """
 
     trouble: str
@@ -85,10 +88,10 @@ class Reached:
 
 
 def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
-    """Return what is known of a model behind an API without calling it. Imports litellm: seconds.
+    """Return what is known about a model behind an API, without calling it. Importing litellm takes seconds.
 
     Raises:
-        MissingError: litellm does not load.
+        MissingError: litellm cannot be imported.
     """
     from engine.llm.calls.gateway import import_litellm
 
@@ -96,7 +99,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     litellm = import_litellm()
     info: Mapping[str, Any] = {}
     provider, supported = "", ()
-    with contextlib.suppress(Exception):  # it raises this and that for what it has not in its tables
+    with contextlib.suppress(Exception):  # litellm raises various exceptions for unknown models
         provider = str(litellm.get_llm_provider(name)[1])
         supported = tuple(litellm.get_supported_openai_params(name) or ())
     with contextlib.suppress(Exception):
@@ -108,7 +111,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
             needed = [
                 k for k in litellm.validate_environment(name)["missing_keys"] if not k.endswith("_BASE")
             ]
-    # A server of one's own asks for no key, as a rule; what it wants is seen when it is called.
+    # A user's own server usually needs no key. If it does, calling it will show that.
     key = "" if not provider or base or provider in ("ollama", "llamafile", "hosted_vllm") else key_name(name)
     if needed and key and key not in needed:
         key = needed[-1]
@@ -128,7 +131,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
 
 
 def reach(client: Client) -> Reached:
-    """Ask a model two questions of a few tokens each: does it answer, tell log-probabilities, keep to a schema?
+    """Find out with two small calls whether a model answers, gives log-probabilities, and follows a JSON schema.
 
     Raises:
         ModelError: Cancelled.
@@ -156,7 +159,7 @@ def reach(client: Client) -> Reached:
 
 
 def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | None = None) -> Reached:
-    """Open a model behind an API, ask it as `reach` does, and close it."""
+    """Open a model behind an API, call `reach`, and close the model."""
     client, close = open_client(name, Settings(deadline_s=deadline_s), environment, attempts=1)
     try:
         return reach(client)
@@ -165,11 +168,16 @@ def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | 
 
 
 def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
-    """Return the names that an OpenAI-compatible server gives its models.
+    """Return the names of the models of an OpenAI-compatible server.
+
+    Args:
+        base: The server's address.
+        seconds: Timeout.
+        key: API key, "" for none.
 
     Raises:
-        OSError: It cannot be reached, or wants a key.
-        ValueError: It answers with something else.
+        OSError: The server cannot be reached, or needs a key.
+        ValueError: The address or the answer is invalid.
     """
     import json
     import urllib.request

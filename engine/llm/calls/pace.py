@@ -1,4 +1,4 @@
-"""A rate limit that all processes of one saves folder keep together."""
+"""A rate limit that all processes with the same saves folder share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pathlib import Path
 
 
 class Pace:
-    """Hands out times at which calls may start, `per_minute` for each name.
+    """Assigns times at which calls may start, `per_minute` for each name.
 
     Args:
-        path: SQLite file shared by the processes; None paces this process alone.
-        per_minute: 0 for no limit.
+        path: SQLite file shared by the processes; None to limit this process alone.
+        per_minute: Calls per minute, 0 for no limit.
+        clock: Returns the time in seconds since the epoch.
     """
 
     def __init__(self, path: Path | None, per_minute: float, clock: Callable[[], float] = time.time) -> None:
@@ -26,11 +27,11 @@ class Pace:
         self._next: dict[str, float] = {}
 
     def reserve(self, name: str) -> float:
-        """Take the next free slot and return the seconds until it."""
+        """Reserve the next free slot and return the seconds until it."""
         return self._move(name, self._gap, 0.0) if self._gap else self._move(name, 0.0, 0.0)
 
     def hold(self, name: str, seconds: float) -> None:
-        """Let nobody call for `seconds`: the server asked for it."""
+        """Block all calls with this name for `seconds`, as the server asked."""
         self._move(name, 0.0, seconds)
 
     def _move(self, name: str, gap: float, hold: float) -> float:
@@ -52,7 +53,7 @@ class Pace:
             connection.execute("CREATE TABLE IF NOT EXISTS pace (name TEXT PRIMARY KEY, next REAL NOT NULL)")
             connection.execute("BEGIN IMMEDIATE")
             row = connection.execute("SELECT next FROM pace WHERE name = ?", (name,)).fetchone()
-            # A clock that was set back must not stop all calls for hours.
+            # If the clock was set back, calls must not be blocked for hours.
             slot = max(now, min(row[0], now + 3600.0)) if row else now
             connection.execute(
                 "INSERT OR REPLACE INTO pace VALUES (?, ?)", (name, max(slot + gap, now + hold))

@@ -1,4 +1,4 @@
-"""How long a call is tried again, and until when a decision may wait for its model."""
+"""Decides how long a call is retried, and how long a decision may wait for its model."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from engine.llm.calls.failures import BUSY, RATE, Failure
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 REASONS = {RATE: "rate limit", BUSY: "server overloaded"}
-"""What passes by itself, as people call it: it is tried again for as long as the patience lasts."""
+"""Kinds of failures that pass with time, and their names for people. They are retried while the patience lasts."""
 
 PACED = "pace of calls"
-"""Why a call waits that no server has refused: others have the next slots, or were asked to wait."""
+"""Reason for a wait without a failure of this call: earlier calls have the slots, or were asked to wait."""
 
 TOO_LITTLE_S = 0.05
-"""With less of a decision's time left, no call is begun any more."""
+"""No call is started if less time than this is left for the decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What calls may take.
+    """Limits of calls.
 
     Attributes:
-        deadline_s: Seconds a decision may wait for its model.
-        usd, tokens, minutes: What all calls together may cost; 0 is no limit.
-        attempts: How often a call is made that fails in ways that seldom pass.
-        patience_s: How long a call is tried again that a busy server refuses; 0 makes it `attempts`, too.
-        first_wait_s, longest_wait_s: Pauses between tries grow from the one to the other.
+        deadline_s: Seconds that a decision may wait for its model.
+        usd, tokens, minutes: Budgets for all calls together; 0 for no limit.
+        attempts: Attempts for a call with a failure that seldom passes.
+        patience_s: Seconds for which a call is retried that a busy server refuses; 0 to use `attempts` instead.
+        first_wait_s, longest_wait_s: Pauses between attempts grow from the first to the second.
     """
 
     deadline_s: float = 120.0
@@ -48,17 +48,17 @@ class Limits:
 
 
 class Patience:
-    """Says after each failure of one call whether, and when, to try it again.
+    """Decides after each failure of one call whether and when to retry it.
 
     Attributes:
-        failed: How often the call has failed so far.
+        failed: Number of failures so far.
     """
 
     def __init__(
         self, limits: Limits, jitter: random.Random, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._limits = limits
-        # Jitter keeps parallel workers apart; it has no part in any result.
+        # Jitter spreads the retries of parallel workers. It does not affect any result.
         self._jitter = jitter
         self._clock = clock
         self._wait = limits.first_wait_s
@@ -67,13 +67,13 @@ class Patience:
         self.failed = 0
 
     def left(self) -> float:
-        """Return the seconds of patience that are left."""
+        """Return the seconds of patience left."""
         if self._refused is None:
             return self._limits.patience_s
         return max(0.0, self._refused + self._limits.patience_s - self._clock())
 
     def after(self, failure: Failure) -> float | None:
-        """Return the seconds to pause before the next try, None if there is to be none."""
+        """Return the seconds to wait before the next attempt, None to give up."""
         self.failed += 1
         if not failure.retry:
             return None
@@ -92,7 +92,7 @@ class Patience:
         return wait
 
     def told(self, failure: Failure) -> Failure:
-        """Return `failure`, its message saying how long it was tried."""
+        """Return `failure` with the number and the duration of the attempts in its message."""
         if failure.kind not in REASONS or self._refused is None or self.failed < 2:
             return failure
         seconds = self._clock() - self._refused
@@ -103,17 +103,17 @@ class Patience:
 
 
 class Deadline(threading.local):
-    """Until when the running decision may wait for its model. Each thread has its own.
+    """Deadline of the running decision. Each thread has its own.
 
     Attributes:
-        until: On the clock of `time.monotonic`; infinite outside of decisions.
+        until: The deadline on the clock of `time.monotonic`; infinite outside decisions.
     """
 
     until = math.inf
 
     @contextlib.contextmanager
     def within(self, seconds: float) -> Iterator[float]:
-        """Give what is done inside `seconds`; inside another decision, what is left of that."""
+        """Set a deadline of `seconds` for the block. Inside another decision, that decision's deadline stays."""
         if self.until != math.inf:
             yield self.until
             return
@@ -124,12 +124,12 @@ class Deadline(threading.local):
             self.until = math.inf
 
     def left(self) -> float:
-        """Return the seconds that are left."""
+        """Return the seconds left until the deadline."""
         return self.until - time.monotonic()
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
-        """Do not count what is done inside."""
+        """Postpone the deadline by the time that the block takes."""
         started = time.monotonic()
         try:
             yield

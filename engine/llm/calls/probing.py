@@ -1,7 +1,7 @@
-"""How a model behind an API is to be read that nobody has measured: asked once, then remembered.
+"""Decides how to read a model behind an API that nobody has measured: by asking it once and caching the result.
 
-What two small calls showed is kept in the cache folder for some weeks. The file is of no importance: if it is
-missing or damaged, the model is asked again.
+The results of the two small calls are kept in the cache folder for some weeks. If the file is missing or damaged, the
+model is asked again.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from engine.llm.calls.inquiry import reach
 
 FILE = "probes.json"
 MOST = 200
-"""Models remembered; of more, the latest."""
+"""Most models in the file; the latest are kept."""
 
 KEPT_S = 30 * 86_400.0
-"""Seconds for which an answer is believed: servers change."""
+"""Seconds after which a result expires, because servers change."""
 
 ENOUGH = 5
-"""Alternatives of a token that must be told, so that its log-probabilities say something of several actions."""
+"""Alternative tokens that a server must give for its log-probabilities to cover several actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found.
+    """The result of asking a model.
 
     Attributes:
-        logprobs: Alternatives told of a token.
-        schema: Whether an answer kept to a JSON schema.
-        at: When, Unix time.
+        logprobs: Number of alternatives given for a token.
+        schema: Whether an answer followed a JSON schema.
+        at: Time in seconds since the epoch.
     """
 
     logprobs: int
@@ -47,9 +47,9 @@ class Probe:
 
 
 def reading(client: Client, cache: Path | None, clock: Callable[[], float] = time.time) -> str:
-    """Return "token" or "verbalized", as it is remembered of `client`'s model or as two small calls show.
+    """Return "token" or "verbalized": how to read this model, from the file or from two small calls.
 
-    Nothing is remembered of a model that cannot be reached; the next call will say what is wrong.
+    If the model cannot be reached, the result is "verbalized" and is not stored. The next call will report the error.
 
     Raises:
         ModelError: Cancelled.
@@ -66,7 +66,7 @@ def reading(client: Client, cache: Path | None, clock: Callable[[], float] = tim
 
 
 def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str, Probe]:
-    """Return what is known, by `Client.identity`; {} if nothing can be read."""
+    """Return the stored results that have not expired, by `Client.identity`; {} if the file cannot be read."""
     if cache is None:
         return {}
     found: Any = None
@@ -79,7 +79,7 @@ def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str
 
 
 def remember(cache: Path, identity: str, found: Probe, clock: Callable[[], float] = time.time) -> None:
-    """Keep what was found, at best."""
+    """Store a result. Errors of the disk are ignored."""
     probes = load(cache, clock) | {identity: found}
     latest = sorted(probes, key=lambda name: probes[name].at)[-MOST:]
     text = json.dumps({name: asdict(probes[name]) for name in latest}, indent=1)

@@ -1,1 +1,1 @@
-"""Model files that run in this process."""
+"""Runs model files in this process."""

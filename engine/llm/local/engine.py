@@ -1,4 +1,4 @@
-"""A model file run in this process: scores of given answers, and free text."""
+"""Runs a model file in this process, to score given answers and to write text."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ KEPT_STATES = 4
 
 
 def default_threads() -> int:
-    """Return the threads to compute with: all cores but one, so that the screen stays alive."""
+    """Return the number of threads to compute with: all cores but one, which is left for the screen."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, usable - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How likely each of the given answers is.
+    """Scores of given answers.
 
     Attributes:
-        mean: Log-likelihood per token, nats, one for each answer.
+        mean: Mean log-likelihood per token of each answer, in nats.
         lengths: Tokens of each answer, the end of the line included.
         prompt_tokens: Tokens before the answers.
-        answer_tokens: Tokens of the answers, shared beginnings counted once.
+        answer_tokens: Tokens of all answers, with shared prefixes counted once.
     """
 
     mean: tuple[float, ...]
@@ -53,12 +53,15 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What was written.
+    """Text written by the model.
 
     Attributes:
-        cut: It ended at the token limit.
-        top: The likeliest first tokens with their log-probabilities, nats, at temperature 1 and whatever the schema;
-            () if they were not asked for.
+        text: The text.
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of the text.
+        cut: Whether it ended at the token limit.
+        top: Most probable first tokens with their log-probabilities (nats), at temperature 1 and without the schema;
+            () if not requested.
     """
 
     text: str
@@ -69,15 +72,17 @@ class Text:
 
 
 class _LeftOff(Exception):
-    """Nobody wants any more what is being prepared."""
+    """Preparing a prompt was stopped because it is no longer needed."""
 
 
 class LocalEngine:
-    """One GGUF model, loaded once. Calls from several threads wait for one another.
+    """One GGUF model, loaded once. Calls from several threads run one after another.
 
     Args:
         path: The file.
-        threads: None for all cores but one.
+        threads: Threads to compute with, None for all cores but one.
+        context: Most tokens of prompt and answers together.
+        on_progress: Called with the loaded share, 0 to 1. Loading stops if it returns False.
 
     Raises:
         MissingError: The file or the runtime is missing, damaged, or of an unknown version.
@@ -97,7 +102,7 @@ class LocalEngine:
             )
         except Unsupported as error:
             raise MissingError(
-                f"this version of the runtime does not fit ({error}); try: {INSTALL}"
+                f"this version of the runtime is not supported ({error}); try: {INSTALL}"
             ) from None
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -105,12 +110,16 @@ class LocalEngine:
         self.identity = fingerprint(path)
 
     def count(self, messages: Sequence[Mapping[str, str]], answer: str = "") -> int:
-        """Return the tokens of a prompt."""
+        """Return the number of tokens of a prompt."""
         with self._lock:
             return len(self._prompt(messages, answer))
 
     def warm(self, prompts: Sequence[tuple[Sequence[Mapping[str, str]], str]], folder: Path | None) -> None:
-        """Compute what all of `prompts` (messages, answer) begin with, or take it from `folder`.
+        """Compute the attention state of the common prefix of all prompts, or load it from `folder`.
+
+        Args:
+            prompts: (messages, answer) pairs.
+            folder: Folder for storing the state, None for none.
 
         Raises:
             ModelError: Stopped.
@@ -129,13 +138,15 @@ class LocalEngine:
     def prepare(
         self, messages: Sequence[Mapping[str, str]], answer: str, stopped: Callable[[], bool] = lambda: False
     ) -> None:
-        """Take in a prompt, so that a call with it, or with much of it, finds that done.
+        """Process a prompt in advance, so that calls with the same prompt or a common prefix are faster.
 
         Args:
-            stopped: Asked between passes; the rest is left when it returns True.
+            messages: The prompt's messages.
+            answer: Beginning of the answer.
+            stopped: Called between passes; if it returns True, the rest is skipped.
 
         Raises:
-            ModelError: Too long, or the model is closed.
+            ModelError: The prompt is too long, or the model is closed.
         """
         check = self._check(None)
 
@@ -155,19 +166,22 @@ class LocalEngine:
         *,
         deadline: float | None = None,
     ) -> Scores:
-        """Return how likely each candidate is to follow `answer`, as a line of its own.
+        """Score how likely each candidate follows `answer`, as a line of its own.
 
         Args:
-            deadline: Seconds the call may take, waiting for other calls included.
+            messages: The prompt's messages.
+            answer: Beginning of the answer.
+            candidates: The texts to score.
+            deadline: Timeout in seconds, including the wait for other calls.
 
         Raises:
-            ModelError: Too long, or stopped.
-            TimeoutError: Not done within `deadline`.
+            ModelError: The prompt is too long, or the call was stopped.
+            TimeoutError: The deadline passed.
         """
         check = self._check(deadline)
         with self._lock:
             prompt = self._prompt(messages, answer)
-            space = "" if answer.endswith(">") else " "  # a command prompt takes none
+            space = "" if answer.endswith(">") else " "  # no space after a command prompt ">"
             tails = [self._runtime.tokenize(f"{space}{_plain(text)}\n") for text in candidates]
             logprobs = self._runtime.score(prompt, tails, check)
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
@@ -190,15 +204,21 @@ class LocalEngine:
         top: int = 0,
         deadline: float | None = None,
     ) -> Text:
-        """Return the model's answer, drawn at `temperature` (0: always the likeliest token).
+        """Write an answer, sampled at `temperature` (0: always the most probable token).
 
         Args:
-            schema: JSON schema that the answer is kept to.
-            top: How many alternatives of the first token to tell.
+            messages: The prompt's messages.
+            answer: Beginning of the answer.
+            max_tokens: Most tokens to write.
+            temperature: Sampling temperature.
+            seed: Seed for sampling.
+            schema: JSON schema that the answer must follow.
+            top: Number of alternatives of the first token to return.
+            deadline: Timeout in seconds.
 
         Raises:
-            ModelError: Too long, stopped, or no such answer.
-            TimeoutError: Not done within `deadline` seconds.
+            ModelError: The prompt is too long, the call was stopped, or no answer follows the schema.
+            TimeoutError: The deadline passed.
         """
         check = self._check(deadline)
         rng = np.random.default_rng(seed)
@@ -256,22 +276,22 @@ class LocalEngine:
         return self._runtime.tokenize(self._runtime.render(chat) + answer, special=True)
 
     def stop(self) -> None:
-        """Make the running call, and those that wait, raise ModelError soon."""
+        """Make the running call and waiting calls raise ModelError soon."""
         self._stop.set()
 
     def go(self) -> None:
-        """Take calls again after `stop`."""
+        """Accept calls again after `stop`."""
         self._stop.clear()
 
     def close(self) -> None:
-        """Free the memory; waits for a running call, which it stops. Safe to call twice."""
+        """Stop a running call, wait for it, and free the memory; calling this twice is safe."""
         self.stop()
         with self._lock:
             self._runtime.close()
 
 
 def _common(sequences: Sequence[list[int]]) -> list[int]:
-    """Return what all sequences begin with."""
+    """Return the longest common prefix."""
     length = 0
     for tokens in zip(*sequences, strict=False):
         if len(set(tokens)) > 1:
@@ -281,7 +301,7 @@ def _common(sequences: Sequence[list[int]]) -> list[int]:
 
 
 def _read_state(path: Path) -> bytes | None:
-    """Return a kept state, None if there is none or it is damaged."""
+    """Read a stored state; None if there is none or it is damaged."""
     try:
         raw = path.read_bytes()
     except OSError:
@@ -291,7 +311,7 @@ def _read_state(path: Path) -> bytes | None:
 
 
 def _write_state(path: Path, state: bytes) -> None:
-    """Keep a state, at best; of several prefixes the latest few."""
+    """Store a state and delete all but the latest few. Errors of the disk are ignored."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -303,12 +323,12 @@ def _write_state(path: Path, state: bytes) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return `text` without what a tokenizer would take for control words of the chat format."""
+    """Return `text` with control words of the chat format disabled, so that they are tokenized as text."""
     return text.replace("<|", "< |")
 
 
 def _weights(logits: Any, temperature: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return weights whose largest is a draw at `temperature` (Gumbel-max)."""
+    """Return weights with a maximum that is distributed as a sample at `temperature` (Gumbel-max)."""
     weights: NDArray[np.float64] = logits.astype(np.float64)
     if temperature > 0:
         weights = weights / temperature + rng.gumbel(size=len(weights))

@@ -1,8 +1,9 @@
-"""GGUF files rewritten for speed: weights of 4 bits with an offset (Q4_1) as weights of 8 bits (Q8_0).
+"""Rewrites GGUF files for speed: 4-bit weights with an offset (Q4_1) become 8-bit weights (Q8_0).
 
-llama.cpp multiplies Q8_0 with many tokens at once, Q4_1 with one after another: a prompt takes half the time. A
-weight moves by at most half of 1/127 of the largest of its 32 neighbours, which is what either kernel rounds the
-activations to anyway. Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+llama.cpp multiplies Q8_0 weights with many tokens at once, but Q4_1 weights with one token at a time. With Q8_0 a
+prompt takes half the time. A weight changes by at most half of 1/127 of the largest weight in its block of 32. Both
+kernels round activations to this precision anyway. Format:
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 from __future__ import annotations
@@ -23,27 +24,34 @@ from numpy.typing import NDArray
 MAGIC = b"GGUF"
 ALIGNMENT = 32
 BLOCK = 32
-"""Weights that share a scale, in Q4_1 and in Q8_0."""
+"""Weights per block; a block has one scale, in both Q4_1 and Q8_0."""
 
 Q4_1, Q8_0 = 3, 8
 Q4_1_BYTES, Q8_0_BYTES = 20, 34
-"""Bytes of a block: two halves and 32 half bytes; one half and 32 bytes."""
+"""Bytes per block. Q4_1: two 16-bit floats and 32 half bytes. Q8_0: one 16-bit float and 32 bytes."""
 
 STRING, ARRAY = 8, 9
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 AT_ONCE = 1 << 16
-"""Blocks rewritten at a time: 8 MB of numbers."""
+"""Blocks rewritten at a time, 8 MB of numbers."""
 
 Bytes = NDArray[np.uint8]
 
 
 class _Unknown(Exception):
-    """A file that is none of those this module can rewrite."""
+    """This module cannot rewrite the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """One tensor as a file describes it; `start` and `stop` are the places of its bytes in the file."""
+    """One tensor of a file.
+
+    Attributes:
+        head: Its name and dimensions, as in the file.
+        kind: Number of its type.
+        start: Offset of its data in the file.
+        stop: Offset after its data.
+    """
 
     head: bytes
     kind: int
@@ -52,16 +60,18 @@ class _Tensor:
 
 
 def for_speed(path: Path, folder: Path, name: str) -> Path:
-    """Return a file with the model of `path` that runs faster, made in `folder` if it is not there; else `path`.
+    """Return a file with the same model that runs faster; `path` itself if it cannot be rewritten.
 
     Args:
-        name: Of the file in `folder`, without suffix; another model needs another.
+        path: The model file.
+        folder: Folder of the rewritten file, which is made if missing.
+        name: Name of the rewritten file without suffix; it must differ between models.
     """
     target = folder / f"{name}.q8_0.gguf"
     if target.is_file():
         return target
     unfinished = target.with_suffix(f".{os.getpid()}.part")
-    # No room, no rights, another format: the model runs as it is.
+    # On errors (no space, no permission, another format) the original file is used.
     with contextlib.suppress(OSError, _Unknown, ValueError, KeyError, struct.error):
         try:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as source:
@@ -81,7 +91,7 @@ def _rewrite(source: mmap.mmap, out: BinaryIO) -> None:
     """Write `source` with its Q4_1 tensors as Q8_0.
 
     Raises:
-        _Unknown: It has none, or is no GGUF file of version 2 or 3.
+        _Unknown: It has no such tensor, or is no GGUF file of version 2 or 3.
     """
     metadata, tensors = _read(source)
     if all(tensor.kind != Q4_1 for tensor in tensors):
@@ -114,10 +124,10 @@ def _pieces(source: mmap.mmap, tensor: _Tensor) -> Iterator[bytes]:
 
 
 def rewritten(blocks: Bytes) -> Bytes:
-    """Return blocks of Q4_1 as blocks of Q8_0, both as bytes.
+    """Return Q4_1 blocks as Q8_0 blocks, both as bytes.
 
-    Q4_1 is scale d, offset m (half precision), then q: weight i is d * q_i + m, with q_i in the low half of byte i and
-    q_{i+16} in its high half. Q8_0 is scale d, then q: weight i is d * q_i.
+    A Q4_1 block is a scale d and an offset m (half precision), then q. Weight i is d * q_i + m; q_i is the low half
+    of byte i, and q_{i+16} its high half. A Q8_0 block is a scale d, then q. Weight i is d * q_i.
     """
     rows = blocks.reshape(-1, Q4_1_BYTES)
     scale, offset = (rows[:, i : i + 2].copy().view("<f2").astype(np.float32) for i in (0, 2))
@@ -135,7 +145,7 @@ def rewritten(blocks: Bytes) -> Bytes:
 
 
 def _read(source: mmap.mmap) -> tuple[int, list[_Tensor]]:
-    """Return where the metadata ends, and the tensors in the order of the file."""
+    """Return the offset after the metadata, and the tensors in the order of the file."""
     if source[:4] != MAGIC or struct.unpack_from("<I", source, 4)[0] not in (2, 3):
         raise _Unknown
     count, keys = struct.unpack_from("<QQ", source, 8)
@@ -143,7 +153,7 @@ def _read(source: mmap.mmap) -> tuple[int, list[_Tensor]]:
     for _ in range(keys):
         length = struct.unpack_from("<Q", source, at)[0]
         if source[at + 8 : at + 8 + length] == b"general.alignment":
-            raise _Unknown  # it would have to be changed along; no model here has one of its own
+            raise _Unknown  # the alignment would have to be changed, too; no known model sets one
         at = _skip(source, at + 8 + length)
     metadata = at
     heads: list[tuple[bytes, int, int]] = []
@@ -170,14 +180,14 @@ def _read(source: mmap.mmap) -> tuple[int, list[_Tensor]]:
 
 
 def _blocks(head: bytes) -> int:
-    """Return the blocks of a tensor from its name and dimensions as the file has them."""
+    """Return the number of blocks of a tensor, from its name and dimensions as in the file."""
     name = int(struct.unpack_from("<Q", head)[0])
     sizes = struct.unpack_from(f"<{(len(head) - name - 12) // 8}Q", head, name + 12)
     return int(math.prod(sizes)) // BLOCK
 
 
 def _skip(source: mmap.mmap, at: int) -> int:
-    """Return the place behind the value, type first, at `at`."""
+    """Return the offset after the value at `at`, which begins with its type."""
     kind = struct.unpack_from("<I", source, at)[0]
     at += 4
     if kind == STRING:

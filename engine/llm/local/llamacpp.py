@@ -1,7 +1,7 @@
-"""llama.cpp's C interface, as it lies inside xllamacpp's extension.
+"""llama.cpp's C interface inside xllamacpp's extension; only what `engine.llm.local.runtime` needs.
 
-Only what `engine.llm.local.runtime` needs. Structures change between versions: before anything is done with one,
-the defaults found in it are compared with the known ones, so that another version is refused, not misread.
+Structures change between versions. Before one is used, the default values in it are compared with the known ones. So
+another version is refused instead of misread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INSTALL = "pip install xllamacpp==2026.10.11549"
 
 
 class Params(c.Structure):
-    """Parameters by value, larger than any version's: what is behind the real end is never read."""
+    """Parameters passed by value, larger than in any version; bytes after the real end are not read."""
 
     _fields_ = [("bytes", c.c_uint8 * 1024)]
 
@@ -103,8 +103,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_get_logits_ith": (c.POINTER(c.c_float), (c.c_void_p, c.c_int32)),
 }  # fmt: skip
 
-# Where the parameters that are set lie, with the value each has by default. The structures change
-# between versions; where a default is not found in its place, this interface must not be used.
+# Offset, format and default value of the parameters that are set. The structures change between versions:
+# if a default is not at its offset, this interface must not be used.
 MODEL_LAYOUT = {"n_gpu_layers": (16, "<i", -1), "split_mode": (20, "<i", 1), "load_mode": (28, "<i", 1),
                  "progress": (48, "<Q", 0), "progress_data": (56, "<Q", 0)}  # fmt: skip
 CONTEXT_LAYOUT = {
@@ -116,11 +116,11 @@ CONTEXT_LAYOUT = {
 
 
 class Unsupported(Exception):
-    """This build of xllamacpp has another C interface than the one known here."""
+    """The installed xllamacpp has another C interface than the known one."""
 
 
 class Library:
-    """The C functions of the extension that is installed.
+    """The C functions of the installed extension.
 
     Raises:
         MissingError: xllamacpp is not installed.
@@ -153,13 +153,13 @@ class Library:
         raw = bytes(getattr(self._dll, function)().bytes)
         for name, (offset, form, default) in layout.items():
             if struct.unpack_from(form, raw, offset)[0] != default:
-                raise Unsupported(f"xllamacpp keeps {name} elsewhere")
+                raise Unsupported(f"xllamacpp has {name} at another offset")
         return raw
 
 
 @functools.cache
 def library() -> Library:
-    """Return the one Library of the process: llama.cpp keeps calling its log function until the end."""
+    """Return the Library. There is one per process, because llama.cpp calls its log function until the end."""
     return Library()
 
 

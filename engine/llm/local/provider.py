@@ -1,7 +1,7 @@
-"""The in-process provider `local/...` for litellm. Import only when litellm is there already.
+"""The provider `local/...` for litellm, with models in this process. Import it only when litellm has been imported.
 
-A call with `candidates` is answered with their scores, in the shape in which the OpenAI protocol tells the
-log-probabilities of one token's alternatives; any other call is answered in words.
+A call with `candidates` returns their scores, in the form of log-probabilities of one token's alternatives. Any other
+call returns text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.llm.local.engine import LocalEngine
 
 
 def register(litellm: Any, engines: Mapping[str, LocalEngine]) -> None:
-    """Make `engines` known to litellm as `local/NAME`."""
+    """Register `engines` with litellm as `local/NAME`."""
     from litellm.llms.custom_llm import CustomLLM
 
     class Local(CustomLLM):  # type: ignore[misc]

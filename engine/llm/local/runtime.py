@@ -1,12 +1,11 @@
-"""llama.cpp, as it comes inside xllamacpp's extension, through its C interface.
+"""Runs llama.cpp through the C interface in xllamacpp's extension.
 
-xllamacpp's own face is llama.cpp's server, which predicts one token a call. Here a whole tree of actions
-goes through the model in one pass, on top of a prompt that stays cached between calls.
+xllamacpp's own interface is llama.cpp's server, which predicts one token per call. Here a whole tree of actions is
+computed in one pass, after a prompt that stays cached between calls.
 
-Two choices make the result independent of what else was computed with it, so that scores are the same
-to the bit whether the prompt was cached or not and whether actions are scored together or one by one:
-flash attention on (it skips masked cells instead of summing zeros), and at most UBATCH tokens a pass (below
-the size at which llama.cpp changes to another kernel).
+Scores are the same to the bit whether the prompt was cached or not, and whether actions are scored together or one by
+one. Two choices make them independent of what else is computed: flash attention, which skips masked cells instead of
+summing zeros, and at most UBATCH tokens per pass, below the size at which llama.cpp uses another kernel.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from engine.llm.local.trie import Trie, build
 
 UBATCH = 32
 SEQUENCES = 128
-"""The prompt itself is sequence 0, the others are tails."""
+"""Sequences in the attention state. The prompt is sequence 0, the others are tails."""
 
 TAILS = SEQUENCES - 1
 """Most tails scored in one pass."""
@@ -45,32 +44,32 @@ TOO_LONG = "the prompt has {} tokens, but {} takes only {}"
 
 
 Check = Callable[[], None]
-"""Called between passes; raises to end a call."""
+"""Called between passes; it raises an exception to end a call."""
 
 
 def _free() -> None:
-    """Let every call run to its end."""
+    """Never end a call; the default check."""
 
 
 class Grammar:
-    """Says which token may come next. Holds native memory until `close`."""
+    """Decides which token may come next under a JSON schema. It holds native memory until `close`."""
 
     def __init__(self, lib: Library, sampler: int) -> None:
         self._lib = lib
         self._sampler: int | None = sampler
 
     def best(self, weights: NDArray[np.float64]) -> int:
-        """Return the token of largest weight that may come next.
+        """Return the allowed token with the largest weight.
 
         Raises:
-            ModelError: None may.
+            ModelError: No token is allowed.
         """
         first = int(weights.argmax())
         if np.isfinite(self._masked(np.asarray([first]))).all():
             return first
         allowed = self._masked(np.arange(len(weights)))
         if not np.isfinite(allowed).any():
-            raise ModelError("the model's answer came to a dead end")
+            raise ModelError("no token can continue the model's answer under its JSON schema")
         return int(np.where(np.isfinite(allowed), weights, -np.inf).argmax())
 
     def _masked(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -81,27 +80,27 @@ class Grammar:
         return np.asarray(data["logit"])
 
     def accept(self, token: int) -> None:
-        """Go on after `token`."""
+        """Advance the grammar by one token."""
         self._lib.llama_sampler_accept(self._sampler, token)
 
     def close(self) -> None:
-        """Free the memory; safe to call twice."""
+        """Free the memory; calling this twice is safe."""
         if self._sampler:
             self._lib.llama_sampler_free(self._sampler)
         self._sampler = None
 
 
 class Runtime:
-    """One GGUF model in memory, with the last prompt's attention state. One thread at a time.
+    """One GGUF model in memory, with the attention state of the last prompt. Not thread-safe.
 
     Args:
         path: The GGUF file.
         threads: Threads to compute with.
         context: Most tokens of prompt and actions together.
-        on_progress: Called with the loaded share, 0 to 1; returning False gives up.
+        on_progress: Called with the loaded share, 0 to 1. Loading stops if it returns False.
 
     Raises:
-        MissingError: The file is missing, no model, or does not load.
+        MissingError: The file is missing, is no model, or does not load.
         Unsupported: See Library.
     """
 
@@ -131,7 +130,7 @@ class Runtime:
         self._batch = lib.llama_batch_init(UBATCH, 0, SEQUENCES)
         self._cached: list[int] = []
         self._next: NDArray[np.float32] | None = None
-        """The logits after `_cached`, if they were computed."""
+        """The logits after `_cached`, None if not computed."""
         self.name = path.stem
 
     def _open_context(self, threads: int) -> None:
@@ -149,29 +148,29 @@ class Runtime:
         found = (lib.llama_n_ubatch(self._context), lib.llama_n_seq_max(self._context),
                  lib.llama_n_threads(self._context), lib.llama_n_ctx_seq(self._context))  # fmt: skip
         if found[:3] != (UBATCH, SEQUENCES, threads) or found[3] < self.context:
-            raise Unsupported("xllamacpp took other parameters than it was given")
+            raise Unsupported("xllamacpp did not use the parameters that it was given")
 
     # ------------------------------------------------------------------------------------------ text
 
     def tokenize(self, text: str, *, special: bool = False) -> list[int]:
-        """Return the tokens of `text`; with `special`, control words such as <|im_end|> are one token."""
+        """Return the tokens of `text`. With `special`, control words such as <|im_end|> become one token."""
         raw = text.encode()
         room = (c.c_int32 * (len(raw) + 8))()
         count = self._lib.llama_tokenize(self._vocabulary, raw, len(raw), room, len(room), False, special)
         return list(room[: max(count, 0)])
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes of a token; control tokens have none."""
+        """Return the bytes of a token, which are none for control tokens."""
         room = c.create_string_buffer(256)
         length = self._lib.llama_token_to_piece(self._vocabulary, token, room, 256, 0, False)
         return room.raw[: max(length, 0)]
 
     def ends(self, token: int) -> bool:
-        """Return whether the model says with this token that it is done."""
+        """Whether a token ends the model's answer."""
         return bool(self._lib.llama_vocab_is_eog(self._vocabulary, token))
 
     def render(self, messages: Sequence[tuple[str, str]]) -> str:
-        """Return (role, content) messages as the model's own chat format, up to where it is to answer."""
+        """Return (role, content) messages in the model's chat format, up to the beginning of its answer."""
         template = self._lib.llama_model_chat_template(self._model, None)
         chat = (Message * len(messages))(*[Message(r.encode(), t.encode()) for r, t in messages])
         size = 2 * sum(len(t.encode()) + 64 for _, t in messages) + 1024
@@ -184,15 +183,15 @@ class Runtime:
         return "\n\n".join(text for _, text in messages) + "\n\n"
 
     def grammar(self, schema: Mapping[str, Any]) -> Grammar:
-        """Return what keeps an answer to JSON of `schema`.
+        """Return a grammar that limits an answer to JSON of `schema`.
 
         Raises:
-            ModelError: The schema cannot be kept to.
+            ModelError: The runtime does not support the schema.
         """
         import xllamacpp
 
         try:
-            # Without free white space: a small model loses itself in it.
+            # Free white space is excluded: small models produce it without end.
             text = xllamacpp.json_schema_to_grammar({**schema, "x-guidance": {"whitespace_flexible": False}})
         except Exception as error:
             raise ModelError(f"the runtime cannot keep to this JSON schema ({error})") from None
@@ -207,10 +206,15 @@ class Runtime:
     def score(
         self, prompt: Sequence[int], tails: Sequence[Sequence[int]], check: Check = _free
     ) -> list[list[float]]:
-        """Return the log-probability of every token of every tail after `prompt`, nats.
+        """Return the log-probability (nats) of every token of every tail after `prompt`.
+
+        Args:
+            prompt: Tokens.
+            tails: Tokens of each tail, at least one.
+            check: Called between passes.
 
         Raises:
-            ModelError: Too long for the model, or what `check` raises.
+            ModelError: The text is too long for the model. Exceptions of `check` are passed on.
         """
         result: list[list[float]] = []
         for start in range(0, len(tails), TAILS):
@@ -250,9 +254,9 @@ class Runtime:
         return result
 
     def feed(self, tokens: Sequence[int], check: Check = _free) -> NDArray[np.float32]:
-        """Bring the state to just after `tokens` and return the next token's logits, shape (vocabulary,).
+        """Process `tokens` and return the logits of the next token, shape (vocabulary,).
 
-        Only what differs from the tokens fed before is computed; nothing, if they are the same.
+        Only the part that differs from the previous tokens is computed.
         """
         self._check_length(len(tokens), check)
         if self._next is not None and self._cached == list(tokens):
@@ -271,7 +275,7 @@ class Runtime:
             self._decode([(t, start + i, [0], start + i == last) for i, t in enumerate(chunk)], check)
             self._cached += chunk
             size = len(chunk)
-        # A copy: the runtime writes the next pass's into the same place.
+        # Copied, because the runtime reuses the memory in the next pass.
         self._next = self._logits(size - 1).copy()
         return self._next
 
@@ -283,7 +287,7 @@ class Runtime:
         check()
 
     def _decode(self, rows: Sequence[tuple[int, int, list[int], bool]], check: Check) -> None:
-        """Feed up to UBATCH tokens: (token, position, sequences, whether its logits are wanted)."""
+        """Process up to UBATCH tokens: (token, position, sequences, whether its logits are needed)."""
         check()
         batch = self._batch
         batch.n_tokens = len(rows)
@@ -302,14 +306,14 @@ class Runtime:
         return np.ctypeslib.as_array(pointer, (self._size,))
 
     def state(self) -> bytes:
-        """Return the attention state of what was fed last, for `restore`."""
+        """Return the attention state after the last tokens of `feed`, for `restore`."""
         size = self._lib.llama_state_seq_get_size(self._context, 0)
         room = c.create_string_buffer(size)
         written = self._lib.llama_state_seq_get_data(self._context, room, size, 0)
         return room.raw[:written]
 
     def restore(self, tokens: Sequence[int], state: bytes) -> bool:
-        """Take up the state after `tokens`, as `state` returned it; False if it does not fit."""
+        """Restore the state after `tokens` that `state` returned; return False if it does not fit."""
         self.forget()
         if self._lib.llama_state_seq_set_data(self._context, state, len(state), 0) != len(state):
             self.forget()
@@ -324,7 +328,7 @@ class Runtime:
         self._next = None
 
     def close(self) -> None:
-        """Free the memory; safe to call twice."""
+        """Free the memory; calling this twice is safe."""
         if self._context:
             self._lib.llama_batch_free(self._batch)
             self._lib.llama_free(self._context)

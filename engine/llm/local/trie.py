@@ -1,4 +1,4 @@
-"""Token sequences that share beginnings, laid out so that each shared token is computed once."""
+"""A prefix tree of token sequences, so that each token of a shared prefix is computed once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One token to be fed to the model.
+    """One token to feed to the model.
 
     Attributes:
-        token: Vocabulary number.
+        token: Its number in the vocabulary.
         depth: Tokens before it on its path, 0 right after the prompt.
         tails: Indices of the tails it belongs to, ascending.
     """
@@ -26,9 +26,9 @@ class Trie:
     """Tails as a tree, parents before children.
 
     Attributes:
-        nodes: What has to be fed; the last token of a tail is only predicted, never fed.
-        paths: For each tail, where each of its tokens is predicted: -1 at the prompt's end, else the
-            index of the node before it.
+        nodes: The tokens to feed. The last token of a tail is only predicted, never fed.
+        paths: For each tail and token, the node after which it is predicted: its index, or -1 for the end of the
+            prompt.
     """
 
     nodes: tuple[Node, ...]
@@ -36,10 +36,10 @@ class Trie:
 
 
 def build(tails: Sequence[Sequence[int]]) -> Trie:
-    """Return the tree of `tails`, each of them non-empty.
+    """Return the tree of `tails`, each of at least one token.
 
     Raises:
-        ValueError: A tail without tokens.
+        ValueError: A tail has no tokens.
     """
     if any(len(tail) == 0 for tail in tails):
         raise ValueError("a tail needs at least one token")

@@ -1,4 +1,4 @@
-"""Where local models lie: inside installed packages, whole or in parts, or where a path says."""
+"""Finds the files of local models: in installed packages, whole or in parts, or at a given path."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LocalWeights:
-    """One model this project knows by name.
+    """One model that can be opened by name.
 
     Attributes:
-        package: The module that carries the file, or the beginning of the names of those with its parts.
-        parts: Packages to join, 0 if one carries it whole.
-        sha256: Of the whole file.
-        size: Bytes.
-        install: The command that brings it here.
-        reading: How it is read best, as measured.
-        scored_after: The prompt that its actions are scored after: a small model goes on with a transcript
-            better than it follows instructions.
+        name: Name to open it by.
+        title: Name for people.
+        package: The module that contains the file, or the prefix of the modules that contain its parts.
+        parts: Number of packages with parts, 0 if one contains the whole file.
+        sha256: SHA-256 of the whole file.
+        size: Its size in bytes.
+        install: The command that installs it.
+        licence: Its licence.
+        reading: The best way to read it, as measured.
+        scored_after: The prompt after which its actions are scored. Small models continue a transcript better than
+            they follow instructions.
     """
 
     name: str
@@ -63,13 +66,13 @@ KNOWN = {
 
 
 def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | None = None) -> Path:
-    """Return the GGUF file of `local/NAME` or `local:PATH`, put together from its parts if need be.
+    """Return the GGUF file of `local/NAME` or `local:PATH`; it is joined from its parts if needed.
 
     Raises:
-        MissingError: It is not installed, or no such file.
+        MissingError: It is not installed, or there is no such file.
         UsageError: No local model has this name.
-        BadFile: Its parts do not give the file that they should.
-        StorageError: There is no room for it.
+        BadFile: Its parts do not give the right file.
+        StorageError: There is not enough space.
     """
     if name.startswith("local:"):
         path = Path(name.removeprefix("local:")).expanduser()
@@ -86,7 +89,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
 
 
 def installed(name: str, cache: Path | None) -> bool:
-    """Return whether a known model could be opened, without putting it together."""
+    """Whether a known model could be opened, without joining its parts."""
     weights = KNOWN[name]
     with contextlib.suppress(MissingError):
         if weights.parts == 0:
@@ -97,10 +100,10 @@ def installed(name: str, cache: Path | None) -> bool:
 
 
 def verify(name: str, path: Path) -> None:
-    """Check the digest of a known model's file. Reads all of it: a second for a gigabyte.
+    """Check the digest of a known model's file. This reads the whole file (about a second per gigabyte).
 
     Raises:
-        BadFile: It is not the file that was measured.
+        BadFile: It is another file, or damaged.
     """
     weights = KNOWN[name]
     with path.open("rb") as file:
@@ -117,7 +120,7 @@ def _carried(weights: LocalWeights) -> Path:
 
 
 def _folders(package: str) -> list[Path]:
-    # Found without importing: a package's own module may want tools that are not needed here.
+    # Found without an import: the package's own module may need tools that are not needed here.
     spec = find_spec(package)
     return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []
 
@@ -157,7 +160,7 @@ def _assembled(weights: LocalWeights, cache: Path | None, on_progress: Callable[
         digest = _join(parts, unfinished, lambda share: on_progress(f"joining {weights.name} ({share:.0%})"))
         if digest != weights.sha256:
             raise BadFile(
-                f"the parts of {weights.name} do not give the file they should; install them anew: "
+                f"the joined parts of {weights.name} have the wrong checksum; install them again: "
                 f"{weights.install}"
             )
         unfinished.replace(whole)
@@ -169,7 +172,7 @@ def _assembled(weights: LocalWeights, cache: Path | None, on_progress: Callable[
 
 
 def _join(parts: list[Path], target: Path, on_progress: Callable[[float], None]) -> str:
-    """Write the parts one after another to `target` and return the sha256 of the whole."""
+    """Write the parts one after another to `target`; return the SHA-256 of the whole."""
     digest = hashlib.sha256()
     with target.open("wb") as out:
         for i, part in enumerate(parts):
@@ -184,7 +187,7 @@ def _join(parts: list[Path], target: Path, on_progress: Callable[[float], None])
 
 
 def fingerprint(path: Path) -> str:
-    """Return what tells this file from others without reading all of it: size and both ends."""
+    """Return an identifier of a file without reading all of it: a digest of its size and of both ends."""
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(1 << 16)

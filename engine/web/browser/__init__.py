@@ -1,1 +1,1 @@
-"""A real browser: what it may reach, what a page shows, and what is done with it."""
+"""The browser: limits on what it may request, reading pages, and acting on them."""

@@ -1,4 +1,4 @@
-"""Where a browser is: Debian's Chromium, or any other that is installed."""
+"""Finds an installed browser: Debian's Chromium or another one based on Chromium."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = "JITRL_CHROMIUM"
 
 
 def find_browser() -> str | None:
-    """Return the path of a browser: JITRL_CHROMIUM, one on PATH, or one that Playwright downloaded."""
+    """Return the path of a browser: JITRL_CHROMIUM, one on PATH, or one downloaded by Playwright; None if none."""
     given = os.environ.get(VARIABLE)
     if given:
         return given if os.access(given, os.X_OK) else None
@@ -28,7 +28,7 @@ def find_browser() -> str | None:
 
 
 def missing() -> str:
-    """Return "" when web pages can be opened, else one sentence that says what is missing and how to get it."""
+    """Return "" if web pages can be opened, else a sentence that says what is missing and how to install it."""
     if find_spec("playwright") is None:
         return "web sessions need Playwright; get it with: pip install 'jitrl[web]'"
     if find_browser() is None:
@@ -43,7 +43,7 @@ def require_browser() -> str:
     """Return the path of a browser.
 
     Raises:
-        MissingError: There is none, or no Playwright.
+        MissingError: There is no browser, or Playwright is not installed.
     """
     why = missing()
     path = find_browser()

@@ -1,6 +1,6 @@
-"""A real browser, driven by async Playwright in a thread and an event loop of its own.
+"""Drives a real browser with async Playwright, which runs in a thread with its own event loop.
 
-Nothing an agent does raises: what went wrong is text for the agent. Only a browser that is gone is an error.
+A failed action raises no exception; it is reported to the agent as text. Only the loss of the browser is an error.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Deadlines in seconds, and the viewport in CSS pixels.
+    """Timeouts in seconds, and the size of the viewport in CSS pixels.
 
     Attributes:
-        start: Browser start.
-        action: One click, one entry.
-        load: Loading a page after `goto`, `go_back` and at the beginning.
-        settle: Waiting for a page to have been read after an action.
+        start: Starting the browser.
+        action: One action, such as a click.
+        load: Loading a page, at the beginning and after navigation.
+        settle: Waiting until a page can be read after an action.
         snapshot: Reading the page.
-        episode: All that the browser does in one episode; what a model or a person takes to think does not count.
+        episode: Total time of the browser in one episode. The time that a model or a person needs does not count.
     """
 
     start: float = 30.0
@@ -55,9 +55,11 @@ class Seen:
     """What the browser shows.
 
     Attributes:
+        page: The page of the shown tab.
         error: Why the last action failed, "" if it did not.
-        notes: What happened on its own: dialogs, popups, downloads refused, requests aborted.
-        tabs: URL of each tab; `active` is the index of the shown one.
+        notes: Events without an action: dialogs, popups, refused downloads, aborted requests.
+        tabs: URL of each tab.
+        active: Index of the shown tab.
     """
 
     page: Page
@@ -68,11 +70,12 @@ class Seen:
 
 
 class Driver:
-    """One browser process; one fresh context at a time. Not thread-safe.
+    """One browser process with one fresh context at a time. Not thread-safe.
 
     Args:
         executable: Path of a Chromium.
-        gate: What may be reached; its hosts count from the start of the browser on.
+        gate: Limits what may be reached. Its hosts are fixed when the browser starts.
+        limits: Timeouts and size.
 
     Raises:
         GameError: The browser does not start.
@@ -95,7 +98,7 @@ class Driver:
         self._notes: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: set[Any] = set()
-        """Requests for pages of the tabs that were not answered yet."""
+        """Requests for the pages of tabs that have not been answered yet."""
         self._closed = False
         try:
             self._do(self._start(), self.limits.start)
@@ -106,39 +109,39 @@ class Driver:
     # ---------------------------------------------------------------------------- from other threads
 
     def begin(self, urls: Sequence[str]) -> Seen:
-        """Open a fresh context with a tab for each URL, the first one shown.
+        """Open a fresh context with a tab for each URL, and show the first tab.
 
         Raises:
-            GameError: The browser is gone and does not come back, or does not answer.
+            GameError: The browser cannot be started again, or does not answer.
         """
         return self._do(self._begin(urls), self.limits.start + len(urls) * (self.limits.load + 5) + 15)
 
     def act(self, call: Call) -> Seen:
-        """Take an action on the page seen last, and look. What fails is told in `error`.
+        """Perform an action on the last page seen, and read the page. A failed action is reported in `error`.
 
         Raises:
-            GameError: The browser is gone.
+            GameError: The browser was lost.
         """
         return self._do(self._act(call), self.limits.load + 2 * self.limits.action + 30)
 
     def look(self) -> Seen:
-        """Look at the page as it is now."""
+        """Read the current page."""
         return self._do(self._look(""), self.limits.snapshot + 10)
 
     def evaluate(self, script: str, argument: Any = None) -> Any:
-        """Return what a script of ours (never an agent's) finds in the shown tab; None where it fails."""
+        """Run a script of this program (never an agent's) in the shown tab; return its value, None if it fails."""
         return self._do(self._evaluate(script, argument), self.limits.snapshot + 5)
 
     def find(self, look: Look) -> str:
-        """Return what a judge wants to know of a site as text, "" where it cannot be found out."""
+        """Return as text what a judge looks up on a site, "" if that fails."""
         return self._do(self._find(look), self.limits.load + 2 * self.limits.action + self.limits.settle + 10)
 
     def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
-        """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
+        """Return the shown tab as JPEG, b"" if that fails. Elements with the `hidden` handles are painted over."""
         return self._do(self._screenshot(quality, hidden), self.limits.snapshot + 5)
 
     def close(self) -> None:
-        """End the browser and the thread; safe to call twice."""
+        """Close the browser and end the thread; calling this twice is safe."""
         if self._closed:
             return
         self._closed = True
@@ -236,7 +239,7 @@ class Driver:
 
     @staticmethod
     async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-        with contextlib.suppress(Exception):  # The page may be gone by now.
+        with contextlib.suppress(Exception):  # The page may have been closed.
             await work
 
     def _refuse_socket(self, socket: Any) -> None:
@@ -250,7 +253,7 @@ class Driver:
         self._loading.discard(request.redirected_from)
         if request.is_navigation_request() and tabs.is_for_a_tab(request):
             self._loading.add(request)
-        # Routes do not see redirects; the resolver lets them reach no other host, but other ports of one.
+        # Routes do not see redirects. The resolver rules block other hosts, but not other ports of an allowed host.
         if request.redirected_from is not None and not self.gate.allows(request.url):
             self.gate.count(request.url)
             if request.is_navigation_request() and self._tab is not None:
@@ -339,7 +342,7 @@ class Driver:
             await self._tab.bring_to_front()
 
     async def _goto(self, tab: Tab, url: str) -> str:
-        """Load a page; return what went wrong, "" if nothing."""
+        """Load a page; return an error message, "" if it worked."""
         from playwright.async_api import Error
 
         if not self.gate.allows(url):
@@ -373,7 +376,7 @@ class Driver:
         return Seen(self._page, error, tuple(self._notes), urls, active)
 
     async def _loaded(self, tab: Tab) -> Tab:
-        """Wait until what was begun is there to be read; return the tab that is shown then."""
+        """Wait until pages that are loading can be read; return the tab that is then shown."""
         from playwright.async_api import TimeoutError as Late
 
         end = self._loop.time() + self.limits.load
@@ -383,7 +386,7 @@ class Driver:
         tab = self._tab or tab
         left = max(
             end - self._loop.time(), self.limits.settle
-        )  # Scripts of a page may be slower than its text.
+        )  # Scripts of a page may take longer than its text.
         try:
             await tab.wait_for_load_state("domcontentloaded", timeout=left * 1000)
         except Late:
@@ -417,7 +420,7 @@ class Driver:
                     return ""
                 with contextlib.suppress(
                     Error, TimeoutError
-                ):  # Pages that go on asking are read as they are then.
+                ):  # A page that keeps sending requests is read as it is after this time.
                     await tab.wait_for_load_state("networkidle", timeout=self.limits.settle * 1000)
             return await tabs.found(tab, look, self.limits.action)
         except (Error, TimeoutError):

@@ -1,4 +1,4 @@
-"""What a browser may reach, and what it asked for: the gate and the minimal HAR of an episode."""
+"""Limits a browser to allowed hosts, and records its requests as a minimal HAR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Request, Route
 
 INERT = frozenset({"about", "data", "blob"})
-"""Schemes that reach nothing."""
+"""Schemes that send no request."""
 UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
 LARGEST_BODY = 100_000
 MOST_ENTRIES = 2000
@@ -24,12 +24,12 @@ _HEADERS = frozenset({"content-type", "referer", "accept", "x-requested-with", "
 
 @dataclass(slots=True)
 class Gate:
-    """Lets requests to the task's hosts through and counts the others.
+    """Lets requests to the allowed hosts through; aborts and counts the others.
 
     Attributes:
-        hosts: (host, port) that may be reached.
-        blocked: Requests that were aborted.
-        last: URL of the last one, without its query.
+        hosts: Allowed (host, port) pairs.
+        blocked: Number of aborted requests.
+        last: URL of the last aborted request, without its query.
     """
 
     hosts: frozenset[tuple[str, int]]
@@ -37,18 +37,18 @@ class Gate:
     last: str = ""
 
     def allows(self, url: str) -> bool:
-        """Whether `url` may be asked for."""
+        """Whether a request to `url` is allowed."""
         scheme, host, port = origin(url)
         return scheme in INERT or (scheme in ("http", "https", "ws", "wss") and (host, port) in self.hosts)
 
     def count(self, url: str) -> None:
-        """Note a request that was not let through."""
+        """Count a request that was not allowed."""
         self.blocked += 1
         parts = urlsplit(url)
         self.last = f"{parts.scheme}://{parts.netloc}{parts.path}"[:200]
 
     async def route(self, route: Route) -> None:
-        """Take a request of the browser."""
+        """Handle a request of the browser: continue or abort it."""
         if self.allows(route.request.url):
             await route.continue_()
         else:
@@ -57,7 +57,7 @@ class Gate:
 
 
 def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
-    """Return a gate for the hosts of `urls` and for further `host:port`."""
+    """Return a gate that allows the hosts of `urls` and the further `hosts`, given as `host:port`."""
     places = {origin(url)[1:] for url in urls}
     for host in hosts:
         places.add(origin(f"http://{host}")[1:])
@@ -65,23 +65,24 @@ def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
 
 
 def resolver_rules(gate: Gate) -> str:
-    """Return Chromium's rules by which nothing else has an address: redirects never pass through a gate.
+    """Return Chromium's resolver rules under which only the gate's hosts have an address.
 
-    The first rule that fits counts, and a rule may name a port: other ports of the same host have none, either.
+    They are needed because redirects do not pass through the gate. The first rule that fits applies. Rules name
+    ports, so other ports of an allowed host have no address either.
     """
-    # An IPv6 address keeps its brackets in a URL, and in these rules.
+    # IPv6 addresses are in brackets, both in URLs and in these rules.
     names = sorted(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in gate.hosts)
     return ", ".join([*(f"MAP {name} {name}" for name in names), "MAP * ~NOTFOUND"])
 
 
 @dataclass(slots=True)
 class Traffic:
-    """HAR entries of one episode, without static files; cookies and typed secrets are not kept."""
+    """HAR entries of one episode, without static files, cookies and typed secrets."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
 
     async def finished(self, request: Request) -> None:
-        """Note a request that was answered."""
+        """Record a request that was answered."""
         if request.resource_type in UNRECORDED or len(self.entries) >= MOST_ENTRIES:
             return
         if urlsplit(request.url).scheme not in ("http", "https"):
@@ -148,7 +149,7 @@ def _kept(headers: dict[str, str]) -> list[dict[str, str]]:
 
 
 def as_har(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return entries as the whole of a HAR file."""
+    """Return entries as the contents of a HAR file."""
     return {
         "log": {
             "version": "1.2",

@@ -1,4 +1,4 @@
-"""What pages looked like, kept in files beside a recording, and read again without a browser."""
+"""Stores the pages of an episode in files next to its recording, and reads them again without a browser."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LARGEST_SNAPSHOT = 1_000_000
 LARGEST_PICTURE = 1_000_000
 LARGEST_TRAFFIC = 1_000_000
 MOST = 256 * 1024 * 1024
-"""Bytes that the pages of one session may take."""
+"""Total size in bytes of the pages of one session."""
 _NAME = re.compile(r"\d{1,9}-\d{1,9}\.(?:txt|jpg|har)")
 
 
 class PageStore:
-    """The pages of one session.
+    """The stored pages of one session.
 
     Args:
         session: The session's folder.
-        most: Bytes that all its pages may take; what is beyond is not kept.
+        most: Total size in bytes; pages beyond it are not stored.
     """
 
     def __init__(self, session: Path, most: int = MOST) -> None:
@@ -41,12 +41,12 @@ class PageStore:
         self._used = -1
         self._told = False
         self._last: tuple[tuple[str, str, str, int, int], Page] | None = None
-        """The page read last, with what tells its file from others: several panes ask for the same one."""
+        """The page read last and the identity of its file. Several panes ask for the same page."""
 
     def keep(self, sight: Sight, episode: int, step: int) -> tuple[PageShown, str]:
-        """Write what was seen; return its record, and what went wrong the first time it does, else "".
+        """Store what was seen; return its record, and an error message the first time that something fails, else "".
 
-        What could not be written has no name in the record. Files are written whole or not at all.
+        The record has no file name for parts that were not stored. Files are written atomically.
         """
         shown = PageShown(episode, step, sight.url, sight.title, sight.task, sight.width, sight.height)
         stem, trouble = f"{episode}-{step}", ""
@@ -60,7 +60,7 @@ class PageStore:
             try:
                 kept = self._write(f"{stem}.{ending}", data)
             except OSError as error:
-                trouble = f"The page could not be kept ({error.strerror}); play goes on without."
+                trouble = f"The page could not be kept ({error.strerror}); the session continues without it."
                 break
             if not kept:
                 trouble = f"The pages of this session take {self._most >> 20} MiB; no more are kept."
@@ -70,7 +70,7 @@ class PageStore:
         return shown, "" if told else trouble
 
     def page(self, shown: PageShown) -> Page | None:
-        """Return a page, None where it was not kept or cannot be read. Never raises."""
+        """Read a stored page; None if it was not stored or cannot be read. Never raises."""
         try:
             state = (self._folder / shown.snapshot).stat() if _NAME.fullmatch(shown.snapshot) else None
         except OSError:
@@ -88,11 +88,11 @@ class PageStore:
         return page
 
     def picture(self, shown: PageShown) -> bytes:
-        """Return a JPEG, b"" where there is none. Never raises."""
+        """Read a stored JPEG, b"" if there is none. Never raises."""
         return self._read(shown.picture, LARGEST_PICTURE)
 
     def _read(self, name: str, limit: int) -> bytes:
-        if not _NAME.fullmatch(name):  # A recording from elsewhere names no files of ours.
+        if not _NAME.fullmatch(name):  # A recording from elsewhere must not name files outside this folder.
             return b""
         try:
             with (self._folder / name).open("rb") as file:
@@ -101,10 +101,10 @@ class PageStore:
             return b""
 
     def _write(self, name: str, data: bytes) -> bool:
-        """Write one file; return False where the room is used up.
+        """Write one file; return False if the total size would be exceeded.
 
         Raises:
-            OSError: The disk is full or the file system refused; nothing is left of it.
+            OSError: Writing failed; no partial file is left.
         """
         if self._used < 0:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -137,7 +137,7 @@ def _har(entries: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """Return text without secrets, as they are and as URLs and JSON write them."""
+    """Return text without secrets, in plain form and as URLs and JSON encode them."""
     forms = set()
     for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
@@ -165,9 +165,10 @@ def _scrubbed(value: Any, secrets: tuple[str, ...]) -> Any:
 
 
 def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the handles of elements that must not be seen: secret boxes, and whatever holds a secret.
+    """Return the handles of elements to hide: secret text boxes, and elements that contain a secret.
 
-    None where one of them has no handle, nor anything around it: then the page as a whole must not be seen.
+    Returns:
+        None if such an element has no handle, and no element around it has one. Then the whole page must be hidden.
     """
     kept = [s for s in secrets if len(s) >= SHORTEST_SECRET]
     found = []
@@ -184,7 +185,7 @@ def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None
 
 
 def written(page: Page, secrets: Iterable[str] = (), limit: int = LARGEST_SNAPSHOT // 2) -> str:
-    """Return a page as a snapshot again, without secrets; `snapshot.parse` reads it. Cut after `limit` characters."""
+    """Return a page without secrets as a snapshot for `snapshot.parse`, at most `limit` characters long."""
     lines, used = [], 0
     for line in _lines(page, tuple(secrets)):
         used += len(line) + 1
@@ -195,7 +196,7 @@ def written(page: Page, secrets: Iterable[str] = (), limit: int = LARGEST_SNAPSH
 
 
 def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
-    shifts: list[tuple[float, float]] = []  # Boxes within a frame are written from its corner.
+    shifts: list[tuple[float, float]] = []  # Boxes inside a frame are relative to the frame.
     for node in page.nodes:
         dx, dy = shifts[node.parent] if node.parent >= 0 else (0.0, 0.0)
         shifts.append((node.box[0], node.box[1]) if node.role == "iframe" and node.box else (dx, dy))

@@ -1,4 +1,4 @@
-"""Getting in: forms are filled in before an episode begins, by their labels, as a person would."""
+"""Signs in before an episode begins: fills in login forms by their labels, as a person would."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.web.records import SignIn
 
 
 def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> tuple[Seen | None, str]:
-    """Fill in forms in a fresh context and open the pages an episode begins at, each in a tab of its own.
+    """Fill in forms in a fresh context, then open the start pages of an episode, each in its own tab.
 
     Returns:
-        What is shown then, and ""; or None and what went wrong ("" where there was no form).
+        What is shown then, and "". If it failed, None and an error message; if there are no forms, None and "".
 
     Raises:
-        GameError: The browser is gone.
+        GameError: The browser was lost.
     """
     if not forms:
         return None, ""
@@ -38,7 +38,7 @@ def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> t
         seen = driver.act(Call("goto", None, (url,)))
     if len(starts) > 1:
         seen = driver.act(Call("tab_focus", None, (0,)))
-    driver.traffic.entries.clear()  # Signing in is no work of the agent's.
+    driver.traffic.entries.clear()  # Requests of signing in are not the agent's.
     return seen, ""
 
 
@@ -61,7 +61,11 @@ def _fill_in(driver: Driver, form: SignIn, seen: Seen) -> None:
 
 
 def _box(page: Page, label: str) -> Target:
-    """Return the text box of a label: with exactly this name, else with it in its name."""
+    """Return the text box with this label: one with exactly this name, else one whose name contains it.
+
+    Raises:
+        UsageError: There is none.
+    """
     boxes: list[Node] = [n for n in page.nodes if n.role in TYPED and n.ref]
     for wanted in (
         lambda n: plain_name(n.name).rstrip("* :") == label.rstrip("* :"),

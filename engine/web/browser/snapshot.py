@@ -1,4 +1,4 @@
-"""Playwright's accessibility snapshot of a page, read as the tree it is.
+"""Parses Playwright's accessibility snapshot of a page into the accessibility tree.
 
     - combobox "Sort by:" [ref=e7] [box=544,207,62,19]:
       - option "Name" [selected]
@@ -7,7 +7,7 @@
     - link "Blue kettle (3)" [ref=e3]:
       - /url: /catalogue/a_12/
 
-The format is a subset of YAML: list items, quoted where they hold a colon; names are JSON strings.
+The format is a subset of YAML: list items, in quotes if they contain a colon. Names are JSON strings.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ PLAIN = frozenset({
     "generic", "listitem", "row", "cell", "paragraph", "article", "group", "figure", "img", "strong", "emphasis",
     "code", "term", "definition", "heading", "columnheader", "rowheader", "text",
 })  # fmt: skip
-"""Roles of what is only to be read, as a rule; the pointer's shape tells what can be clicked all the same."""
+"""Roles of elements that usually cannot be clicked. A hand as pointer shows that one can be clicked."""
 LONGEST_NAME = 80
 STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "level", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One element.
+    """One node of the tree: an element or a piece of text.
 
     Attributes:
         role: ARIA role; "text" for bare text.
-        name: Accessible name as the page has it.
-        value: What a text box holds, or an element's own text.
-        ref: Playwright's handle for this snapshot, such as `f1e7`; "" where it has none.
-        url: Of links, as written in the page.
+        name: Accessible name, as on the page.
+        value: Contents of a text box, or an element's own text.
+        ref: Playwright's handle in this snapshot, such as `f1e7`; "" if it has none.
+        url: Target of a link, as written on the page.
         states: Such as ("checked", "true") or ("level", "2").
-        box: x, y, width, height in CSS pixels of its own frame; None if unknown.
-        depth: 0 for the outermost.
+        box: x, y, width, height in CSS pixels, relative to the browser's window; None if unknown.
+        depth: Depth in the tree, 0 for the outermost nodes.
         parent: Index of the parent in the page's nodes, -1 for none.
-        ordinal: From 1 among those of the same role and plain name.
-        twins: How many there are of them.
-        clickable: The pointer is a hand over it, and was none over what it is in.
+        ordinal: Number among the nodes with the same role and plain name, from 1.
+        twins: Count of these nodes.
+        clickable: Whether the pointer becomes a hand over it but not over the element around it.
     """
 
     role: str
@@ -66,19 +66,19 @@ class Node:
     clickable: bool = False
 
     def state(self, name: str) -> str:
-        """Return a state, "" if it is not set; "true" where it has no other value."""
+        """Return the value of a state, "true" for a state without a value, "" if it is not set."""
         return next((value for key, value in self.states if key == name), "")
 
     @property
     def label(self) -> str:
-        """`role[name]`, with `#k` behind it if there are twins. Counters such as "(3)" are left out."""
+        """`role[name]`, followed by `#k` if there are twins. Counters such as "(3)" are removed."""
         mark = f"#{self.ordinal}" if self.twins > 1 else ""
         return f"{self.role}[{plain_name(self.name)}]{mark}"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All nodes of a page, in reading order, iframes included."""
+    """All nodes of a page in reading order, those in iframes included."""
 
     nodes: tuple[Node, ...] = ()
     url: str = ""
@@ -93,7 +93,7 @@ class Page:
                 yield node
 
     def digest(self) -> str:
-        """Return what is equal for pages that read the same (handles and boxes left out)."""
+        """Return a hash of the page's text and states, without handles and boxes."""
         text = "\n".join(
             f"{n.depth} {n.role} {n.name} {n.value} {n.url} "
             + " ".join(f"{k}={v}" for k, v in n.states if k != "active")
@@ -103,13 +103,13 @@ class Page:
 
 
 def plain_name(name: str) -> str:
-    """Return a name as actions call it: one line, no counter at its end, nothing that would end the label."""
+    """Return a name as actions use it: on one line, without a counter at its end or the marks that end a label."""
     name = _COUNTER.sub("", re.sub(r"\s+", " ", name).strip())
     return name.replace("]>", "] >").replace("]#", "] #")
 
 
 def parse(text: str, url: str = "", title: str = "") -> Page:
-    """Return the page of a snapshot. Lines that cannot be read are kept as text: nothing is lost, none raises."""
+    """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises."""
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
@@ -132,7 +132,7 @@ def parse(text: str, url: str = "", title: str = "") -> Page:
         if node.box is not None:
             x, y, width, height = node.box
             node = replace(node, box=(x + shift[0], y + shift[1], width, height))
-        # Boxes within a frame count from its corner.
+        # Boxes inside a frame are relative to the frame.
         iframes[index] = node.box[:2] if node.role == "iframe" and node.box else shift
         nodes.append(node)
         above.append((indent, index))
@@ -141,7 +141,7 @@ def parse(text: str, url: str = "", title: str = "") -> Page:
 
 
 def _name_clickable(nodes: list[Node]) -> None:
-    """Call what is plain and can be clicked by what it says: nothing else tells one from another in an action."""
+    """Name clickable nodes without a name by the text they contain, so that actions can tell them apart."""
     for index, node in enumerate(nodes):
         if not node.clickable or node.name or not node.ref or node.role not in PLAIN:
             continue
@@ -158,7 +158,7 @@ def _name_clickable(nodes: list[Node]) -> None:
 
 
 def _split(item: str) -> tuple[str, str]:
-    """Return key and value of one list item."""
+    """Split one list item into key and value."""
     found = _KEY.match(item)
     if found is None:
         return "text", item.removeprefix("- ")
@@ -173,7 +173,7 @@ def _split(item: str) -> tuple[str, str]:
 
 
 def _bare(item: str) -> tuple[str, str]:
-    """Return key and value of an item without quotes around the key; a name in it may hold anything."""
+    """Split an item with an unquoted key into key and value. A quoted name in the key may contain colons."""
     if item.startswith("/"):
         key, _, value = item.partition(": ")
         return key.rstrip(":"), value
@@ -231,7 +231,7 @@ def _box(text: str) -> tuple[float, float, float, float] | None:
 
 
 def _numbered(nodes: list[Node]) -> Iterator[Node]:
-    """Yield the nodes with ordinals; only what can be acted on is counted."""
+    """Yield the nodes with their ordinals. Only nodes with a handle are counted."""
     keys = [(n.role, plain_name(n.name)) if n.ref else None for n in nodes]
     total, seen = Counter(key for key in keys if key), Counter[tuple[str, str]]()
     for node, key in zip(nodes, keys, strict=True):

@@ -1,4 +1,4 @@
-"""What is done with one tab: an action on an element, reading the page, waiting until it can be read."""
+"""Operations on one tab: acting on an element, reading the page, waiting until it can be read."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _AT_REST = """limit => new Promise(done => {
   check();
 })"""
 MOTION_MS = 600
-"""Milliseconds that what fades or slides in is waited for: a dialog or panel is no part of the page before."""
+"""Longest wait for animations, in milliseconds, so that a dialog that slides in is read as part of the page."""
 
 
 async def on_element(tab: Tab, call: Call, ref: str) -> None:
-    """Take an action on the element with this handle.
+    """Perform an action on the element with this handle.
 
     Raises:
-        playwright.async_api.Error: It cannot be taken.
+        playwright.async_api.Error: It failed.
     """
     element = tab.locator(f"aria-ref={ref}")
     given = [str(each) for each in call.arguments]
@@ -58,12 +58,12 @@ async def on_element(tab: Tab, call: Call, ref: str) -> None:
 
 
 async def snapshot(tab: Tab, limit: float, settle: float) -> str:
-    """Return the page's elements with handles and boxes; `limit` and `settle` in seconds."""
+    """Return the page's accessibility snapshot with handles and boxes; `limit` and `settle` are in seconds."""
     from playwright.async_api import Error
     from playwright.async_api import TimeoutError as Late
 
     for _ in range(2):
-        # A page that loads another one just now has no snapshot: the next one has. One that is slow has only this one.
+        # While a page is being replaced, reading it fails, but the next one can be read. A slow page is not retried.
         try:
             return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 1000)
         except Late:
@@ -74,7 +74,10 @@ async def snapshot(tab: Tab, limit: float, settle: float) -> str:
 
 
 async def settled(tab: Tab, limit: float) -> None:
-    """Wait for two frames: what an event handler changes is drawn by then; and for what moves, a moment."""
+    """Wait for two frames, by which event handlers have drawn their changes, and for animations to end.
+
+    Each of the two takes at most `limit` seconds.
+    """
     from playwright.async_api import Error
 
     with contextlib.suppress(Error, TimeoutError):
@@ -83,7 +86,7 @@ async def settled(tab: Tab, limit: float) -> None:
 
 
 async def found(tab: Tab, look: Look, limit: float) -> str:
-    """Return what a judge wants to know of the page shown; each script may take `limit` seconds."""
+    """Return what a judge looks up on the shown page; each script may take `limit` seconds."""
     from playwright.async_api import Error
 
     for statement in look.prepare:
@@ -96,17 +99,17 @@ async def found(tab: Tab, look: Look, limit: float) -> str:
 
 
 def is_for_a_tab(request: Any) -> bool:
-    """Whether a request is for the page of a tab, as against one of a frame in it."""
+    """Whether a request is for the page of a tab, not for a frame inside a page."""
     from playwright.async_api import Error
 
     try:
         return request.frame.parent_frame is None
-    except Error:  # A popup asks for its page before it has a frame.
+    except Error:  # A popup requests its page before its frame exists.
         return True
 
 
 def first_line(error: BaseException) -> str:
-    """Return the sentence of an error of Playwright's, without its call log."""
+    """Return the first line of an error of Playwright, without its prefix and call log."""
     text = str(error).strip() or type(error).__name__
     line = text.splitlines()[0]
     return line.partition(": ")[2] if line.startswith(("Page.", "Locator.", "Browser")) else line

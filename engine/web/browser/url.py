@@ -1,4 +1,4 @@
-"""The regularised URL: what kind of page this is, on which site (App. E).
+"""Regularised URLs: the site and the kind of page (App. E).
 
 http://127.0.0.1:7770/catalogue/blue-kettle_12/?page=2&sort=price#top  ->  shopping/catalogue/SLUG?page&sort
 """
@@ -16,16 +16,17 @@ _NUMBERED = re.compile(r"[^/]*[^\d/][_-]\d+")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[\w.]+){2,}")
 _PAGE = re.compile(r"(.+)\.(html?|php|aspx?|do)", re.IGNORECASE)
 _NAMED = frozenset({"miniwob"})
-"""Sites whose pages are called what they are, however much it looks like the name of a thing."""
+"""Sites whose page names are kept, even where they look like identifiers."""
 STOP = frozenset({"filter"})
-"""Path parts that begin a filter: what follows is the state of the page, not its kind."""
+"""Path parts that begin a filter. What follows is the state of the page, not its kind."""
 
 
 def site_of(url: str, sites: Mapping[str, str]) -> tuple[str, str]:
     """Return the site's name and the path below its base URL.
 
     Args:
-        sites: Name to base URL; the longest one that fits counts. Elsewhere the site is `host:port`.
+        url: The URL.
+        sites: Base URLs by name. The longest one that fits is used; if none fits, the site is `host:port`.
     """
     parts = urlsplit(url)
     best, rest = "", ""
@@ -42,7 +43,7 @@ def site_of(url: str, sites: Mapping[str, str]) -> tuple[str, str]:
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port, with the scheme's own port where none is written; port -1 if it is no number."""
+    """Return scheme, host and port. A missing port is the scheme's default, an invalid port is -1."""
     parts = urlsplit(url)
     try:
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
@@ -52,7 +53,7 @@ def origin(url: str) -> tuple[str, str, int]:
 
 
 def pattern(url: str, sites: Mapping[str, str]) -> str:
-    """Return site and page pattern: identifiers are placeholders, of the query only the sorted keys are kept."""
+    """Return site and page pattern: identifiers become placeholders, of the query only the sorted keys are kept."""
     site, path = site_of(url, sites)
     shaped = []
     for part in filter(None, path.split("/")):
@@ -65,7 +66,7 @@ def pattern(url: str, sites: Mapping[str, str]) -> str:
 
 
 def query_values(url: str) -> tuple[str, ...]:
-    """Return `key=value` of the query, sorted: they belong to the local state of the page."""
+    """Return the query as sorted `key=value` texts, which are part of the local state of the page."""
     return tuple(
         sorted(
             f"{key}={value}" for key, value in parse_qsl(urlsplit(url).query, keep_blank_values=True) if value

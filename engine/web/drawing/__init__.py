@@ -1,1 +1,1 @@
-"""Pages as text and drawings in cells."""
+"""Pages as text and as drawings of character cells."""

@@ -1,4 +1,4 @@
-"""Cells to draw in: a character, its kind, and what it belongs to."""
+"""A canvas of character cells; each cell has a character, a kind, and the item it belongs to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from engine.web.drawing.cells import width_of
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A piece of a row.
+    """A piece of a row with one kind and one item.
 
     Attributes:
-        kind: "blank", "line", "edge" (of the window), "text", "heading", "link", "button", "field", "number".
+        text: Its characters.
+        kind: "blank", "line", "edge" (of the window), "text", "heading", "link", "button", "field" or "number".
         item: Index into the wireframe's items, -1 for none.
     """
 
@@ -24,7 +25,7 @@ class Run:
 
 @dataclass(slots=True)
 class Canvas:
-    """Rows of cells; what is written later covers what was there."""
+    """Rows of cells. Later text overwrites earlier text."""
 
     width: int
     cells: list[list[str]] = field(default_factory=list)
@@ -39,7 +40,7 @@ class Canvas:
         return len(self.cells) - 1
 
     def put(self, row: int, column: int, text: str, kind: str, item: int = -1) -> int:
-        """Write text, cut at the edge; return the column after it."""
+        """Write text, cut at the edges; return the column after it."""
         for character in text:
             size = width_of(character)
             if size == 0 or column < 0 or column + size > self.width:
@@ -53,12 +54,12 @@ class Canvas:
         return column
 
     def line(self, row: int, column: int, character: str) -> None:
-        """Draw a piece of a line, unless something is there."""
+        """Draw a piece of a line, unless the cell holds text."""
         if 0 <= column < self.width and self.kinds[row][column] in ("blank", "line"):
             self.cells[row][column], self.kinds[row][column] = character, "line"
 
     def runs(self, row: int) -> Iterator[Run]:
-        """Yield what a row is made of."""
+        """Yield the pieces of a row."""
         text, now = "", ("blank", -1)
         for cell, kind, owner in zip(self.cells[row], self.kinds[row], self.owners[row], strict=True):
             if (kind, owner) != now and text:

@@ -1,4 +1,4 @@
-"""Text in cells of a terminal: wide characters take two, combining ones none."""
+"""Widths of text in terminal cells: wide characters take two cells, combining characters none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Return `text` with at most `width` cells, an ellipsis where it was cut."""
+    """Return `text` in at most `width` cells, with an ellipsis if it was cut."""
     if width_of(text) <= width:
         return text
     kept, used = "", 0
@@ -38,7 +38,7 @@ def filled(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return `text` as lines of at most `width` cells where words allow it; longer words are kept whole."""
+    """Return `text` as lines of at most `width` cells. Words longer than that are not split."""
     lines: list[str] = []
     for word in text.split():
         if lines and width_of(lines[-1]) + 1 + width_of(word) <= width:

@@ -1,4 +1,4 @@
-"""What of a page a person can name: everything that can be acted on has a number, in reading order."""
+"""Numbers the elements of a page that can be acted on, in reading order, so that people can refer to them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from engine.web.choices import CONTROLS, SELECTED, TYPED, is_plain_control, with
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that is drawn.
+    """An element that is drawn.
 
     Attributes:
-        number: From 1 in reading order for what can be acted on, 0 for plain text.
-        action: What clicking it means, "" where it has no handle.
-        ready: The action is complete: there is nothing to be typed first.
+        node: The element.
+        number: Number from 1 in reading order if it can be acted on, 0 for plain text.
+        action: The action for clicking it, "" if it has no handle.
+        ready: Whether the action is complete, so that no text has to be added.
     """
 
     node: Node
@@ -26,11 +27,11 @@ class Item:
 
 
 def items_of(page: Page) -> tuple[Item, ...]:
-    """Return everything that is drawn, in reading order; numbers depend on the page alone, never on a size."""
+    """Return all elements to draw, in reading order. Numbers depend on the page, not on the drawing's size."""
     inner = with_controls(page)
     found: list[Item] = []
-    number, inside = 0, -1  # Depth of the control that what follows belongs to.
-    plain = False  # Whether that one is none by its role: then there may be others within.
+    number, inside = 0, -1  # Depth of the control that contains the next nodes.
+    plain = False  # Whether that control is one only by its pointer; then it may contain others.
     for index, node in enumerate(page.nodes):
         if inside >= 0 and node.depth > inside:
             if plain and is_plain_control(page, index):
@@ -51,9 +52,9 @@ def items_of(page: Page) -> tuple[Item, ...]:
 
 
 def spoken(text: str, page: Page) -> str | None:
-    """Return the action meant by `7`, `7 some text` or `click 7`; None if no number of the page is meant.
+    """Return the action for `7`, `7 some text` or `click 7`; None if the text names no number of this page.
 
-    A text after the number is typed, or chosen where there are options.
+    Text after the number is typed into the element, or is the option to select.
     """
     word, _, rest = text.strip().partition(" ")
     if word in ("click", "fill", "select") and rest:
@@ -79,7 +80,7 @@ def _click(node: Node) -> str:
 
 
 def _meant(page: Page, index: int) -> tuple[str, bool]:
-    """Return the usual action on a control, and whether nothing has to be added."""
+    """Return the usual action on a control, and whether it is complete."""
     node = page.nodes[index]
     if node.role in TYPED:
         return Call("fill", _target(node), ("",)).text, False

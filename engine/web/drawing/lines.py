@@ -1,4 +1,4 @@
-"""A page as lines, the way `engine.web.drawing.text.outline` writes it: from the page, or read back from that text."""
+"""A page as lines, as `engine.web.drawing.text.outline` writes them; made from a page, or parsed from that text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LONGEST_CAPTION = 100
 LABELS = frozenset({
     "text", "cell", "rowheader", "term", "generic", "paragraph", "strong", "heading", "legend", "label", "columnheader",
 })  # fmt: skip
-"""Roles of what may tell what comes after it."""
+"""Roles of elements that may be the label of the next one."""
 GROUPS = frozenset(
     {"row", "listitem", "article", "paragraph", "group", "radiogroup", "term", "definition", "treeitem"}
 )
-"""Roles of what holds one thing together: what stands in it belongs to each other."""
+"""Roles of elements that contain things that belong together."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Line:
     """One line of a page.
 
     Attributes:
-        depth: Levels of lines it stands within, 0 for the outermost.
-        label: `role[name]#k` as actions call it, "" for bare text.
-        text: Its name, its value where it has no name.
+        depth: Number of lines that contain it, 0 for the outermost.
+        label: `role[name]#k`, as actions write it.
+        text: Its name and value.
     """
 
     depth: int
@@ -43,23 +43,23 @@ class Line:
 
     @property
     def label(self) -> str:
-        """As an action writes the element, without the angle brackets."""
+        """The element as an action writes it, without angle brackets."""
         return f"{self.role}[{self.name}]{f'#{self.ordinal}' if self.ordinal else ''}"
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """Name and value, once if they are equal."""
         return f"{self.name} {self.value}".strip() if self.name != self.value else self.name
 
 
 class Lines(Sequence[Line]):
-    """The lines of a page, with what stands around each."""
+    """The lines of a page, with lookups of their surroundings."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = tuple(lines)
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        """Return a line, or some."""
+        """Return a line, or a slice of lines."""
         return self._lines[index]
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Lines(Sequence[Line]):
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """Index of the line each stands within, -1 for none."""
+        """By line: index of the line that contains it, -1 for none."""
         found, above = [], list[int]()
         for index, line in enumerate(self._lines):
             while above and self._lines[above[-1]].depth >= line.depth:
@@ -78,47 +78,47 @@ class Lines(Sequence[Line]):
 
     @cached_property
     def labels(self) -> dict[str, int]:
-        """Index of each line that can be called by a label."""
+        """By label: index of the first line with it; bare text has none."""
         return {line.label: i for i, line in reversed(list(enumerate(self._lines))) if line.role != "text"}
 
     def group(self, index: int) -> int:
-        """Return the index of the row, list item or the like that a line stands in, -1 for none."""
+        """Return the index of the row, list item or other group that contains a line, -1 for none."""
         above = self.parents[index]
         while above >= 0 and self._lines[above].role not in GROUPS:
             above = self.parents[above]
         return above
 
     def inside(self, index: int) -> Iterator[int]:
-        """Yield the indices of the lines within a line."""
+        """Yield the indices of the lines inside a line."""
         for i in range(index + 1, len(self._lines)):
             if self._lines[i].depth <= self._lines[index].depth:
                 return
             yield i
 
     def said(self, index: int) -> str:
-        """Return all that a line and those within it say."""
+        """Return the text of a line and all lines inside it."""
         return " ".join([self._lines[index].text, *(self._lines[i].text for i in self.inside(index))]).strip()
 
     def beside(self, index: int) -> str:
-        """Return what stands right before a line if it is plain text: its label, as a rule."""
+        """Return the text right before a line if it may be its label, else ""."""
         before = index - 1
         while before >= 0 and not self._lines[before].text and self._lines[before].role not in GROUPS:
-            before -= 1  # Lists made by scripts have the list they stand for beside them.
+            before -= 1  # Lists made by scripts are next to the list that they replace.
         if before < 0 or self._lines[before].depth < self._lines[index].depth - 1:
             return ""
         return self._lines[before].text if self._lines[before].role in LABELS else ""
 
     def caption(self, index: int) -> str:
-        """Return what a field without a name is called by: the text before it, in its row as a rule."""
+        """Return a caption for a field without a name: the text before it, in a table that of its row."""
         row = self.group(index)
         if row >= 0 and self._lines[row].role == "row":
             inside = [i for i in self.inside(row) if i < index and self._lines[i].role in LABELS]
-            own = self.parents[index]  # A cell is named by what it holds.
+            own = self.parents[index]  # The cell around the field repeats its text.
             return " ".join(self._lines[i].text for i in inside if i != own)[:LONGEST_CAPTION]
         return self.beside(index)
 
     def header(self, index: int) -> str:
-        """Return the head of the column that a cell stands in, "" where there is none."""
+        """Return the column header of a cell, "" if there is none."""
         row = self.parents[index]
         if row < 0 or self._lines[row].role != "row":
             return ""
@@ -134,7 +134,7 @@ class Lines(Sequence[Line]):
 
 
 def lines_of(page: Page, hidden: Callable[[Node], bool]) -> Lines:
-    """Return a page's lines; values of what is `hidden` are left out."""
+    """Return a page's lines. Values of nodes that are `hidden` are left out."""
     lines: list[Line] = []
     depths = [0] * len(page.nodes)
     shown = [False] * len(page.nodes)
@@ -152,17 +152,17 @@ def lines_of(page: Page, hidden: Callable[[Node], bool]) -> Lines:
 
 
 def is_bare(node: Node) -> bool:
-    """Whether it is nothing but its text."""
+    """Whether the node is only its text."""
     return node.role in ("generic", "text", "group", "none", "presentation") and not node.name
 
 
 def says(node: Node) -> bool:
-    """Whether there is anything of it to write down."""
+    """Whether the node has anything to write."""
     return bool(node.value) if is_bare(node) else True
 
 
 def read(outline: str) -> Lines:
-    """Return the lines of a page from its outline; never raises."""
+    """Parse the outline of a page; never raises."""
     lines = []
     for written in outline.splitlines():
         found = _LINE.fullmatch(written)

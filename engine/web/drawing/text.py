@@ -1,4 +1,4 @@
-"""A page as text for prompts and transcripts: fenced as data, secrets taken out, never longer than asked."""
+"""A page as text for prompts and transcripts: marked as data, without secrets, of limited length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORTEST_SECRET = 4
 
 
 def clean(text: str) -> str:
-    """Return text without control and direction characters, white space of any kind as one space."""
+    """Return text on one line without control and direction characters."""
     kept = "".join(
         " " if c.isspace() else "" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") else c for c in text
     )
@@ -28,9 +28,9 @@ def clean(text: str) -> str:
 
 
 def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> str:
-    """Return the page's elements, one a line, indented by those they stand in; what does not fit is counted at the end.
+    """Return a page's elements, one per line, indented by depth.
 
-    `engine.web.drawing.lines.read` reads it back.
+    Elements beyond `limit` characters are counted in the last line. `engine.web.drawing.lines.read` parses the text.
     """
     lines, used = [], 0
     for number, line in told(page):
@@ -43,7 +43,7 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
 
 
 def told(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield each of a page's elements that says something: its number among the nodes, and its line."""
+    """Yield the index and the line of each node with content."""
     levels, shown = [0] * len(page.nodes), [False] * len(page.nodes)
     for number, node in enumerate(page.nodes):
         up = node.parent
@@ -54,12 +54,12 @@ def told(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def fenced(text: str) -> str:
-    """Return a page's text between marks that it cannot hold itself."""
+    """Return a page's text between two marks. Anything like these marks inside the text is replaced."""
     return f"{OPEN}\n{unmarked(text)}\n{CLOSE}"
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return text with secrets taken out; those under SHORTEST_SECRET characters are found everywhere, and left."""
+    """Return text without secrets. Secrets under SHORTEST_SECRET characters stay: they match ordinary text."""
     for secret in sorted({s for s in secrets if len(s) >= SHORTEST_SECRET}, key=len, reverse=True):
         text = text.replace(secret, REDACTED)
     return text

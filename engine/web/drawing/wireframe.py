@@ -1,8 +1,8 @@
-"""A page drawn in text: what is where, with a number on everything that can be acted on.
+"""Draws a page as text, to show where things are, with a number on every element that can be acted on.
 
-The snapshot's boxes say where an element is. Across, places are kept to scale; downwards, a line of the page
-becomes a line of text, and empty space shrinks: 720 pixels would not fit into 20 lines otherwise. What is
-outside of the window is drawn, too, beyond a line that says so. Nothing here knows of screens or browsers.
+The snapshot's boxes give the positions. The horizontal axis is to scale. On the vertical axis a line of the page
+becomes a line of text and empty space shrinks, because 720 pixels would not fit into 20 lines. Dividing lines mark the
+top and the bottom of the browser's window. This module does not depend on the screen or the browser.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FRAMED = frozenset({
     "alertdialog", "alert", "table", "grid", "iframe", "article", "menu", "toolbar", "tabpanel", "figure",
 })  # fmt: skip
 LINE = 20.0
-"""Pixels of a usual line of text."""
+"""Height of a usual line of text, in pixels."""
 SAME_LINE = 10.0
-"""Pixels between two middles that still count as one line."""
+"""Largest distance between the middles of two elements on the same line, in pixels."""
 MOST_ROWS = 400
 LEAST = 6
-"""Cells at least for an element, where its line has them."""
+"""Least number of cells of an element, if its line has room."""
 _MARKS = {"checkbox": ("[ ]", "[x]"), "menuitemcheckbox": ("[ ]", "[x]"), "switch": ("[ ]", "[x]"),
           "radio": ("( )", "(•)"), "menuitemradio": ("( )", "(•)")}  # fmt: skip
 
@@ -37,9 +37,10 @@ class Wireframe:
     """A drawn page.
 
     Attributes:
-        rows: Of runs; the texts of each make exactly the width asked for.
-        window: First row of what the browser's window shows, and the row after its last one.
-        outside: How many elements are above, below, left and right of the window.
+        rows: Rows of runs; the texts of each row fill exactly the requested width.
+        items: The elements that are drawn.
+        window: First row of the browser's window, and the row after its last one.
+        outside: Number of elements above, below, left and right of the window.
     """
 
     rows: tuple[tuple[Run, ...], ...] = ()
@@ -49,11 +50,11 @@ class Wireframe:
 
     @property
     def text(self) -> str:
-        """All rows as text."""
+        """All rows as text, without trailing spaces."""
         return "\n".join("".join(run.text for run in row).rstrip() for row in self.rows)
 
     def at(self, column: int, row: int) -> Item | None:
-        """Return what is drawn in a cell, None for nothing."""
+        """Return the item that is drawn in a cell, None for none."""
         if 0 <= row < len(self.rows):
             for run in self.rows[row]:
                 column -= width_of(run.text)
@@ -67,7 +68,7 @@ class Wireframe:
 
 @dataclass(slots=True)
 class _Piece:
-    """One line of an item's text, still in pixels across and down."""
+    """One line of an item's text, with its position in pixels."""
 
     item: int
     x: float
@@ -77,7 +78,7 @@ class _Piece:
     prefix: str = ""
     suffix: str = ""
     fill: int = 0
-    """Cells that a text box takes at least."""
+    """Least width in cells, for text boxes."""
 
 
 @dataclass(slots=True)
@@ -92,9 +93,9 @@ class _Frame:
 
 
 def _boxes(page: Page) -> list[tuple[float, float, float, float]]:
-    """Return a box for each node; one without its own follows what comes before it."""
+    """Return a box for each node. A node without a box is placed after the node before it."""
     made: list[tuple[float, float, float, float]] = []
-    pen: dict[int, tuple[float, float]] = {}  # Of each parent: where its next child without a box goes.
+    pen: dict[int, tuple[float, float]] = {}  # By parent: position of its next child without a box.
     last = 0.0
     for node in page.nodes:
         box = node.box
@@ -116,13 +117,13 @@ def _boxes(page: Page) -> list[tuple[float, float, float, float]]:
 def _extent(
     places: list[tuple[float, float, float, float]], items: list[tuple[int, Item]], view: float
 ) -> float:
-    """Return the pixels across that the drawing shows: the window's, or less where little of it is used."""
+    """Return the width to draw, in pixels: the window's, or less if only a part of it is used."""
     right = max((b[0] + b[2] for b in (places[i] for i, _ in items) if b[0] < view), default=view)
     return min(max(right, 160.0), view)
 
 
 def _indexed(page: Page, items: tuple[Item, ...]) -> list[tuple[int, Item]]:
-    """Return the items with the indices of their nodes."""
+    """Return each item with the index of its node."""
     at, found = 0, []
     for item in items:
         while page.nodes[at] is not item.node:
@@ -136,11 +137,13 @@ def _indexed(page: Page, items: tuple[Item, ...]) -> list[tuple[int, Item]]:
 
 
 def draw(page: Page, width: int, height: int = 40, view: tuple[int, int] = (1280, 720)) -> Wireframe:
-    """Return the page drawn `width` cells wide, in as many rows as it takes (MOST_ROWS at most).
+    """Draw a page `width` cells wide, in as many rows as needed, at most about `MOST_ROWS`.
 
     Args:
-        height: Rows there is room for: with few of them, frames and empty rows are left out.
-        view: Of the browser's window, in CSS pixels.
+        page: The page.
+        width: Width in cells.
+        height: Available rows. If there are few, frames and empty rows are left out.
+        view: Width and height of the browser's window, in CSS pixels.
     """
     width = max(1, width)
     across, down = max(1.0, float(view[0])), max(1.0, float(view[1]))
@@ -150,7 +153,7 @@ def draw(page: Page, width: int, height: int = 40, view: tuple[int, int] = (1280
     for index, item in _indexed(page, items):
         box = places[index]
         if 0 < box[2] <= 1.5 and 0 < box[3] <= 1.5:
-            continue  # For screen readers alone.
+            continue  # Visible to screen readers only.
         left += box[0] + box[2] <= 0 and box[0] < 0
         right += box[0] >= across
         if (box[0] + box[2] > 0 or box[0] >= 0) and box[0] < across:
@@ -168,7 +171,7 @@ def draw(page: Page, width: int, height: int = 40, view: tuple[int, int] = (1280
 
 
 def fitted(page: Page, width: int, height: int, view: tuple[int, int] = (1280, 720)) -> tuple[str, ...]:
-    """Return exactly `height` lines of exactly `width` cells: the window's part of the page, from its top."""
+    """Draw the part of a page in the browser's window as exactly `height` lines of exactly `width` cells."""
     drawn = draw(page, width, height, view)
     start = min(drawn.window[0], max(0, len(drawn.rows) - height))
     lines = ["".join(run.text for run in row) for row in drawn.rows[start : start + max(0, height)]]
@@ -233,7 +236,7 @@ def _control(
     if node.role not in CONTROLS:
         return _Piece(number, x, top, name or value or "▢", "button", f"{tag}·")
     if node.box is not None and node.box[3] < 3 * LINE and width_of(text) * 6 < node.box[2]:
-        top = centre  # One line in a tall box: beside the buttons of its row.
+        top = centre  # One line of text in a taller box: aligned with the buttons of its row.
     if node.role in ("link", "treeitem"):
         return _Piece(number, x, top, text, "link", f"{tag}·")
     if node.role in ("tab", "menuitem", "option", "gridcell"):
@@ -243,14 +246,14 @@ def _control(
 
 
 def _tail(url: str) -> str:
-    """Return the last part of a link without a name: what it leads to."""
+    """Return the last part of a URL, as text for a link without a name."""
     return url.partition("?")[0].rstrip("/").rpartition("/")[2][:40]
 
 
 def _frames(
     page: Page, places: list[tuple[float, float, float, float]], scale: float, width: int, down: float
 ) -> list[_Frame]:
-    """Return the areas worth a frame, outer ones first, three inside each other at most."""
+    """Return the areas to frame, outer ones first, nested at most three deep."""
     found: list[_Frame] = []
     inside: list[tuple[int, int]] = []  # (depth in the tree, depth of frames)
     for index, node in enumerate(page.nodes):
@@ -276,7 +279,7 @@ def _rows(
     pieces: list[_Piece], frames: list[_Frame], width: int, scale: float, down: float,
     outside: tuple[int, int, int, int], *, roomy: bool,
 ) -> tuple[tuple[tuple[Run, ...], ...], tuple[int, int]]:  # fmt: skip
-    """Lay lines and frames out, and return the rows with those of the window."""
+    """Lay out pieces and frames; return the rows, and first and end row of the window."""
     canvas = Canvas(width)
     pieces.sort(key=lambda p: (p.y, p.x))
     tops = sorted(frames, key=lambda f: (f.top, f.depth))
@@ -287,7 +290,7 @@ def _rows(
     at = 0
 
     def edges(until: float) -> None:
-        """Give rows to the frames that begin or end before a line."""
+        """Add rows for the borders of frames that begin or end above `until`."""
         nonlocal opened, opening, before
         while True:
             begins = tops[opening].top if opening < len(tops) else math.inf
@@ -366,13 +369,13 @@ def _start(piece: _Piece, scale: float, width: int) -> int:
 
 
 def _least(piece: _Piece) -> int:
-    """Return the cells a piece cannot do without."""
+    """Return the least number of cells that a piece needs."""
     fixed = width_of(piece.prefix) + width_of(piece.suffix)
     return fixed + min(width_of(piece.text), LEAST)
 
 
 def _share(band: list[_Piece], width: int, scale: float) -> tuple[list[_Piece], list[_Piece]]:
-    """Return what fits into one row, and what needs another."""
+    """Return the pieces that fit into one row, and the rest."""
     fits: list[_Piece] = []
     rest: list[_Piece] = []
     column = 0
@@ -409,7 +412,7 @@ def _outline(canvas: Canvas, frame: _Frame) -> None:
 
 
 def _starts(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> list[int]:
-    """Return where each piece of a row begins: to scale, or further left where it would be cut otherwise."""
+    """Return the column of each piece of a row: to scale, or further left if it would be cut otherwise."""
     column = 0
     starts: list[int] = []
     for piece in fits:
@@ -435,7 +438,7 @@ def _natural(piece: _Piece) -> int:
 
 
 def _write(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> None:
-    """Write one row, each piece as long as the next one lets it be."""
+    """Write one row. A piece may be as long as the space before the next one."""
     starts = _starts(canvas, row, fits, width, scale)
     for at, piece in enumerate(fits):
         end = starts[at + 1] - 1 if at + 1 < len(starts) else width

@@ -1,1 +1,1 @@
-"""Real web sites on this machine's loopback, filled with data of this project and reset by copying a file."""
+"""Real web sites on this machine's loopback, with data of this project; a reset copies the data files again."""

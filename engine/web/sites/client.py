@@ -1,7 +1,7 @@
-"""A small HTTP client that fills forms, keeps cookies and writes a HAR: logins and scripted solutions.
+"""A small HTTP client that fills in forms, keeps cookies and records a HAR, for logins and scripted solutions.
 
-It drives the same pages a browser does, without scripts. Redirects are followed one by one, so that each request
-stands in the record, as it does in a browser's.
+It uses the same pages as a browser, but runs no scripts. Redirects are followed one by one, so that the record
+contains each request, as a browser's does.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: where it goes, and what it sends if nothing is changed.
+    """A form of a page, with the values it sends if nothing is changed.
 
     Attributes:
-        fields: Field name to value, buttons left out.
-        buttons: Name of each button to its value.
+        action: URL to send it to, as on the page.
+        method: "GET" or "POST".
+        fields: Values by field name, buttons excluded.
+        buttons: Values by button name.
     """
 
     action: str
@@ -63,7 +65,7 @@ class _Forms(HTMLParser):
         elif tag == "textarea":
             self._area, self._text = name, ""
         elif tag == "option" and self._select and ("selected" in given or self._select not in form.fields):
-            # The first option counts unless another one is marked.
+            # Without a selected option the first one is sent.
             form.fields[self._select] = given.get("value", "")
 
     def _input(self, form: Form, tag: str, name: str, given: Mapping[str, str]) -> None:
@@ -88,7 +90,7 @@ class _Forms(HTMLParser):
         elif tag == "select":
             self._select = ""
         elif tag == "textarea" and self._area and self._form is not None:
-            # The line break right after the tag does not count.
+            # HTML ignores a line break right after the tag.
             self._form.fields[self._area] = self._text.removeprefix("\n")
             self._area = ""
 
@@ -99,12 +101,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Client:
-    """One visitor of one or more sites. Reaches nothing but 127.0.0.1.
+    """A client of one or more sites. It connects to 127.0.0.1 only.
 
     Attributes:
-        url: Of the page shown now.
-        text: Its HTML.
-        entries: HAR entries of everything that was asked, in order.
+        url: URL of the current page.
+        text: HTML of the current page.
+        entries: HAR entries of all requests, in order.
     """
 
     def __init__(self) -> None:
@@ -117,26 +119,30 @@ class Client:
         self.entries: list[dict[str, Any]] = []
 
     def get(self, url: str) -> str:
-        """Open a page, relative to the present one, and return its HTML."""
+        """Open a page and return its HTML; `url` may be relative to the current page.
+
+        Raises:
+            GameError: The page cannot be reached, is not on 127.0.0.1, or redirects without end.
+        """
         return self._follow("GET", urllib.parse.urljoin(self.url, url), None)
 
     def post(self, url: str, fields: Mapping[str, str]) -> str:
-        """Send a form's fields and return the HTML that comes in the end."""
+        """Send a form's fields and return the HTML of the resulting page. Raises as `get` does."""
         return self._follow("POST", urllib.parse.urljoin(self.url, url), fields)
 
     def forms(self) -> list[Form]:
-        """Return the forms of the present page."""
+        """Return the forms of the current page."""
         parser = _Forms()
         parser.feed(self.text)
         return parser.forms
 
     def submit(self, fields: Mapping[str, str], *, form: str = "", button: str = "") -> str:
-        """Fill the first form that has all these fields, and send it.
+        """Fill in the first form that has all these fields, and send it; return the HTML of the resulting page.
 
         Args:
-            fields: What to fill in; the other fields keep their values.
-            form: Part of the form's action, to tell forms apart.
-            button: Name of the button to press; the form's only one where none is named.
+            fields: Values to fill in; the other fields keep theirs.
+            form: Part of the form's action, to choose between forms.
+            button: Name of the button to press; by default the form's only button.
 
         Raises:
             GameError: There is no such form on the page.
@@ -157,7 +163,7 @@ class Client:
         return self._follow("GET", action.partition("?")[0] + "?" + urllib.parse.urlencode(values), None)
 
     def login(self, base: str, login: Login) -> None:
-        """Log in at the site with this base URL.
+        """Log in to the site with this base URL.
 
         Raises:
             GameError: The site still shows the login form.
@@ -168,11 +174,11 @@ class Client:
         secret = list(login.fields)[-1]
         if any(secret in form.fields for form in self.forms()):
             raise GameError(
-                f"{root} did not accept the login of this site; put it back with: jitrl web reset"
+                f"{root} did not accept the login of this site; reset the site with: jitrl web reset"
             )
 
     def _follow(self, method: str, url: str, fields: Mapping[str, str] | None) -> str:
-        url = urllib.parse.urldefrag(url).url  # Never sent.
+        url = urllib.parse.urldefrag(url).url  # Fragments are not sent.
         for _ in range(REDIRECTS):
             target = self._send(method, url, fields)
             if not target:
@@ -207,7 +213,7 @@ class Client:
 def har_entry(
     method: str, url: str, headers: Mapping[str, str], body: str | None, status: int, target: str
 ) -> dict[str, Any]:
-    """Return one HAR entry with what scoring reads: URL, method, headers, posted fields, status, redirection."""
+    """Return one HAR entry with the parts that scoring reads: URL, method, headers, form fields, status, redirect."""
     kind = headers.get("Content-type") or headers.get("Content-Type") or "application/x-www-form-urlencoded"
     request: dict[str, Any] = {
         "method": method, "url": url, "headers": [{"name": k, "value": v} for k, v in headers.items()],

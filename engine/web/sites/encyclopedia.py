@@ -1,4 +1,4 @@
-"""An encyclopedia: a ZIM archive made here, served by kiwix-serve. Nobody can change it, so it needs no reset."""
+"""An encyclopedia: a ZIM archive with data of this project, served read-only by kiwix-serve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Encyclopedia:
     health = "/"
 
     def missing(self, saves: Path) -> str:
-        """Say so where there is no kiwix-serve, or nothing to make the archive with."""
+        """Return a sentence if kiwix-serve or the packages for making the archive are missing, else ""."""
         if not shutil.which("kiwix-serve"):
             return "the kiwix-serve program is not here; get it with: apt install kiwix-tools"
         python = venv_python(saves)
@@ -37,7 +37,11 @@ class Encyclopedia:
         return ""
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Write the archive."""
+        """Write the archive.
+
+        Raises:
+            GameError: Writing it failed.
+        """
         pages = [
             {"path": page.path, "title": page.title, "html": _html(page)} for page in data.articles()
         ]  # fmt: skip
@@ -50,16 +54,16 @@ class Encyclopedia:
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise GameError(
-                f"the encyclopedia could not be made: {lines[-1] if lines else 'it said nothing'}"
+                f"the encyclopedia could not be made: {lines[-1] if lines else 'there was no output'}"
             )
 
     def reset(self, folder: Path, live: Path) -> None:
-        """Copy the archive the first time; kiwix-serve only reads it."""
+        """Copy the archive unless it was copied before; kiwix-serve never changes it."""
         if not (live / FILE).exists():
             copy_over(folder / FILE, live / FILE)
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Serve it on the loopback."""
+        """Return the command that serves the archive on the loopback."""
         return Command(("kiwix-serve", "-i", "127.0.0.1", "-p", str(port), str(live / FILE)))
 
 

@@ -1,4 +1,4 @@
-"""An encyclopedia of a country that does not exist: cities, rivers and people, made from a fixed seed."""
+"""Articles about the cities, rivers and people of an invented country, made from a fixed seed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TRADES = ("salt", "timber", "glass", "wool", "herring", "slate", "cider", "clock
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """One page: title, and its text as HTML without the title."""
+    """One article: its title, and its text as HTML without the title."""
 
     title: str
     body: str
@@ -53,7 +53,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """What is known of a city."""
+    """Facts about a city."""
 
     name: str
     population: int
@@ -63,7 +63,7 @@ class City:
 
 
 def cities() -> tuple[City, ...]:
-    """Return the cities; no two have the same population or year."""
+    """Return the cities. No two have the same population or founding year."""
     rng = random.Random(SEED)
     years = rng.sample(range(1102, 1890), len(CITIES))
     people = rng.sample(range(4_000, 400_000), len(CITIES))

@@ -1,4 +1,4 @@
-"""Tickets, wiki and code: a Fossil repository served by Fossil itself."""
+"""A site with tickets, wiki and code: a repository served by Fossil."""
 
 from __future__ import annotations
 
@@ -33,17 +33,21 @@ class Fossil:
     health = "/wiki?name=Setup"
 
     def missing(self, saves: Path) -> str:
-        """Say so where there is no `fossil` program."""
+        """Return a sentence if the `fossil` program is missing, else ""."""
         if shutil.which("fossil"):
             return ""
         return "the fossil program is not here; get it with: apt install fossil"
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Rebuild the repository from its artifacts."""
+        """Build the repository from its artifacts.
+
+        Raises:
+            GameError: Fossil failed.
+        """
         with tempfile.TemporaryDirectory() as scratch:
             parts = Path(scratch) / "artifacts"
             for content in data.artifacts():
-                # Fossil takes the hash policy from names such as these.
+                # Fossil derives the hash policy from the names of these files.
                 name = data.name_of(content)
                 (parts / name[:2]).mkdir(parents=True, exist_ok=True)
                 (parts / name[:2] / name[2:]).write_bytes(content)
@@ -52,7 +56,7 @@ class Fossil:
             _fossil(home, "reconstruct", str(file), str(parts))
             where = ("-R", str(file))
             for user, contact in data.PEOPLE.items():
-                if user != "mara":  # Made by `reconstruct`, which takes the name from the environment.
+                if user != "mara":  # `reconstruct` creates this user, with the name from the environment.
                     _fossil(home, "user", "new", user, contact, f"{user}-pass", *where)
                 _fossil(home, "user", "capabilities", user, "v", *where)
             _fossil(home, "user", "password", "mara", "mara-pass", *where)
@@ -62,11 +66,11 @@ class Fossil:
             _fossil(home, "sql", *where, _settings())
 
     def reset(self, folder: Path, live: Path) -> None:
-        """Copy the one file; Fossil opens it anew for every request."""
+        """Copy the repository file. Fossil opens it again for every request."""
         copy_over(folder / FILE, live / FILE)
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Serve it on the loopback, with a home of its own."""
+        """Return the command that serves the repository on the loopback, with its own home folder."""
         return Command(
             ("fossil", "server", str(live / FILE), "--port", str(port), "--localhost"),
             {"HOME": str(live), "USER": "mara"},
@@ -84,7 +88,7 @@ def _settings() -> str:
 
 
 def _fossil(home: Path, *arguments: str) -> None:
-    # A home of its own: Fossil keeps a list of repositories in it, and the user's is not to change.
+    # Its own home folder: Fossil writes a list of repositories there, and must not change the user's.
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "USER": "mara"}
     done = subprocess.run(
         ["fossil", *arguments], env=env, cwd=home, capture_output=True, timeout=BUILD_TIMEOUT_S, check=False,
@@ -92,4 +96,4 @@ def _fossil(home: Path, *arguments: str) -> None:
     )  # fmt: skip
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'it said nothing'}")
+        raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'there was no output'}")

@@ -1,7 +1,7 @@
-"""The project that the Fossil site is about: an invented pantry program, its people, code, tickets and pages.
+"""Data of the Fossil site: people, code, tickets and wiki pages of an invented pantry program.
 
-Everything is made here from a fixed seed, as Fossil's own artifacts (https://fossil-scm.org/home/doc/trunk/www/
-fileformat.wiki), so that a repository rebuilt from them is the same everywhere: ids, dates and authors too.
+Everything is made from a fixed seed as Fossil's own artifacts (https://fossil-scm.org/home/doc/trunk/www/
+fileformat.wiki). So a repository built from them is always the same, with its ids, dates and authors.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ CHECKINS = 36
 
 
 def encode(text: str) -> str:
-    """Return `text` as a word of a card: white space and backslashes written as two characters."""
+    """Return `text` as one word of a card, with spaces, line breaks and backslashes escaped."""
     return text.replace("\\", "\\\\").replace(" ", "\\s").replace("\n", "\\n")
 
 
 def artifact(cards: Sequence[str]) -> bytes:
-    """Return a structural artifact of these cards, which are in order, with the check sum that ends it."""
+    """Return a structural artifact of these cards, which must be in order, with a checksum at the end."""
     body = ("\n".join(cards) + "\n").encode()
     return body + b"Z " + hashlib.md5(body, usedforsecurity=False).hexdigest().encode() + b"\n"
 
@@ -124,7 +124,7 @@ class _Clock:
 
 
 def artifacts() -> Iterator[bytes]:
-    """Yield every artifact of the repository, always the same ones."""
+    """Yield every artifact of the repository; they are the same in each call."""
     rng = random.Random(SEED)
     yield from _checkins(rng)
     clock = _Clock(datetime(2025, 3, 3, 8, 0))
@@ -149,7 +149,7 @@ def artifacts() -> Iterator[bytes]:
 
 
 def name_of(content: bytes) -> str:
-    """Return the name Fossil gives to `content`."""
+    """Return the name that Fossil gives to an artifact with this content."""
     return hashlib.sha3_256(content).hexdigest()
 
 

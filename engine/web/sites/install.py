@@ -1,7 +1,7 @@
-"""The sites' own Python environment, `saves/web/venv`: made only when somebody asks for it.
+"""Installs the sites' own Python environment, `saves/web/venv`, when the user asks for it.
 
-It is apart from jitrl's, for WebArena-Verified wants exact versions of pydantic and others, and a shop brings sixty
-packages along that jitrl has no use for.
+It is separate from jitrl's environment. WebArena-Verified needs exact versions of pydantic and other packages, and
+the shop needs sixty packages that jitrl does not use.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from engine.errors import MissingError
 from engine.web.sites.site import venv_python, web_folder
 
 SITES = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4", "libzim==3.13.1")
-"""What the shop and the encyclopedia run on; the extra `sites`."""
+"""Packages of the shop and the encyclopedia; the extra `sites`."""
 VERIFIED = ("webarena-verified==1.2.3",)
-"""What local tasks and WebArena-Verified's are scored by; the extra `verified`."""
+"""Packages for scoring local tasks and those of WebArena-Verified; the extra `verified`."""
 DATA = ("libwebarena==0.0.5", "browsergym-webarenalite==0.14.3", "miniwob==1.1.0")
-"""Packages that only their files are wanted of: task lists and MiniWoB++'s pages. Their dependencies stay out."""
+"""Packages of which only files are used: task lists and MiniWoB++'s pages. Their dependencies are not installed."""
 TIMEOUT_S = 1200.0
 
 
 def install(saves: Path, say: Callable[[str], None]) -> Path:
-    """Make or complete the environment and return its folder. Uses uv where there is one, else pip.
+    """Create or complete the environment, with uv if it is available, else with pip; return its folder.
+
+    Args:
+        saves: The saves folder.
+        say: Called with short sentences about the progress.
 
     Raises:
-        MissingError: The package index was not reachable, or a package did not install.
+        MissingError: The package index cannot be reached, or a package cannot be installed.
     """
     folder = venv_python(saves).parent.parent
     log = web_folder(saves) / "install.log"

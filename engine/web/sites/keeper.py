@@ -1,8 +1,8 @@
-"""Runs one server for as long as whoever started it lives: `python keeper.py PROGRAM ARGUMENTS...`.
+"""Runs one server for as long as its parent process lives: `python keeper.py PROGRAM ARGUMENTS...`.
 
-Prints the server's process id, then waits on its own standard input. A line `release` lets the server go on
-alone; the end of the input, which also comes when the starter dies by any means, ends the server. Needs nothing
-but the standard library and runs without site-packages.
+It prints the server's process id, then waits on its standard input. After a line `release`, it exits and the server
+keeps running. At the end of the input, which also comes when the parent process dies, it kills the server. It uses
+the standard library only and runs without site-packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PATIENCE_S = 4.0
 
 
 def main(argv: list[str]) -> int:
-    """Run `argv`; return 0 if it was released, else how it ended."""
+    """Run `argv`; return 0 if it was released, else its exit status."""
     try:
         server = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, stderr=sys.stderr, start_new_session=True

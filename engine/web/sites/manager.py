@@ -1,4 +1,4 @@
-"""All local sites together: up, reset, down, status."""
+"""Manages all local sites: start, reset, stop, status."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "S
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a site stands.
+    """The status of a site.
 
     Attributes:
-        state: "up", "down", "failing" (runs, but does not answer) or "missing" (cannot be started).
-        url: Base URL without a slash at its end, "" unless it runs.
-        note: What is missing or went wrong, "" if nothing.
-        urls: WebArena's name of each part of the site to its base URL.
+        name: Its name, such as "shop".
+        title: Its title for people.
+        state: "up", "down", "failing" (it runs but does not answer) or "missing" (it cannot be started).
+        url: Base URL without a trailing slash, "" unless it runs.
+        note: What is missing or failed, "" if nothing.
+        urls: Base URLs by WebArena's names of the site's parts.
     """
 
     name: str
@@ -47,11 +49,11 @@ class Status:
 class Sites:
     """The local sites of one saves folder.
 
-    Several processes may call at once: a lock on the folder lets one at a time change something.
+    Several processes may use it at once. A lock on the folder lets only one at a time change something.
 
     Args:
         saves: The saves folder.
-        progress: Takes a short phrase when something slow begins.
+        progress: Called with a short phrase when something slow begins.
     """
 
     def __init__(self, saves: Path, progress: Callable[[str], None] | None = None) -> None:
@@ -62,17 +64,17 @@ class Sites:
         self._held: dict[str, processes.Started] = {}
 
     def status(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
-        """Return how the named sites stand, all where none is named; asks each that runs for a page."""
+        """Return the status of the named sites, of all if none is named. Each that runs is asked for a page."""
         return tuple(self._status(site) for site in _chosen(names))
 
     def up(self, names: Sequence[str] = (), *, stay: bool = True) -> tuple[Status, ...]:
-        """Start what does not run yet, building data where there is none.
+        """Start the sites that are not running; build their data if there is none.
 
-        A site that cannot be started is reported in its status, and the others are started all the same.
+        If a site cannot be started, its status says why, and the other sites are still started.
 
         Args:
-            names: Sites to start, all where none is named.
-            stay: Whether they outlive this process; else they end with it (or with `close`).
+            names: Sites to start; all if none is named.
+            stay: Whether they keep running after this process; otherwise they end with it, or with `close`.
         """
         found = []
         with self._lock():
@@ -85,7 +87,7 @@ class Sites:
         return tuple(found)
 
     def reset(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
-        """Put the data back to the pristine copy; a running site goes on running, all logins are gone."""
+        """Restore the original data. Running sites keep running; all users are logged out."""
         with self._lock():
             for site in _chosen(names):
                 if site.missing(self.saves):
@@ -94,7 +96,7 @@ class Sites:
         return self.status(names)
 
     def down(self, names: Sequence[str] = ()) -> tuple[str, ...]:
-        """End the sites of this folder, by their own process ids; return the names of those that ran."""
+        """Stop the sites of this folder by their process ids; return the names of those that were running."""
         ended = []
         with self._lock():
             for site in _chosen(names):
@@ -110,7 +112,7 @@ class Sites:
         return tuple(ended)
 
     def urls(self) -> dict[str, str]:
-        """Return WebArena's site names (such as `shopping_admin`) to base URLs, for the sites that answer."""
+        """Return base URLs by WebArena's site names (such as `shopping_admin`), for the sites that answer."""
         found: dict[str, str] = {}
         for status in self.status():
             if status.state == "up":
@@ -118,7 +120,7 @@ class Sites:
         return found
 
     def close(self) -> None:
-        """End what was started with `stay=False` here; safe to call twice."""
+        """Stop the sites that this object started with `stay=False`; calling this twice is safe."""
         for name in list(self._held):
             self.down((name,))
 
@@ -150,7 +152,7 @@ class Sites:
         record = self._run / f"{site.name}.json"
         server = processes.read_record(record)
         if server is not None:
-            processes.stop(server)  # It failed to answer.
+            processes.stop(server)  # It did not answer.
         pristine, live = self._pristine(site), self._live(site)
         if not live.exists():
             site.reset(pristine, live)
@@ -174,7 +176,7 @@ class Sites:
                     site.name, command, port, site.health, self._run / f"{site.name}.log", clear
                 )
             except JitrlError:
-                # Somebody may have taken the port in between; the next try takes any other.
+                # Another process may have taken the port meanwhile; the next attempt uses any free port.
                 if attempt == 3:
                     raise
                 wanted = 0
@@ -196,7 +198,7 @@ class Sites:
             os.replace(part, folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-        # Data of another version no longer fits what was just built.
+        # Live data of another version does not fit the data that was just built.
         shutil.rmtree(self._live(site), ignore_errors=True)
         return folder
 

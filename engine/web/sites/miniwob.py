@@ -1,4 +1,4 @@
-"""MiniWoB++: small pages with one task each, served as plain files from the package `miniwob`."""
+"""MiniWoB++: small pages with one task each, served as files from the package `miniwob`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", 
             "number-checkboxes", "click-pie", "click-shape", "click-color", "count-shape", "count-sides",
             "identify-shape", "grid-coordinate", "visual-addition", "use-colorwheel", "click-scroll-list",
             "click-shades")  # fmt: skip
-"""Beginnings of the names of pages that take coordinates, or eyes."""
+"""Prefixes of pages whose tasks need coordinates or eyesight."""
 
 
 class MiniWob:
-    """MiniWoB++; a `Site`. The pages hold no state beyond one visit, so there is nothing to reset."""
+    """MiniWoB++; a `Site`. Its pages keep no state after a visit, so there is nothing to reset."""
 
     name = "miniwob"
     title = "MiniWoB++"
@@ -27,7 +27,7 @@ class MiniWob:
     health = "/miniwob/click-button.html"
 
     def missing(self, saves: Path) -> str:
-        """Say so where the package is not installed."""
+        """Return a sentence if the package is not installed, else ""."""
         return (
             ""
             if pages_folder(saves)
@@ -35,14 +35,14 @@ class MiniWob:
         )
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Nothing to make: the pages are served from the package."""
+        """Do nothing: the pages are served from the package."""
 
     def reset(self, folder: Path, live: Path) -> None:
-        """Nothing to put back."""
+        """Create the folder; there is nothing to restore."""
         live.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Serve the package's folder on the loopback."""
+        """Return the command that serves the package's folder on the loopback."""
         pages = pages_folder(saves)
         assert pages is not None
         argv = ("-I", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(pages))
@@ -50,7 +50,7 @@ class MiniWob:
 
 
 def pages_folder(saves: Path | None) -> Path | None:
-    """Return the folder with the pages (`miniwob/*.html` below it); None where the package is not installed."""
+    """Return the folder with the pages (in `miniwob/*.html`), None if the package is not installed."""
     folders = [Path(entry) for entry in sys.path if entry]
     if saves is not None:
         folders += sorted((venv_python(saves).parent.parent / "lib").glob("python3*/site-packages"))
@@ -61,7 +61,7 @@ def pages_folder(saves: Path | None) -> Path | None:
 
 
 def page_names(saves: Path) -> tuple[str, ...]:
-    """Return the names of the pages that can be done with a mouse on named elements and a keyboard."""
+    """Return the names of the pages that can be solved with a keyboard and clicks on named elements."""
     folder = pages_folder(saves)
     if folder is None:
         return ()

@@ -1,8 +1,8 @@
-"""Server processes that outlive nobody by accident.
+"""Starts and stops server processes, and makes sure that none is left running by accident.
 
-A server is started by a keeper (`keeper.py`) that holds one end of a pipe. While the other end is ours, our
-death, however sudden, ends the server, too; `release` lets it stay. A record with the process's start time is
-kept, so that a number given to another process since is never signalled.
+A server is started by a keeper process (`keeper.py`) that reads from a pipe. When this process dies, the pipe
+closes and the keeper ends the server. After `release` the server keeps running. Records of servers contain the
+start time of the process, so that a later process with the same id is never signalled.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ STOP_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server, as it is written down.
+    """A running server, as stored in its record.
 
     Attributes:
-        started: The kernel's start time of the process, clock ticks since boot; tells it from a later namesake.
-        boot: Id of the boot that number counts from.
+        name: Name of the site.
+        pid: Process id.
+        started: Start time of the process in clock ticks since boot. It identifies the process if ids are reused.
+        boot: Id of the boot that `started` refers to.
+        port: Port on 127.0.0.1.
     """
 
     name: str
@@ -45,33 +48,37 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Base URL without a slash at its end."""
+        """Base URL without a trailing slash."""
         return f"http://127.0.0.1:{self.port}"
 
 
 def boot_id() -> str:
-    """Return what tells this boot of the machine from others."""
+    """Return the id of the machine's current boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def start_time(pid: int) -> int | None:
-    """Return when process `pid` started in ticks since boot; None if there is none, or a zombie."""
+    """Return the start time of process `pid` in ticks since boot; None if there is none, or it is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The command in brackets may hold spaces and brackets itself.
+    # The command is in brackets and may contain spaces and brackets.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] == "Z" else int(fields[19])
 
 
 def alive(server: Server) -> bool:
-    """Return whether this very process still runs."""
+    """Whether this process, and not a later one with the same id, is running."""
     return server.boot == boot_id() and start_time(server.pid) == server.started
 
 
 def free_port(wanted: int) -> int:
-    """Return `wanted` if nobody listens there, else another free port of the loopback."""
+    """Return the port `wanted` if it is free on the loopback, else another free port.
+
+    Raises:
+        GameError: No port is free.
+    """
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,7 +91,7 @@ def free_port(wanted: int) -> int:
 
 
 def healthy(url: str, timeout_s: float = 5.0) -> bool:
-    """Return whether `url` answers with a page."""
+    """Whether `url` answers with status 200."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=timeout_s) as reply:
@@ -104,14 +111,14 @@ class Started:
         self._keeper = keeper
 
     def release(self) -> None:
-        """Let the server outlive this process."""
+        """Keep the server running after this process ends."""
         assert self._keeper.stdin is not None
         self._keeper.stdin.write(b"release\n")
         self._keeper.stdin.close()
         self._keeper.wait(STOP_TIMEOUT_S)
 
     def stop(self) -> None:
-        """End the server; safe to call twice."""
+        """Stop the server; calling this twice is safe."""
         assert self._keeper.stdin is not None
         if not self._keeper.stdin.closed:
             self._keeper.stdin.close()
@@ -128,15 +135,15 @@ def start(
     """Start a server and wait until it answers.
 
     Args:
-        name: For messages.
-        command: What to run; it must listen on 127.0.0.1:`port`.
-        port: In 1..65535.
-        health: Path of a page that answers 200 once the site is up.
-        log: Takes what the server prints.
-        clear: The environment to run in, before what `command` adds.
+        name: Name of the site.
+        command: The command; it must listen on 127.0.0.1:`port`.
+        port: From 1 to 65535.
+        health: Path of a page that answers with status 200 when the site is up.
+        log: File for the server's output.
+        clear: Its environment, to which `command` adds variables.
 
     Raises:
-        GameError: It ended at once, or did not answer within START_TIMEOUT_S.
+        GameError: The server ended, or did not answer within START_TIMEOUT_S.
     """
     keeper_file = Path(__file__).with_name("keeper.py")
     with log.open("wb") as output:
@@ -175,21 +182,21 @@ def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
 
 
 def stop(server: Server) -> bool:
-    """End a server by its own id, with a plea first and by force after STOP_TIMEOUT_S.
+    """Stop a server by its process id: SIGTERM first, SIGKILL after STOP_TIMEOUT_S.
 
     Returns:
-        Whether it ran. A process that only bears the same number is left alone.
+        Whether it was running. A later process with the same id is not signalled.
     """
     try:
         handle = os.pidfd_open(server.pid)
     except OSError:
         return False
     try:
-        # Checked after the handle is held: from here on the number cannot pass to another process unseen.
+        # Checked while the handle is held, so the process cannot be replaced by another one unnoticed.
         if not alive(server):
             return False
         for sign in (signal.SIGTERM, signal.SIGKILL):
-            # The server leads a session of its own; what it forked for single requests goes with it.
+            # The server leads its own session, so child processes for single requests are signalled, too.
             try:
                 os.killpg(server.pid, sign)
             except ProcessLookupError:
@@ -202,23 +209,23 @@ def stop(server: Server) -> bool:
 
 
 def tail(log: Path, size: int = 300) -> str:
-    """Return the end of a log in one line."""
+    """Return the last `size` characters of a log in one line."""
     try:
         text = log.read_text(errors="replace")
     except OSError:
-        return "it said nothing"
-    return " ".join(text.split())[-size:] or "it said nothing"
+        return "there was no output"
+    return " ".join(text.split())[-size:] or "there was no output"
 
 
 def write_record(path: Path, server: Server) -> None:
-    """Keep `server` in `path`."""
+    """Store the record of a server in a file."""
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(server)))
     os.replace(part, path)
 
 
 def read_record(path: Path) -> Server | None:
-    """Return the server kept in `path`; None if there is none, or nothing that can be read."""
+    """Read the record of a server; None if there is none or it cannot be read."""
     try:
         server = Server(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):

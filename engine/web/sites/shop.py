@@ -1,4 +1,4 @@
-"""The shop and its dashboard: django-oscar, from the sites' own environment."""
+"""The shop and its dashboard: django-oscar, run in the sites' own environment."""
 
 from __future__ import annotations
 
@@ -38,24 +38,28 @@ class Shop:
     health = "/catalogue/"
 
     def missing(self, saves: Path) -> str:
-        """Say so where the sites' environment has no Oscar."""
+        """Return a sentence if Oscar is not installed in the sites' environment, else ""."""
         python = venv_python(saves)
         if any((python.parent.parent / "lib").glob("python3*/site-packages/oscar")):
             return ""
         return "the shop's packages are not here; get them with: jitrl web up --install"
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Make the database and the search index, about half a minute."""
+        """Create the database and the search index; this takes about half a minute.
+
+        Raises:
+            GameError: Creating them failed.
+        """
         _run(saves, folder, folder, str(CODE / "shop_seed.py"))
 
     def reset(self, folder: Path, live: Path) -> None:
-        """Copy the one database; Django opens it anew for every request."""
+        """Copy the database. Django opens it again for every request."""
         (live / "media").mkdir(mode=0o700, parents=True, exist_ok=True)
         copy_over(folder / "media" / PICTURE, live / "media" / PICTURE)
         copy_over(folder / DATABASE, live / DATABASE)
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Serve it on the loopback; sessions and goods from `live`, search index from `folder`."""
+        """Return the command that serves the shop on the loopback, with data in `live` and the index in `folder`."""
         argv = ("-m", "django", "runserver", "--noreload", "--insecure", "--skip-checks", f"127.0.0.1:{port}")
         return Command((str(venv_python(saves)), *argv), _environment(live, folder))
 
@@ -75,4 +79,4 @@ def _run(saves: Path, data: Path, pristine: Path, *arguments: str) -> None:
     )  # fmt: skip
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise GameError(f"the shop's data could not be made: {lines[-1] if lines else 'it said nothing'}")
+        raise GameError(f"the shop's data could not be made: {lines[-1] if lines else 'there was no output'}")

@@ -1,4 +1,4 @@
-"""What a local site is: how to build it, serve it, log in and put it back."""
+"""The protocol of local sites: how to build, serve, log in to and reset one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Protocol
 
 VERSION = 1
-"""Of the data of all sites; a pristine copy with another number is built anew."""
+"""Version of the data of all sites. Original data with another number is built again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How one gets in: a form page and the names of its fields.
+    """How to log in: the page with the form, and its fields.
 
     Attributes:
         path: Path of the page with the form, from the site's root.
-        fields: Form field to value; the value of a password field is a secret for recordings.
-        labels: The same as a person sees them: label of a text box to value.
+        fields: Values by form field. The value of a password field is a secret.
+        labels: Values by the label of a text box, as people see them.
         button: Name of the button that sends the form.
-        form: Part of the form that tells it from others of the page, "" where it is the only one.
+        form: Part of the form's action, to choose between forms; "" if there is only one.
     """
 
     path: str
@@ -32,14 +32,23 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A server to start: its arguments and what it adds to the environment."""
+    """A server to start: its arguments, and variables to add to its environment."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
 
 
 class Site(Protocol):
-    """One kind of local site. Holds no state: folders and ports come in as parameters."""
+    """One kind of local site. It has no state: folders and ports are passed as arguments.
+
+    Attributes:
+        name: Its name, such as "shop".
+        title: Its title for people.
+        port: Preferred port.
+        keys: Paths below the base URL by WebArena's names of the site's parts.
+        logins: Logins by WebArena's names.
+        health: Path of a page that answers when the site is up.
+    """
 
     name: str
     title: str
@@ -49,11 +58,11 @@ class Site(Protocol):
     health: str
 
     def missing(self, saves: Path) -> str:
-        """Return "" when all it needs is here, else one sentence that says what is missing and how to get it."""
+        """Return "" if all requirements are installed, else a sentence on what is missing and how to get it."""
         ...
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Make the pristine data in `folder`, which is empty.
+        """Create the original data in `folder`, which is empty.
 
         Raises:
             JitrlError: A program failed.
@@ -61,16 +70,16 @@ class Site(Protocol):
         ...
 
     def reset(self, folder: Path, live: Path) -> None:
-        """Put what is served (`live`) back to the pristine data of `folder`, in one move each file."""
+        """Restore the served data in `live` from the original data in `folder`, each file atomically."""
         ...
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Return how to serve `live` on 127.0.0.1:`port`."""
+        """Return the command that serves `live` on 127.0.0.1:`port`."""
         ...
 
 
 def copy_over(source: Path, target: Path) -> None:
-    """Replace `target` by a copy of `source`; readers see the old file or the new one, never half of one."""
+    """Replace `target` atomically by a copy of `source`."""
     import os
     import shutil
 
@@ -78,18 +87,18 @@ def copy_over(source: Path, target: Path) -> None:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     shutil.copyfile(source, part)
     for journal in ("-journal", "-wal", "-shm"):
-        # A journal of the old database must never be applied to the new one.
+        # A journal of the old database must not be applied to the new one.
         target.with_name(target.name + journal).unlink(missing_ok=True)
     os.replace(part, target)
 
 
 def web_folder(saves: Path) -> Path:
-    """Return the folder of everything this room keeps."""
+    """Return the folder of all web data in the saves folder; it is created if missing."""
     from engine.paths import ensure_folder
 
     return ensure_folder(saves / "web")
 
 
 def venv_python(saves: Path) -> Path:
-    """Return the interpreter of the sites' own environment, whether it is there or not."""
+    """Return the path of the Python interpreter in the sites' environment, which may not exist."""
     return saves / "web" / "venv" / "bin" / "python"

@@ -1,6 +1,6 @@
-"""Writes a ZIM archive: `python zim_make.py FILE TITLE`, articles as JSON on stdin (path, title, html).
+"""Writes a ZIM archive: `python zim_make.py FILE TITLE`, with articles as JSON on stdin (path, title, html).
 
-Runs in the sites' environment, for libzim; imports nothing of this project.
+It runs in the sites' environment, which has libzim, and imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ class Page(Item):  # type: ignore[misc]
         self._page = page
 
     def get_path(self) -> str:
-        """Where it lies."""
+        """Return the path in the archive."""
         return self._page["path"]
 
     def get_title(self) -> str:
-        """For lists and search."""
+        """Return the title for lists and search."""
         return self._page["title"]
 
     def get_mimetype(self) -> str:
-        """HTML, all of them."""
+        """Return the type, which is HTML for all articles."""
         return "text/html"
 
     def get_contentprovider(self) -> Any:
-        """The text."""
+        """Return the article's HTML."""
         return StringProvider(self._page["html"])
 
     def get_hints(self) -> dict[Any, Any]:
-        """Articles people may search for."""
+        """Return the hint that the article can be searched for."""
         return {Hint.FRONT_ARTICLE: True}
 
 

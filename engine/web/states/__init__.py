@@ -1,1 +1,1 @@
-"""From pages to states and histories, and memories told in the words of another task."""
+"""Turns pages into states and histories, and rewrites remembered actions for another task."""

@@ -1,8 +1,8 @@
-"""The effective local history as a language model extracts it (App. F), instead of by rules.
+"""Lets a language model extract the effective local history (App. F), instead of rules.
 
-The model is shown the actions taken on this page and the page as text; if it is asked to look (the paper's way), also
-pictures of the page as it was come to and as it is now. It names the actions that make the page what it is. Only
-actions that were taken count; where it names none that can be read, the rules' history stands in.
+The model gets the actions taken on this page and the page as text. In the paper's way it also gets screenshots of the
+page at the start of the visit and now. It names the actions that define the page. Only actions that were really taken
+are used. If the answer names none, the history made by rules is used.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ _ARROW = re.compile(r"\s*(?:->|→|\n)\s*")
 NOTHING = "no action"
 PAGE = 6000
 LARGEST_PICTURE = 500_000
-"""Bytes of a JPEG that is sent; one of a page is about a tenth of it."""
+"""Largest JPEG that is sent, in bytes. A usual screenshot has about a tenth of that."""
 SEEN_TWICE = "**SCREENSHOTS:** the first is the page as it was come to, the second the final page."
 SEEN_ONCE = "**SCREENSHOT:** the final page."
 
 
 class Extraction:
-    """Says which of the actions of a page visit define the page, by asking a model.
+    """Asks a model which actions of a page visit define the page.
 
     Args:
-        picture: Returns the page as JPEG, with nothing secret to be seen; b"" where it cannot be had. None shows the
-            model no pictures.
+        writing: Model, settings, and callbacks for costs, failures and notices.
+        picture: Returns the page as JPEG with secrets hidden, b"" if that is not possible. None to use no pictures.
     """
 
     def __init__(self, writing: Writing, picture: Callable[[], bytes] | None = None) -> None:
         self._writing = writing
         self._picture = picture
         self._come_to = b""
-        """The page as it was when this visit began."""
+        """Screenshot of the page at the start of this visit."""
         self._told: set[str] = set()
 
     def effective(
         self, taken: tuple[Taken, ...], observation: Observation, by_rule: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """Return the actions that define the page, oldest first; those of the rules where the model fails."""
+        """Return the actions that define the page, oldest first; `by_rule` if the model fails."""
         visit = [step.action for step in visit_of(taken, observation.place)]
         now = self._look()
         if not visit:
             self._come_to = now
             return ()
         pictures = tuple(filter(None, dict.fromkeys((self._come_to, now)))) if now else ()
-        # The task stands in the first line: which page this is does not hang on it.
+        # The first line, which has the task, is left out: the kind of page does not depend on the task.
         page = observation.description.partition("\n")[2].removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")[:PAGE]
         prompt = PAGES.render(
             "history",
@@ -69,13 +69,13 @@ class Extraction:
             return by_rule
 
     def _look(self) -> bytes:
-        """Return the page as a picture, b"" where none is to be or can be shown."""
+        """Return a screenshot of the page, b"" if there is none or it may not be sent."""
         if self._picture is None:
             return b""
         picture = self._picture()
         if 0 < len(picture) <= LARGEST_PICTURE:
             return picture
-        self._tell("a page could not be shown to the model as a picture; its text stands alone")
+        self._tell("a page could not be shown to the model as a picture; the model gets its text alone")
         return b""
 
     def _tell(self, sentence: str) -> None:
@@ -85,7 +85,7 @@ class Extraction:
 
 
 def read(text: str, visit: list[str]) -> tuple[str, ...]:
-    """Return the actions a model named, each of which was taken, once and in the order it was taken last.
+    """Return the taken actions that a model named, without duplicates, ordered by when each was last taken.
 
     Raises:
         ModelError: It named none, and did not say that there is none.

@@ -1,7 +1,7 @@
-"""Effective local history: the fewest actions of this page visit that make the page what it is (App. E).
+"""Effective local history: the fewest actions of a page visit that make the page what it is (App. E).
 
-Deterministic: of several entries into one field the last counts, clicks that changed nothing do not, and a new kind
-of page begins a new history.
+It is computed by rules: of several entries into one field only the last counts, clicks that changed nothing do not
+count, and another kind of page begins a new history.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ WRITES = frozenset({"fill", "select_option", "clear"})
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One action taken, in its normalised form.
+    """One action that was taken.
 
     Attributes:
+        action: The action in normal form.
         place: Page pattern before it.
-        changed: Whether page or URL changed.
+        changed: Whether it changed the page or the URL.
     """
 
     action: str
@@ -29,7 +30,7 @@ class Taken:
 
 
 def visit_of(taken: tuple[Taken, ...], place: str) -> tuple[Taken, ...]:
-    """Return what was done since the page at `place` was come to, oldest first."""
+    """Return the actions since the page at `place` was reached, oldest first."""
     visit: list[Taken] = []
     for step in reversed(taken):
         if step.place != place:
@@ -39,7 +40,7 @@ def visit_of(taken: tuple[Taken, ...], place: str) -> tuple[Taken, ...]:
 
 
 def effective(taken: tuple[Taken, ...], place: str) -> tuple[str, ...]:
-    """Return the actions, oldest first, that define the page at `place` now."""
+    """Return the actions that define the current page at `place`, oldest first."""
     kept: dict[str, str] = {}
     for step in visit_of(taken, place):
         try:
@@ -48,7 +49,7 @@ def effective(taken: tuple[Taken, ...], place: str) -> tuple[str, ...]:
             continue
         target = call.target.text if call.target else ""
         if call.name in WRITES:
-            # A later entry takes the place of an earlier one, and its place in the order, too.
+            # A later entry replaces an earlier one and moves to the end.
             kept.pop(f"write {target}", None)
             if call.name != "clear":
                 kept[f"write {target}"] = step.action

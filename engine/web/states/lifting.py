@@ -1,14 +1,15 @@
-"""Memory of other tasks, told in terms of the task at hand: their words replaced by those that stand in their place.
+"""Rewrites remembered actions of other tasks for the current task, by replacing words of the other task.
 
     remembered with      What is the population of Quarrow?      click(<link[Quarrow]>)
     the task now         What is the population of Glenmoor?     click(<link[Glenmoor]>)
 
-The paper compares actions as they are written, so a success of the first task makes `Quarrow` look good in the second.
-An action that names what another task was about is a lesson on that kind of action, with the name as its variable
-(lifted, as in relational reinforcement learning: Dzeroski, De Raedt, Driessens 2001). The two tasks are aligned word by
-word; where a word of the other task has no counterpart here, what it says cannot be told and is left out. So are its
-answers, which belong to its question. What names nothing of the other task counts as it is, and so does all that was
-lived with this very task.
+The paper compares actions literally. Then a success with the first task would raise the value of `Quarrow` in the
+second. Here, a name from the other task is treated as a variable of the action (lifting, as in relational
+reinforcement learning: Dzeroski, De Raedt, Driessens 2001). The two tasks are aligned word by word, and each phrase
+    of
+the other task is replaced by its counterpart. An action with a word that has no counterpart is left out. Answers to
+the other task's question are left out, too. Actions without words of the other task, and actions from this same
+task, are unchanged.
 """
 
 from __future__ import annotations
@@ -29,19 +30,22 @@ _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _SECRET = REDACTED.strip("[]")
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
 LONGEST = 200
-"""Words of a task that are aligned."""
+"""Number of words of a task that are aligned."""
 MOST = 1000
-"""Neighbours looked through at most for those that can be told."""
+"""Most neighbours that are requested to find enough actions that can be rewritten."""
 
 
 class LiftedMemory:
-    """A memory whose neighbours are told in terms of the task asked for; a retriever like the memory itself."""
+    """A retriever that rewrites the actions of another retriever's neighbours for the current task."""
 
     def __init__(self, memory: Retriever) -> None:
         self._memory = memory
 
     def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
-        """Return the k most similar remembered steps among those that can be told in terms of this task."""
+        """Return the k most similar remembered steps with actions that can be rewritten for this task.
+
+        The arguments are those of `engine.memory.scope.Scope.neighbours`.
+        """
         k, keep_above = search.k, search.keep_above
         asked = 4 * k
         while True:
@@ -54,13 +58,13 @@ class LiftedMemory:
 
 
 def task_of(text: str) -> str:
-    """Return the task in the text of a web state, `[page: what was done] task`."""
+    """Return the task from the text of a web state, `[page: actions] task`."""
     return text.rpartition("] ")[2]
 
 
 def lifted(action: str, theirs: str, ours: str) -> str | None:
-    """Return an action taken for the task `theirs` as it would be taken for `ours`, None where that cannot be told."""
-    if theirs == ours or REDACTED in action:  # What was redacted is refused by the page, as it should be.
+    """Return an action of the task `theirs` rewritten for the task `ours`, None if that is not possible."""
+    if theirs == ours or REDACTED in action:  # The page will refuse a redacted value, as it should.
         return action
     try:
         call = parse(action)
@@ -70,7 +74,7 @@ def lifted(action: str, theirs: str, ours: str) -> str | None:
         return action if call.arguments == (DONE,) else None
     kept, counterparts = aligned(theirs, ours)
     foreign = _content(theirs) - _content(ours)
-    if call.name == "goto":  # A name within an address is no word of it to be replaced.
+    if call.name == "goto":  # Names inside a URL are not replaced.
         return None if _content(str(call.arguments[0])) & foreign else action
     target = call.target
     if target is not None and target.name:
@@ -88,9 +92,11 @@ def lifted(action: str, theirs: str, ours: str) -> str | None:
 
 @functools.lru_cache(maxsize=1024)
 def aligned(theirs: str, ours: str) -> tuple[frozenset[str], Mapping[str, str]]:
-    """Return the words at the same place in both tasks, and each phrase of theirs with its counterpart in ours.
+    """Align two tasks.
 
-    Phrases are in lower case without stop words at their ends; their counterparts are as they are written.
+    Returns:
+        The words that are at the same position in both, and the counterparts in `ours` by phrase of `theirs`. Phrases
+        are in lower case, without stop words at their ends; counterparts are as written.
     """
     a, b = (list(_WORD.finditer(task))[:LONGEST] for task in (theirs, ours))
     low_a, low_b = [m.group().casefold() for m in a], [m.group().casefold() for m in b]
@@ -112,7 +118,7 @@ def aligned(theirs: str, ours: str) -> tuple[frozenset[str], Mapping[str, str]]:
 
 
 def _pairs(a: list[str], b: list[str]) -> list[tuple[int, int]]:
-    """Return the positions of equal words in an alignment with the fewest words changed, put in or left out."""
+    """Return the positions of equal words in an alignment of least edit distance."""
     cost = [[i + j if not i * j else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
     for i, one in enumerate(a, 1):
         above, row = cost[i - 1], cost[i]
@@ -133,7 +139,7 @@ def _pairs(a: list[str], b: list[str]) -> list[tuple[int, int]]:
 
 
 def _only_values(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """Return the only name, quoted text or number that either task alone has: they stand for one another."""
+    """Return a pair of values, if each task has exactly one name, quoted text or number that the other lacks."""
     those, here = set(values_of(theirs)), set(values_of(ours))
     those, here = those - here, here - those
     if len(those) != 1 or len(here) != 1:
@@ -160,9 +166,9 @@ def _told(found: Iterable[Neighbour], ours: str) -> tuple[Neighbour, ...]:
 def _replaced(
     text: str, counterparts: Mapping[str, str], kept: frozenset[str], foreign: frozenset[str]
 ) -> str | None:
-    """Return a text with phrases of the other task replaced, None if any other word of that task is left.
+    """Return a text with phrases of the other task replaced, None if another word of that task remains.
 
-    A phrase whose words all stand at the same place in both tasks, too, may mean these, and is left as it is.
+    A phrase is not replaced if all its words are also at the same position in both tasks.
     """
     usable = {p: c for p, c in counterparts.items() if not _content(p) <= kept}
     if not usable:
@@ -175,7 +181,7 @@ def _replaced(
 
 
 def _trimmed(words: list[str], start: int, end: int) -> tuple[int, int]:
-    """Return a span without stop words at its ends."""
+    """Return a span (start, end) of words without the stop words at its ends."""
     while start < end and words[start] in STOP:
         start += 1
     while start < end and words[end - 1] in STOP:
@@ -184,6 +190,6 @@ def _trimmed(words: list[str], start: int, end: int) -> tuple[int, int]:
 
 
 def _content(text: str) -> frozenset[str]:
-    """Return the words of a text that say what it is about; 04 and 4 are one."""
+    """Return the words of a text without stop words, in lower case. Numbers lose leading zeros: 04 equals 4."""
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(w.lstrip("0") or "0" if w.isdigit() else w for w in words if w not in STOP)

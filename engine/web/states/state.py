@@ -1,9 +1,9 @@
-"""The abstracted state of a page: what kind of page, what was done on it, what is to be done (App. E).
+"""The abstracted state of a page: kind of page, actions on it, task (App. E).
 
-`tokens` holds the words of the task, each bound to the site and page pattern: states of other pages have none in
-common, and on the same kind of page the Jaccard similarity is that of the tasks. `history_tokens` holds the words of
-the effective local history, each as often as it is there. So the paper's two stages are one similarity,
-(1 - w) J(task) + w J(history).
+`tokens` are the words of the task, each combined with the site and page pattern. So states of different kinds of
+pages have no tokens in common, and on the same kind of page the Jaccard similarity is that of the tasks.
+`history_tokens` are the words of the effective local history, with the number of their occurrences. In this way the
+paper's two stages become one similarity, (1 - w) J(task) + w J(history).
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def task_tokens(place: str, intent: str) -> tuple[str, ...]:
-    """Return the task's words bound to a page pattern."""
+    """Return the task's words, each combined with the page pattern."""
     return tuple(f"{place} {word}" for word in words(intent) or ("",))
 
 
 class WebAbstractor:
-    """Implements `engine.environment.Abstractor` for pages.
+    """Makes states of pages. Implements `engine.environment.Abstractor`.
 
     Args:
-        intent: Returns what is asked now; it may change with each reset.
-        query: Returns `key=value` of the URL shown now.
-        picture: Returns the page as JPEG as it may be shown to a model, b"" where it cannot be.
+        intent: Returns the current task in words; it may change at each reset.
+        query: Returns the query of the current URL as `key=value` texts.
+        picture: Returns the page as JPEG that may be shown to a model, b"" if there is none.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class WebAbstractor:
         self._extraction: Extraction | None = None
 
     def written(self, writing: Writing) -> WebAbstractor:
-        """Let a model extract the effective history, with the paper's prompt, if the settings say so."""
+        """Let a model extract the effective history with the paper's prompt, if the settings say so."""
         history = writing.settings.history
         if history != "rules":
             from engine.web.states.extraction import Extraction
@@ -67,7 +67,7 @@ class WebAbstractor:
         return self
 
     def begin(self, observation: Observation) -> State:
-        """Forget the last episode and return the state of the first observation."""
+        """Start a new episode and return the state of its first observation."""
         self._taken, self._lines = [], []
         self._place = observation.place
         return self._state(observation)
@@ -81,11 +81,11 @@ class WebAbstractor:
         return self._state(observation)
 
     def recent(self, steps: int) -> str:
-        """Return the last `steps` actions with what came of each, oldest first."""
+        """Return the last `steps` actions with their results, oldest first."""
         return "\n\n".join(self._lines[-steps:]) if steps > 0 else ""
 
     def situation(self, observation: Observation) -> str:
-        """Return the page: what was said of the last action stands among the recent steps."""
+        """Return the page as text. The result of the last action is not repeated: `recent` has it."""
         return observation.description or observation.text
 
     def _state(self, observation: Observation) -> State:
@@ -108,7 +108,7 @@ class WebAbstractor:
 
 
 def _spoken(action: str) -> str:
-    """Return what tells one local state from another: for actions, function, element and text."""
+    """Return the words of an action that identify a local state: function, element and text."""
     try:
         call = parse(action)
     except UsageError:

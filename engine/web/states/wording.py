@@ -1,4 +1,4 @@
-"""Words of tasks and pages, made comparable: content words without their endings, and what a question asks for."""
+"""Compares words of tasks and pages: stems of content words, and the kind of answer that a question wants."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STOP = frozenset({
     "much", "long", "according", "give", "tell", "find", "show", "open", "set", "change", "put", "make", "let",
     "get", "go", "click", "press", "select", "enter", "type", "fill", "choose", "use", "using", "s", "t",
 })  # fmt: skip
-"""Words that say how a task is told rather than what it is about."""
+"""Words that do not tell what a task is about."""
 _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ors", "or", "ed", "es", "s", "ly", "e")
 SHORTEST = 3
-"""Letters that are left at least when an ending is taken off."""
+"""Least number of letters that remain when an ending is removed."""
 
 MONEY, NUMBER, DATE, DURATION, NAME, TEXT = "money", "number", "date", "duration", "name", "text"
 _KINDS = (
@@ -37,7 +37,7 @@ _MAY_ASK = re.compile(r"^\W*(show me|find|present|calculate|determine|extract|lo
 
 
 def stem(word: str) -> str:
-    """Return a word in lower case without its ending; crude, the same for the task and the page."""
+    """Return a word in lower case without its ending. The rules are crude, but the same for tasks and pages."""
     word = word.casefold().removesuffix("'s")
     if word.endswith(("ies", "ied")) and len(word) > SHORTEST + 1:
         return word[:-3] + "i"
@@ -59,23 +59,23 @@ def tokens(text: str) -> list[str]:
 
 
 def asks(intent: str) -> bool:
-    """Whether something is to be told, not done."""
+    """Whether the task asks for an answer."""
     return bool(_ASKS.search(intent))
 
 
 def may_ask(intent: str) -> bool:
-    """Whether something may have to be told, too: "Show me the name of ..." wants a page or an answer."""
+    """Whether the task may ask for an answer: "Show me the name of ..." wants a page or an answer."""
     return asks(intent) or bool(_MAY_ASK.search(intent))
 
 
 def expected(intent: str) -> str:
-    """Return what kind of answer a question wants: money, number, date, duration, name or text."""
+    """Return the kind of answer that a question wants: money, number, date, duration, name or text."""
     low = intent.casefold()
     return next((kind for kind, pattern in _KINDS if re.search(pattern, low)), TEXT)
 
 
 def topics(intent: str) -> tuple[str, ...]:
-    """Return runs of content words, as they would be typed into a search box; the longest first, at most four."""
+    """Return up to four runs of content words, as one would type them into a search box; the longest first."""
     runs: list[list[str]] = [[]]
     end = 0
     for found in _WORD.finditer(intent):

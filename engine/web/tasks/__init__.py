@@ -1,1 +1,1 @@
-"""Tasks on web sites, and who says whether they were done."""
+"""Tasks on web sites, and their judges."""

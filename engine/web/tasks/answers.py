@@ -1,8 +1,8 @@
-"""What a page says that could be the answer to a question, and how well each fits it.
+"""Finds texts on a page that may answer a question, and rates them.
 
-An answer is a short text that stands on the page, a part of a longer one that has the form asked for (a number, an
-amount, a date, a name), or how many rows have the words of the question. It fits the better the more of the question's
-words stand in the same sentence, cell, row, column head or page title; nothing is known of any site.
+A possible answer is a short text on the page, a part of a longer text in the form asked for (a number, an amount, a
+date, a name), or the number of rows with words of the question. It is rated higher the more words of the question are
+in the same sentence, cell, row, column header or page title. No knowledge about sites is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.web.states.wording import (
 
 MOST = 40
 LONGEST = 60
-"""Characters of an answer that is not cut out of a longer text."""
+"""Most characters of an answer that is a whole text of the page."""
 READ = frozenset({
     "cell", "gridcell", "definition", "text", "heading", "paragraph", "strong", "emphasis", "generic", "status", "link",
     "rowheader", "listitem", "code", "term", "textbox", "spinbutton", "searchbox", "time", "option",
@@ -50,24 +50,31 @@ _FORMS = {
     NUMBER: re.compile(r"(?<![\w.,$€£/:-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-])(?![.,]\d)"),
     NAME: re.compile(r"\b[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|\d+(?![\w.,])))*"),
 }
-"""Forms of answers. The kind asked for comes first; the others count less."""
+"""Patterns of answers by kind."""
 NEAR, HEADED, TITLED = 1.0, 0.8, 0.7
-"""What a word of the question counts that stands by the answer, in the head of its column, in the page's title."""
+"""Weight of a word of the question next to the answer, in its column header, in the page's title."""
 FITTING, OTHER, ECHO = 0.5, -0.25, -0.5
-"""Added for the form asked for, for another form, for what the question itself says."""
+"""Added to the rating for the form asked for, for another form, and for text of the question itself."""
 CUT, COMMON = -0.1, -0.15
-"""Added for what is cut out of a longer text though no form is asked for; times the log of how often it is there."""
+"""Added to the rating of a part of a longer text if no form is asked for; times the log of a text's occurrences."""
 
 
 class Answer(NamedTuple):
-    """A text that could be the answer, and how well it fits: some -.5 to 1.5."""
+    """A possible answer and its rating, about -0.5 to 1.5."""
 
     text: str
     fit: float
 
 
 def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[Answer, ...]:
-    """Return at most `most` possible answers, those that fit best first; none where nothing is asked."""
+    """Return at most `most` possible answers, the best first; none if the task is no question.
+
+    Args:
+        lines: The page.
+        intent: The task in words.
+        title: The page's title.
+        most: Number of answers.
+    """
     if not may_ask(intent):
         return ()
     question = _Question(lines, intent, title)
@@ -82,7 +89,7 @@ def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tupl
 
 
 class _Question:
-    """A question at one page."""
+    """A question on one page."""
 
     def __init__(self, lines: Lines, intent: str, title: str) -> None:
         self._lines = lines
@@ -90,7 +97,7 @@ class _Question:
         self._words = frozenset(stems(intent))
         self._all = frozenset(tokens(intent))
         count = Counter(word for line in lines for word in set(stems(line.text)) & self._words)
-        # A word that stands all over the page tells little of where the answer is.
+        # A word that occurs all over the page says little about where the answer is.
         self._weight = {w: 1.0 / (1.0 + math.log(max(1, count[w]))) for w in self._words}
         self._total = sum(self._weight.values()) or 1.0
         heads = [line.text for line in lines if line.role == "heading" and "level=1" in line.states]
@@ -98,7 +105,7 @@ class _Question:
         self._groups: dict[int, list[str]] = {}
 
     def found(self) -> Iterator[tuple[str, float]]:
-        """Yield answers with their fit, some of them more than once."""
+        """Yield answers with their rating, some of them several times."""
         for index, line in enumerate(self._lines):
             if line.role in READ and line.text:
                 head = self._lines.header(index)
@@ -109,7 +116,7 @@ class _Question:
             yield from self._counts()
 
     def _parts(self, line: Line) -> Iterator[tuple[str, str, str]]:
-        """Yield (text, its form, the sentence it stands in)."""
+        """Yield (text, kind, rest of its sentence) for the parts of a line that may be an answer."""
         whole = " ".join((line.value or line.name).split())
         if 0 < len(whole) <= LONGEST and any(c.isalnum() for c in whole):
             form = TEXT if self._kind == TEXT else _form(whole, self._kind)
@@ -123,7 +130,7 @@ class _Question:
                 for match in _FORMS[kind].finditer(sentence) if kind in _FORMS else ():
                     text = match.group().rstrip(".")
                     first = kind == NAME and match.start() == 0 and " " not in text
-                    if text != whole and not first:  # Every sentence begins with a capital letter.
+                    if text != whole and not first:  # The first word of a sentence is capitalised in any case.
                         yield text, kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
 
     def _fit(self, text: str, kind: str, near: str, index: int, head: str) -> float:
@@ -146,13 +153,13 @@ class _Question:
         if group < 0:
             return []
         if group not in self._groups:
-            # What names a row repeats its cells.
+            # The name of a row repeats its cells, so only the lines inside are used.
             inner = " ".join(self._lines[i].text for i in self._lines.inside(group))
             self._groups[group] = stems((inner or self._lines[group].text)[:1000])
         return self._groups[group]
 
     def _counts(self) -> Iterator[tuple[str, float]]:
-        """Yield how many rows have the words of the question that any of them has, together and one by one."""
+        """Yield numbers of rows that contain words of the question, for single words and for words found together."""
         rows = [
             frozenset(stems(self._lines.said(i)[:1000])) & self._words
             for i, line in enumerate(self._lines)
@@ -166,7 +173,7 @@ class _Question:
 
 
 def _form(text: str, wanted: str) -> str:
-    """Return the form of a whole text: the one wanted, if it has it."""
+    """Return the kind of a whole text: the wanted one if it fits."""
     for kind in dict.fromkeys([wanted, MONEY, DATE, NUMBER, DURATION, NAME]):
         if kind in _FORMS and _FORMS[kind].fullmatch(text):
             return kind

@@ -1,7 +1,7 @@
 """WebArena's checks of 2023 that need no model: strings, URLs, and programs on the page (Zhou et al. 2024, Sec. 3.2).
 
-The three are multiplied. What a program check looks at is fetched by whoever has the browser, see `targets`; the
-judgement itself is a pure function.
+The score is the product of the three. The browser fetches the texts that a program check needs (`targets`). The
+judging itself is a pure function.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 Judge = Callable[[str, str, str], bool]
-"""(intent, reference, answer) -> whether they say the same; a model call."""
+"""(intent, reference, answer) -> whether answer and reference mean the same; a model call."""
 
 OR = " |OR| "
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing to look at once the episode is over.
+    """A text to fetch when the episode is over.
 
     Attributes:
-        url: Page to open in a new tab, with placeholders; "last" is the page the episode ended on.
-        locator: JavaScript expression whose value counts; "" is the whole page.
-        prepare: JavaScript statements to run first; failing ones are passed over.
+        url: Page to open in a new tab; "last" is the page the episode ended on.
+        locator: JavaScript expression to evaluate; "" for the whole page.
+        prepare: JavaScript statements to run first; those that fail are ignored.
         unsupported: Why this cannot be fetched, "" if it can.
     """
 
@@ -37,7 +37,7 @@ class Target:
 
 
 def targets(raw: Mapping[str, Any], last_url: str) -> tuple[Target, ...]:
-    """Return what the program checks of a task look at, in their order."""
+    """Return the texts that a task's program checks need, in order."""
     return tuple(_target(item, last_url) for item in raw["eval"].get("program_html") or ())
 
 
@@ -47,14 +47,14 @@ def _target(item: Mapping[str, Any], last_url: str) -> Target:
     if url.startswith("func:reddit_get_post_url"):
         url = reddit_post(last_url)
     elif url.startswith("func:"):
-        unsupported = f"{url[5:].partition('(')[0]} asks the site's own programming interface"
+        unsupported = f"{url[5:].partition('(')[0]} needs the site's own API"
     if locator.startswith("func:"):
-        unsupported = f"{locator[5:].partition('(')[0]} asks the site's own programming interface"
+        unsupported = f"{locator[5:].partition('(')[0]} needs the site's own API"
     return Target(url, locator, tuple(item.get("prep_actions") or ()), unsupported)
 
 
 def reddit_post(url: str) -> str:
-    """Return the address of the post that `url` belongs to: scheme, host, /f/FORUM/NUMBER; `url` if it is none."""
+    """Return the URL of the post that `url` belongs to (scheme, host, /f/FORUM/NUMBER/); `url` if it is none."""
     match = re.match(r"(https?://[^/]+/f/[^/]+/\d+)(?:/|$)", url)
     return match[1] + "/" if match else url
 
@@ -67,15 +67,18 @@ def score_classic(
     urls: Mapping[str, str],
     judge: Judge | None,
 ) -> tuple[float | None, str, dict[str, float]]:
-    """Return (score, why, parts) of one episode; the score is None where it cannot be told.
+    """Judge one episode.
 
     Args:
-        raw: The task as WebArena has it.
+        raw: The task in WebArena's format.
         answer: The agent's last message.
-        url: Of the page the episode ended on.
-        texts: What `targets` hold, in their order.
-        urls: Site names to base URLs.
-        judge: For references to be compared by meaning; None leaves such tasks without a verdict.
+        url: URL of the page the episode ended on.
+        texts: The texts of `targets`, in order.
+        urls: Base URLs by site name.
+        judge: Compares texts by meaning. Without it, tasks that need this cannot be judged.
+
+    Returns:
+        Score (1.0 or 0.0; None if it cannot be decided), reason, and the score of each check.
     """
     from engine.web.tasks.suites import render
 
@@ -86,12 +89,12 @@ def score_classic(
             score = score_string(raw, answer, judge)
             if score is None:
                 unknown = (
-                    "the answer is to be compared by meaning, which takes a model that was not asked for"
+                    "the answer must be compared by meaning, which needs a model (setting fuzzy=model)"
                 )
             else:
                 parts[kind] = score
         elif kind == "url_match":
-            # Only the placeholders differ between machines; a site that is not there cannot be ended on.
+            # Only placeholders differ between machines. A site without a URL raises MissingError.
             reference = render(raw["eval"]["reference_url"], urls)
             parts[kind] = score_url(reference, url)
         elif kind == "program_html":
@@ -108,7 +111,7 @@ def score_classic(
 
 
 def clean(text: str) -> str:
-    """Return `text` in lower case, without white space and one pair of quotes around it."""
+    """Return `text` in lower case, without surrounding white space and one pair of surrounding quotes."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -116,7 +119,7 @@ def clean(text: str) -> str:
 
 
 def includes(part: str, whole: str, *, word: bool = False) -> bool:
-    """Return whether `whole` holds `part`; with `word`, a single character must stand alone."""
+    """Whether `whole` contains `part`. With `word`, a single character must be a word by itself."""
     part, whole = clean(part), clean(whole)
     if word and len(part) == 1:
         return part in re.findall(r"\w+|[^\w\s]", whole)
@@ -124,7 +127,7 @@ def includes(part: str, whole: str, *, word: bool = False) -> bool:
 
 
 def score_string(raw: Mapping[str, Any], answer: str, judge: Judge | None) -> float | None:
-    """Return 1.0 or 0.0; None where only a model could tell and none was asked for."""
+    """Return 1.0 or 0.0; None if only a model could decide and there is none."""
     references: Mapping[str, Any] = raw["eval"]["reference_answers"] or {}
     undecided = False
     for how, wanted in references.items():
@@ -143,7 +146,7 @@ def score_string(raw: Mapping[str, Any], answer: str, judge: Judge | None) -> fl
 def _by_meaning(raw: Mapping[str, Any], wanted: Any, answer: str, judge: Judge | None) -> bool | None:
     references = [wanted] if isinstance(wanted, str) else list(wanted)
     if references == ["N/A"]:
-        # The task cannot be done; saying so in these letters is enough, a reason is compared with the noted one.
+        # The task cannot be done. The answer "N/A" is enough; another one is compared with the noted reason.
         if clean(answer) == "n/a":
             return True
         references = [str(raw["eval"].get("string_note") or "N/A")]
@@ -157,7 +160,7 @@ def _by_meaning(raw: Mapping[str, Any], wanted: Any, answer: str, judge: Judge |
 
 
 def score_url(reference: str, url: str) -> float:
-    """Return whether host and path hold a reference's, and each query key has one of the values asked for."""
+    """Return 1.0 if host and path contain a reference's and each query key has an allowed value, else 0.0."""
     wanted = [urlsplit(each.rstrip("/")) for each in reference.split(OR)]
     given = urlsplit(url.rstrip("/"))
     place = given.netloc + given.path
@@ -172,7 +175,7 @@ def score_url(reference: str, url: str) -> float:
 
 
 def score_program(items: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> float:
-    """Return whether each target's text holds what it must; a text that is missing is wrong."""
+    """Return 1.0 if each target's text contains what it must, else 0.0; also 0.0 if a text is missing."""
     if len(texts) != len(items):
         return 0.0
     for item, text in zip(items, texts, strict=True):

@@ -1,4 +1,4 @@
-"""Comparing an answer with a reference by meaning: a model call, made only where it was asked for (`fuzzy=model`)."""
+"""Compares an answer with a reference by meaning with a model call; used only if asked for (`fuzzy=model`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def by_model(model: Model) -> Judge:
-    """Return what says whether an answer means the same as a reference, by asking `model`.
+    """Return a function that asks `model` whether an answer means the same as a reference.
 
-    What is returned raises ModelError where the model does not say.
+    The function raises ModelError if the model gives no verdict.
     """
 
     def same(intent: str, reference: str, answer: str) -> bool:

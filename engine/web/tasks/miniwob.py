@@ -1,6 +1,6 @@
-"""MiniWoB++: small pages that ask for something and judge it themselves (Liu et al., ICLR 2018).
+"""MiniWoB++: small pages that state a task and judge it themselves (Liu et al., ICLR 2018).
 
-The pages are those of the package `miniwob`, served on loopback; nothing of the package is imported.
+The pages are those of the package `miniwob`, served on loopback. No code of the package is imported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.web.browser.driver import Driver
 
 EPISODE_S = 3600
-"""Seconds until a page gives up; its own 10 are for programs that react, not for models that think."""
+"""Seconds until a page ends the episode. Its own 10 seconds are meant for fast programs, not for language models."""
 
 TASKS = (
     "book-flight", "buy-ticket", "choose-date", "choose-date-easy", "choose-date-medium", "choose-list",
@@ -35,7 +35,7 @@ TASKS = (
     "search-engine", "sign-agreement", "social-media", "social-media-all", "social-media-some",
     "stock-market", "terminal", "text-editor", "use-autocomplete", "use-spinner",
 )  # fmt: skip
-"""Tasks that can be done by elements' names; those that need coordinates are left out."""
+"""Tasks that can be solved with the names of elements. Tasks that need coordinates are left out."""
 
 _BEGIN = """([seed, seconds]) => {
   Math.seedrandom(String(seed));
@@ -48,7 +48,7 @@ _REWARD = "() => window.WOB_DONE_GLOBAL ? Number(window.WOB_RAW_REWARD_GLOBAL) :
 
 
 def require_pages(saves: Path | None = None) -> Path:
-    """Return the folder with the pages; the sites' environment in the saves folder is searched, too.
+    """Return the folder with the pages. The sites' environment in the saves folder is searched, too.
 
     Raises:
         MissingError: The package is not installed.
@@ -63,7 +63,7 @@ def require_pages(saves: Path | None = None) -> Path:
 
 
 def listed(saves: Path | None = None) -> tuple[WebTask, ...]:
-    """Return the tasks as other suites list theirs; what each asks is on its page, and changes with the seed.
+    """Return the tasks in the form of other suites. The task's text is on its page and changes with the seed.
 
     Raises:
         MissingError: The package is not installed.
@@ -79,14 +79,14 @@ def listed(saves: Path | None = None) -> tuple[WebTask, ...]:
 
 class _Handler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server:
-    """The pages on 127.0.0.1, at a port of the system's choice.
+    """Serves the pages on 127.0.0.1, on a free port.
 
     Args:
-        folder: What `require_pages` returned.
+        folder: The folder that `require_pages` returns.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -97,29 +97,29 @@ class Server:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """Stop serving; safe to call twice."""
+        """Stop serving; calling this twice is safe."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5.0)
 
 
 class Rules:
-    """How an episode begins on such a page, and what it is worth."""
+    """Begins episodes on these pages and reads their reward."""
 
     def begin(self, driver: Driver, seed: int) -> str:
-        """Start the page's episode and return what it asks.
+        """Start an episode on the page and return its task in words.
 
         Raises:
-            GameError: The page is none of MiniWoB++'s, or did not load.
+            GameError: The page is not one of MiniWoB++'s, or did not load.
         """
         found = driver.evaluate(_BEGIN, [seed, EPISODE_S])
         utterance = found.get("utterance", "") if isinstance(found, dict) else found
         if not isinstance(utterance, str) or not utterance:
-            raise GameError("the page of MiniWoB++ did not start; is the package whole?")
+            raise GameError("the page of MiniWoB++ did not start; is the package complete?")
         return " ".join(utterance.split())
 
     def reward(self, driver: Driver) -> float | None:
-        """Return the page's raw reward once it is done, None before."""
+        """Return the page's raw reward when the episode is done, None before."""
         found = driver.evaluate(_REWARD)
         return float(found) if isinstance(found, (int, float)) else None
 

@@ -1,4 +1,4 @@
-"""Was the task done? WebArena-Verified's evaluators, and the classic checks that need no model.
+"""Judges whether a task was done, with WebArena-Verified's evaluators or the classic checks that need no model.
 
 task with `eval` as a list      -> WebArena-Verified (suites `local` and `webarena-verified`)
 task with `eval` as an object   -> the classic checks of `classic.py` (`webarena`, `webarena-lite`)
@@ -29,12 +29,12 @@ TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a task was judged.
+    """The verdict on a task.
 
     Attributes:
-        score: 1.0 done, 0.0 not; None where it cannot be told, and `why` says what is missing.
-        why: One sentence, "" if it was done.
-        parts: Name of each check to its own score.
+        score: 1.0 if done, 0.0 if not, None if it cannot be decided.
+        why: A sentence on why it was not done or cannot be decided, "" if it was done.
+        parts: Score of each check by its name.
     """
 
     score: float | None
@@ -44,13 +44,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an episode left behind, for judging.
+    """The results of an episode that a judge needs.
 
     Attributes:
-        answer: The agent's last message, "" if it said nothing.
-        url: Of the page it ended on.
-        entries: HAR entries of the episode, in order, posted data included.
-        texts: For the classic program checks: what each target of `classic.targets` holds now.
+        answer: The agent's last message, "" if none.
+        url: URL of the page it ended on.
+        entries: HAR entries of the episode in order, with posted data.
+        texts: For the classic program checks: the text of each target of `classic.targets`.
     """
 
     answer: str
@@ -60,12 +60,12 @@ class Outcome:
 
 
 class Scorer:
-    """Judges episodes. The first verdict of WebArena-Verified takes a second, later ones some milliseconds.
+    """Judges episodes. The first verdict of WebArena-Verified takes about a second, later ones some milliseconds.
 
     Args:
-        saves: The saves folder, where the sites' environment lies.
-        urls: WebArena's site names to the base URLs the episode ran on.
-        judge: Compares answers by meaning (a model call); None leaves tasks that need it without a verdict.
+        saves: The saves folder, which contains the sites' environment.
+        urls: Base URLs that the episode used, by WebArena's site names.
+        judge: Compares texts by meaning (a model call). Without it, tasks that need this cannot be judged.
     """
 
     def __init__(self, saves: Path, urls: Mapping[str, str], judge: Judge | None = None) -> None:
@@ -76,14 +76,14 @@ class Scorer:
         self._lock = threading.Lock()
 
     def compare_by(self, judge: Judge) -> None:
-        """Let `judge` compare answers by meaning from now on."""
+        """Use `judge` to compare texts by meaning from now on."""
         self._judge = judge
 
     def score(self, task: WebTask, outcome: Outcome) -> Verdict:
         """Judge one episode of `task`.
 
         Raises:
-            MissingError: WebArena-Verified is wanted and not installed.
+            MissingError: WebArena-Verified is needed and not installed.
             GameError: Its process ended or did not answer within TIMEOUT_S.
         """
         if isinstance(task.raw["eval"], Mapping):
@@ -101,7 +101,7 @@ class Scorer:
         return Verdict(reply["score"], why, reply["parts"])
 
     def close(self) -> None:
-        """End the judging process; safe to call twice."""
+        """End the judging process; calling this twice is safe."""
         with self._lock:
             worker, self._worker = self._worker, None
         if worker is None:
@@ -157,7 +157,7 @@ class Scorer:
 
 
 def verified_python(saves: Path) -> Path | None:
-    """Return an interpreter that has WebArena-Verified: this one, or the sites' own; None if neither has."""
+    """Return a Python interpreter with WebArena-Verified: this one or the sites' own; None if neither has it."""
     if importlib.util.find_spec("webarena_verified") is not None:
         return Path(sys.executable)
     python = venv_python(saves)
@@ -167,10 +167,10 @@ def verified_python(saves: Path) -> Path | None:
 
 
 def require_verified(saves: Path) -> Path:
-    """Return what `verified_python` does.
+    """Return the interpreter of `verified_python`.
 
     Raises:
-        MissingError: Neither has it.
+        MissingError: WebArena-Verified is not installed.
     """
     python = verified_python(saves)
     if python is None:
@@ -181,10 +181,10 @@ def require_verified(saves: Path) -> Path:
 
 
 def agent_response(message: str, kind: str) -> Any:
-    """Return an agent's message in the form WebArena-Verified wants.
+    """Return an agent's message in the form that WebArena-Verified needs.
 
-    A JSON object is taken as it is. Plain words are put into the form: they are what was retrieved, if something
-    was to be retrieved; the content is judged all the same, and an error must be said in the form.
+    A JSON object is used as it is. Other text becomes a report of success; in tasks of the kind "retrieve" it is the
+    retrieved data. So an agent must use the form itself to report an error.
     """
     try:
         given = json.loads(message)

@@ -1,7 +1,7 @@
-"""Tasks on web sites: ours, WebArena's, WebArena-Lite's and WebArena-Verified's, read offline from their packages.
+"""Reads web tasks (this project's, WebArena's, WebArena-Lite's, WebArena-Verified's) from installed files.
 
-Nothing of those packages is imported: their task files are found in the folders that Python would search, and in
-the environment that `jitrl web up --install` makes.
+No code of those packages is imported. Their task files are searched for in the folders of Python's path, and in the
+environment that `jitrl web up --install` creates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VARIABLES: Mapping[str, str] = {
     "shopping": "WA_SHOPPING", "shopping_admin": "WA_SHOPPING_ADMIN", "reddit": "WA_REDDIT",
     "gitlab": "WA_GITLAB", "wikipedia": "WA_WIKIPEDIA", "map": "WA_MAP", "homepage": "WA_HOMEPAGE",
 }  # fmt: skip
-"""WebArena's site names and the variables that hold their base URLs."""
+"""Environment variables with the base URLs, by WebArena's site names."""
 
 LOGINS: Mapping[str, Login] = {
     "shopping": Login(
@@ -42,24 +42,24 @@ LOGINS: Mapping[str, Login] = {
         "/users/sign_in", {}, {"Username or email": "byteblaze", "Password": "hello1234"}, "Sign in"
     ),
 }  # fmt: skip
-"""The accounts that WebArena's published images come with, by their labels; paths count from the base URL."""
+"""Accounts of WebArena's published images, by the labels of their forms. Paths are relative to the base URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebTask:
-    """Something to do on one or more sites.
+    """A task on one or more sites.
 
     Attributes:
         id: Unique across suites, such as `local-3` or `webarena-lite-82`.
         suite: One of SUITES.
         number: `task_id` within the suite.
-        sites: WebArena's names of the sites it may use, the first one first.
-        intent: What is asked, in words.
-        start_urls: Where it begins, as URLs with placeholders such as `__SHOPPING__/basket/`.
-        kind: "retrieve", "mutate" or "navigate"; "" where the suite does not say.
-        template: Tasks of one template differ in a name or a number only.
-        login: Whether the sites expect somebody who is logged in.
-        raw: The task as its suite has it; what scoring reads.
+        sites: WebArena's names of the sites it may use, the main one first.
+        intent: The task in words.
+        start_urls: URLs of its first pages, with placeholders such as `__SHOPPING__/basket/`.
+        kind: "retrieve", "mutate" or "navigate"; "" if the suite does not say.
+        template: Number of the template. Tasks of one template differ only in names or numbers.
+        login: Whether the sites expect a user who is logged in.
+        raw: The task in its suite's format, which scoring reads.
     """
 
     id: str
@@ -84,7 +84,7 @@ def load(suite: str, saves: Path | None = None) -> tuple[WebTask, ...]:
 
     Args:
         suite: One of SUITES.
-        saves: The saves folder, whose sites' environment is searched, too.
+        saves: The saves folder; its sites' environment is searched, too.
 
     Raises:
         UsageError: There is no such suite.
@@ -111,7 +111,7 @@ def load(suite: str, saves: Path | None = None) -> tuple[WebTask, ...]:
 
 
 def find(suite: str, saves: Path | None = None) -> Path | None:
-    """Return the file with a suite's tasks, None where its package is not installed."""
+    """Return the file with a suite's tasks, None if its package is not installed."""
     if suite == "local":
         return LOCAL
     for folder in _package_folders(saves):
@@ -136,7 +136,7 @@ def get(task_id: str, saves: Path | None = None) -> WebTask:
 
 
 def user_sites(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return WebArena's site names to base URLs, of those the environment variables WA_* name."""
+    """Return base URLs by WebArena's site names, as far as the environment variables WA_* give them."""
     given = {site: variables.get(name, "").strip().rstrip("/") for site, name in VARIABLES.items()}
     return {site: url for site, url in given.items() if url and url.lower() != "todo"}
 
@@ -157,13 +157,13 @@ def render(text: str, urls: Mapping[str, str]) -> str:
 
 
 def how_to_start(site: str, suite: str = "local") -> str:
-    """Return a sentence that says how a site of a suite is made to run."""
+    """Return a sentence that says how to start a site of a suite."""
     from engine.web.sites.manager import SITES
 
     local = next((own.name for own in SITES.values() if site in own.keys), None)
     variable = VARIABLES[site]
     if local is None or suite != "local":
-        return f"no site {site} is known; set {variable} to the address of yours"
+        return f"no address of the site {site} is known; set {variable} to the address of your copy"
     return f"the site {site} is not running; start it with: jitrl web up {local} (or set {variable})"
 
 
@@ -190,7 +190,7 @@ def _task(suite: str, item: Mapping[str, Any]) -> WebTask:
         start_urls=tuple(starts),
         kind=kind,
         template=int(item["intent_template_id"]),
-        # WebArena-Verified does not say; its sites all know an account, the encyclopedia and the map do not.
+        # WebArena-Verified does not say. All of its sites have accounts, except the encyclopedia and the map.
         login=bool(item.get("require_login", any(site in LOGINS for site in item["sites"]))),
         raw=dict(item),
     )

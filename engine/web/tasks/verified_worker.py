@@ -1,8 +1,8 @@
-"""Scores tasks with WebArena-Verified's own evaluators: one JSON request a line in, one JSON verdict a line out.
+"""Scores tasks with WebArena-Verified's evaluators: one JSON request per line in, one JSON verdict per line out.
 
-Runs in an environment of its own, for its package wants exact versions of others; imports nothing of this project.
-A request has `task` (as in the data set), `urls` (site to base URL), `answer` (what the agent said: text, object
-or null) and `entries` (of a HAR). Ends with its input.
+It runs in its own environment, because the package needs exact versions of others, and imports nothing of this
+project. A request has `task` (as in the data set), `urls` (by site), `answer` (the agent's message: text, object or
+null) and `entries` (of a HAR). It ends at the end of its input.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 
 def main() -> int:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     logging.disable(logging.CRITICAL)
     replies = sys.stdout
-    sys.stdout = sys.stderr  # Whatever the package prints is no verdict.
+    sys.stdout = sys.stderr  # Output of the package must not mix with verdicts.
     for line in sys.stdin:
         try:
             reply = judge(json.loads(line))
@@ -46,7 +46,7 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
         network_trace=NetworkTrace.from_content(entries),
         config=config,
     )
-    # The reader holds the 812 published tasks; with a context it is not asked, so that other tasks can be judged.
+        # The reader holds the 812 published tasks. With a context it is not used, so other tasks can be judged, too.
     result = WebArenaVerifiedEvaluator(config=config, reader=None).evaluate_task(context=context)
     results = result.evaluators_results
     notes = [
@@ -66,7 +66,7 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(url: str) -> dict[str, Any]:
-    # A trace must not be empty, and an agent that asked for no page is wrong, not an error.
+    # A trace must not be empty. An agent that requested no page has failed, which is not an error of the judge.
     return {
         "request": {"method": "GET", "url": f"{url}/favicon.ico", "headers": []},
         "response": {"status": 0, "headers": [], "cookies": [], "redirectURL": ""},

@@ -1,1 +1,1 @@
-"""The shop's own code; runs in the sites' environment and imports nothing of this project."""
+"""Code of the shop. It runs in the sites' environment and imports nothing of this project."""

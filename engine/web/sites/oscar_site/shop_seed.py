@@ -1,4 +1,4 @@
-"""Fills the shop: `python shop_seed.py`, with the settings' variables set. Always the same goods and orders."""
+"""Fills the shop with data: `python shop_seed.py`, with the settings' variables set. The data is always the same."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ START = datetime(2025, 1, 6, 9, 0, tzinfo=UTC)
 
 
 def main() -> None:
-    """Make the database and the search index."""
+    """Create the database and the search index."""
     import django
     from django.core.management import call_command
 
@@ -144,7 +144,7 @@ def _reviews(rng: random.Random, products: list[Any], people: list[Any]) -> None
     for number, (product, person) in enumerate(rng.sample(pairs, 60)):
         score = rng.choices((5, 4, 3, 2, 1), weights=(6, 6, 3, 3, 2))[0]
         title, body = OPINIONS[score]
-        # Every tenth one waits for somebody to look at it.
+        # Every tenth review waits for moderation.
         made = review.objects.create(
             product=product, user=person, score=score, title=f"{title}, {product.title}", body=body,
             status=review.FOR_MODERATION if number % 10 == 9 else review.APPROVED,
@@ -156,7 +156,7 @@ def _reviews(rng: random.Random, products: list[Any], people: list[Any]) -> None
 
 
 def secret(folder: Path) -> None:
-    """Write the key that signs sessions, another one for each build."""
+    """Write the key that signs sessions; each build has its own."""
     (folder / "secret").write_text(secrets.token_hex(32))
 
 
@@ -166,7 +166,7 @@ if __name__ == "__main__":
     folder = Path(os.environ["JITRL_SHOP_DATA"])
     secret(folder)
     (folder / "media").mkdir(exist_ok=True)
-    # What stands in for goods without a picture has to lie among the pictures.
+    # Django serves the picture for products without one from the media folder.
     import oscar
 
     picture = Path(oscar.__path__[0]) / "static/oscar/img/image_not_found.jpg"

@@ -1,4 +1,4 @@
-"""Django settings of the local shop. Where its data lie comes in by JITRL_SHOP_DATA and JITRL_SHOP_PRISTINE."""
+"""Django settings of the local shop. JITRL_SHOP_DATA and JITRL_SHOP_PRISTINE give the folders of its data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SITE_ID = 1
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
-# One language: a menu of forty would be the longest thing on every page.
+# One language only: a menu of forty languages would be the longest part of every page.
 LANGUAGES = [("en", "English")]
 USE_I18N = False
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
@@ -69,7 +69,7 @@ DATABASES = {
     }
 }
 AUTHENTICATION_BACKENDS = ("oscar.apps.customer.auth_backends.EmailBackend",)
-# Made-up people with published passwords: strength would only cost time at every login.
+# The accounts are invented and their passwords published, so a stronger hash would only slow down logins.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, str]] = []
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
@@ -96,7 +96,7 @@ OSCAR_ORDER_STATUS_PIPELINE = {
 
 
 def _navigation() -> list[dict[str, object]]:
-    # Reviews stand under Marketing here, as they do in the shop software of WebArena, not beside the products.
+    # Reviews are moved to the Marketing menu, where WebArena's shop software has them.
     menus: list[dict[str, Any]] = copy.deepcopy(_NAVIGATION)
     reviews = []
     for menu in menus:

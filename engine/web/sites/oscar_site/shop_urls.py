@@ -1,4 +1,4 @@
-"""Addresses of the local shop: the shop, its dashboard, nothing else."""
+"""URLs of the local shop and its dashboard."""
 
 from __future__ import annotations
 
