@@ -74,7 +74,7 @@ def test_only_tasks_on_the_web_tell_what_was_lived_with_other_tasks():
 
 
 def test_each_kind_offers_actions_of_its_own_where_none_is_known():
-    games, web = BUILT_IN
+    games, web, _ = BUILT_IN
     assert {"north", "look", "wait"} <= set(games.fallback)
     calls = [parse(action) for action in web.fallback]  # raises for what is no action on a page
     assert calls
@@ -82,7 +82,7 @@ def test_each_kind_offers_actions_of_its_own_where_none_is_known():
 
 
 def test_each_kind_asks_in_its_own_way():
-    games, web = BUILT_IN
+    games, web, _ = BUILT_IN
     assert games.asking() is TEXT_ASKING
     asking = web.asking()
     assert asking.accepted("`click('e7')`") == "click('e7')"
@@ -102,7 +102,7 @@ class Small:
 
 def test_a_small_model_is_tested_for_games_and_never_asked_to_judge_pages():
     asked = Settings(rewards="llm")
-    games, web = (
+    games, web, _ = (
         attainable(asked, Small(), object(), None, kind=kind, learns=True)[1] for kind in BUILT_IN
     )
     assert games == ("rewards=score in place of llm: local/small did not pass the short writing test",)

@@ -26,6 +26,7 @@ from engine.records.deciding import (
 )
 from engine.records.events import (
     EVENTS,
+    FORMAT,
     Decided,
     EpisodeEnded,
     EpisodeStarted,
@@ -55,6 +56,7 @@ from engine.records.lived import (
 
 __all__ = [
     "EVENTS",
+    "FORMAT",
     "NO_TALLY",
     "OUTCOMES",
     "PARTS",

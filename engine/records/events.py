@@ -9,6 +9,9 @@ from typing import Any
 from engine.records.deciding import NO_TALLY, Decision, ModelCall, Tally
 from engine.records.lived import EnvironmentInfo, Observation
 
+FORMAT = 2
+"""Number of the format of recordings. It grows when a field changes its name or meaning, not with new fields."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
@@ -22,6 +25,7 @@ class SessionStarted:
         reading: How the model's opinion is read: "verbalized", "token" (log-probabilities of index tokens), "string"
             (likelihoods of the actions), or "" where there is no model.
         replaced: What the settings ask for and cannot be had, a sentence each; `settings` has what is done instead.
+        format: Number of the recording's format; recordings of before there were numbers have 1.
     """
 
     session: str
@@ -37,6 +41,7 @@ class SessionStarted:
     resumed: bool = False
     reading: str = ""
     replaced: tuple[str, ...] = ()
+    format: int = 1
 
 
 @dataclass(frozen=True, slots=True)

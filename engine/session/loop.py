@@ -24,6 +24,7 @@ from engine.errors import BadFile, JitrlError, MissingError, ModelError, Storage
 from engine.explain import overrule
 from engine.kinds import Places
 from engine.records import (
+    FORMAT,
     Decided,
     Decision,
     Episode,
@@ -206,6 +207,7 @@ class Session:
             resumed=bool(past),
             reading=parts.model.reading,
             replaced=parts.replaced,
+            format=FORMAT,
         )
         if not past:
             self._tell(started)

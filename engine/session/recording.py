@@ -15,6 +15,7 @@ from pathlib import Path
 from engine.codec import event_from_line, event_to_line
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
+    FORMAT,
     Decided,
     EpisodeEnded,
     Event,
@@ -24,10 +25,11 @@ from engine.records import (
     SessionStarted,
     Stepped,
     Thinking,
+    Waiting,
 )
 
 FILE_NAME = "events.jsonl"
-_PASSING = (Thinking, Paused, Resumed)
+PASSING = (Thinking, Waiting, Paused, Resumed)
 """Events that only matter while they happen, and are not recorded."""
 
 
@@ -62,7 +64,7 @@ class Recorder:
         Raises:
             StorageError: The disk is full or the file system refused. Nothing torn is left behind.
         """
-        if isinstance(event, _PASSING):
+        if isinstance(event, PASSING):
             return
         line = event_to_line(event, at).encode() + b"\n"
         before = os.fstat(self._fd).st_size
@@ -136,6 +138,8 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
                     ) from None
                 if number == 1 and not isinstance(event, SessionStarted):
                     raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")
+                if isinstance(event, SessionStarted) and event.format > FORMAT:
+                    raise BadFile(f"{file} was recorded by a newer jitrl (format {event.format}); update jitrl")
                 if event is not None:
                     yield at, event
     except FileNotFoundError:

@@ -17,7 +17,8 @@ from engine.session import recording
 from engine.settings import SessionConfig
 
 _CONFIG = "session.json"
-_FORMAT = 1
+_FORMAT = 2
+"""2: episodes say terminated, truncated and outcome; decisions have parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EPISODES = 5
 """Attempts at each task, as in the paper."""
-_SHARED = ("settings", "versions", "prompts")
+_SHARED = ("format", "settings", "versions", "code", "prompts")
 """What is told once for all tasks of a suite."""
 
 

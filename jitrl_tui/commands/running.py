@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
+FORMAT = 2
+"""Number of the format of results, see docs/json.md."""
+
 
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
     """Play a session to its end, or to the first Ctrl-C; the last value says whether there was one."""
@@ -87,6 +90,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
     ]  # fmt: skip
     scores = [e["score"] for e in episodes]
     return {
+        "format": FORMAT,
         "game": progress.game or config.game,
         "agent": config.agent,
         "model": config.model,

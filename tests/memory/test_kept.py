@@ -284,7 +284,7 @@ def test_exports_carry_records_and_imports_mark_them(saves, tmp_path, capsys):
 def test_a_line_of_an_export_that_is_no_record_is_refused_and_told(saves, tmp_path, capsys):
     file = tmp_path / "out.jsonl"
     bad = [{"kept": {"kind": "k"}}, {"kept": 3}, {"kept": {"kind": "", "text": "x", "scope": NAME}}]
-    file.write_text("\n".join(map(json.dumps, [{"format": "jitrl-episodes", "version": 1}, *bad])) + "\n")
+    file.write_text("\n".join(map(json.dumps, [{"format": "jitrl-episodes", "version": 2}, *bad])) + "\n")
     code, _, err = run(capsys, "import", file, "--saves", tmp_path / "there")
     assert code == 1
     assert "took 0 episodes with 0 entries; 0 known already, 3 refused" in err
@@ -300,7 +300,7 @@ def test_a_version_that_knows_no_records_reads_the_journal_and_refuses_only_thei
         out = io.StringIO()
         exchange.export_episodes(out, [memory.scope(NAME)])
     head, *lines = out.getvalue().splitlines()
-    assert json.loads(head) == {"format": "jitrl-episodes", "version": 1}
+    assert json.loads(head) == {"format": "jitrl-episodes", "version": 2}
     read = []
     for line in lines:
         try:

@@ -1,0 +1,93 @@
+"""The pages about formats say what is so: fields of recordings, and fields of what commands print as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jitrl_tui.cli import main
+from jitrl_tui.commands.running import FORMAT
+from tests import draw_imports, write_formats
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
+KINDS = {
+    "text": str, "whole number": int, "number": (int, float), "true or false": bool, "list": list, "object": dict,
+    "null": type(None), "true": bool, "false": bool,
+}  # fmt: skip
+SECTIONS = dict(re.findall(r"^## `jitrl ([^`]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+
+
+def documented(section: str) -> dict[str, tuple[type, ...]]:
+    """Return the fields of a section, each with the types that it may have."""
+    found = {}
+    for name, kind in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", section, re.MULTILINE):
+        words = re.split(r", | or (?!false)", kind.strip())
+        types = [KINDS[word] for word in words]
+        found[name] = tuple(one for each in types for one in (each if isinstance(each, tuple) else (each,)))
+    return found
+
+
+def fields(value: object, known: dict[str, tuple[type, ...]], at: str = "") -> list[tuple[str, object]]:
+    """Return the fields of a JSON value with their values; where a name with `{...}` is known, keys are free."""
+    if isinstance(value, list):
+        return [found for each in value if isinstance(each, (dict, list)) for found in fields(each, known, f"{at}[]")]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, inner in value.items():
+        name = f"{at}{{...}}" if f"{at}{{...}}" in known else f"{at}.{key}" if at else key
+        found += [(name, inner), *fields(inner, known, name)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saves folder in which two episodes were played."""
+    saves = tmp_path_factory.mktemp("saves")
+    assert main(["--saves", str(saves), "run", "pantry", "--model", "prior/verbs", "--episodes", "2", "--steps", "6",
+                 "--quiet", "--json", str(saves / "result.json")]) == 0  # fmt: skip
+    return saves
+
+
+@pytest.mark.parametrize("command", SECTIONS)
+def test_a_command_prints_the_fields_that_the_page_lists(command, played, capsys):
+    known = documented(SECTIONS[command])
+    stands_for = {
+        "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played), "PROFILE": "default"
+    }  # fmt: skip
+    if command.startswith("run "):
+        printed = (played / "result.json").read_text()
+    else:
+        arguments = [stands_for.get(word, word) for word in command.split()]
+        assert main(["--saves", str(played), *arguments]) in (0, 3)
+        printed = capsys.readouterr().out
+    found = fields(json.loads(printed), known)
+    for name, value in found:
+        assert name in known, f"`{name}` is not on the page"
+        assert type(value) in known[name], f"`{name}` is {value!r}"
+    assert {name for name, _ in found} == {name for name in known if not name.endswith("[]")}
+
+
+def test_the_page_has_the_number_that_results_have(played):
+    assert json.loads((played / "result.json").read_text())["format"] == FORMAT
+    assert PAGE.startswith(f"# Output of commands as JSON: format {FORMAT}\n")
+
+
+def test_the_page_about_recordings_is_what_the_code_says():
+    assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
+
+
+def test_the_picture_of_the_imports_is_what_the_code_says():
+    drawn = draw_imports.svg(draw_imports.imports())
+    assert draw_imports.FILE.read_text(encoding="utf-8") == drawn, "python -m tests.draw_imports"
+
+
+@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md"))])
+def test_links_between_pages_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
+        assert (page.parent / link).exists(), link

@@ -1,0 +1,134 @@
+"""Write docs/formats.md: every field of recordings and of `jitrl run --json`, from the records in the code.
+
+    python -m tests.write_formats
+
+Meanings are the `Attributes:` of the records' docstrings. `tests/test_docs.py` fails when the page is old.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.records import EVENTS, FORMAT, Part, UnknownPart
+from engine.session.recording import PASSING
+
+FILE = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
+
+_NAMES = {
+    str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any value", type(None): "null",
+}  # fmt: skip
+
+_HEAD = """# Recordings: format {number}
+
+A recording is the file `events.jsonl` in the folder of a session, `saves/sessions/NAME/`. `jitrl replay` shows it
+without the game and without the model. `python -m tests.write_formats` writes this page from the code.
+
+Each line is one JSON object in UTF-8: an event. Its field `event` is the name of one of the events below, `at` is
+Unix time in seconds. Numbers are finite. A last line without its newline was being written when the process ended,
+and is ignored.
+
+The first event is always SessionStarted, and its `format` is the number above. The number grows when a field changes
+its name or its meaning. New events and new fields do not change it: a reader ignores those that it does not know. An
+optional field may be missing. Formats 1 and {number} are read; a recording of a later format is refused. Format 1 had
+`done`, `won` and `died` in place of `terminated`, `truncated` and `outcome`, and the fields of Update in Decision
+itself.
+
+The formats of memory and of its exports are in [memory-format.md](memory-format.md), the output of commands in
+[json.md](json.md).
+
+## Events
+"""
+
+_PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"
+
+
+def meanings(cls: type[Any]) -> dict[str, str]:
+    """Return what the docstring of a record says of each of its attributes."""
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    found: dict[str, str] = {}
+    _, _, rest = doc.partition("Attributes:\n")
+    for block in re.split(r"\n(?=    \w)", "\n" + rest):
+        match = re.match(r"\s*([\w, ]+): (.*)", block, re.DOTALL)
+        if match:
+            for name in match.group(1).split(","):
+                found[name.strip()] = " ".join(match.group(2).split())
+    return found
+
+
+def about(cls: type[Any]) -> str:
+    """Return what the docstring of a record says before its attributes."""
+    return " ".join(inspect.cleandoc(cls.__doc__ or "").partition("Attributes:")[0].split())
+
+
+def spelt(hint: Any) -> str:
+    """Return a type in words."""
+    if hint in _NAMES:
+        return _NAMES[hint]
+    if hint == Part:
+        return _PART
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(spelt(each) for each in inner)
+    if origin is tuple:
+        return f"list of {spelt(inner[0])}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"object of {spelt(inner[1])}"
+    return f"[{hint.__name__}](#{hint.__name__.lower()})" if dataclasses.is_dataclass(hint) else str(hint)
+
+
+def inside(hint: Any) -> Iterator[type[Any]]:
+    """Yield the records that a type holds."""
+    if dataclasses.is_dataclass(hint) and hint is not UnknownPart:
+        yield typing.cast("type[Any]", hint)
+    for each in typing.get_args(hint):
+        yield from inside(each)
+
+
+def table(cls: type[Any]) -> list[str]:
+    """Return the lines of one record's section."""
+    hints, known = typing.get_type_hints(cls), meanings(cls)
+    lines = [f"### {cls.__name__}", "", about(cls), "", "| field | type | meaning |", "|---|---|---|"]
+    for spec in dataclasses.fields(cls):
+        needed = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+        kind = spelt(hints[spec.name]) + ("" if needed else ", optional")
+        lines.append(f"| `{spec.name}` | {kind} | {known.get(spec.name, '')} |".replace("  |", " |"))
+    return [*lines, ""] if dataclasses.fields(cls) else [*lines[:3], ""]
+
+
+def reached(roots: list[type[Any]]) -> list[type[Any]]:
+    """Return the records that these hold, and those that they hold, in the order of their first use."""
+    found: dict[type[Any], None] = {}
+
+    def visit(cls: type[Any]) -> None:
+        for hint in typing.get_type_hints(cls).values():
+            for other in inside(hint):
+                if other not in found and other not in roots:
+                    found[other] = None
+                    visit(other)
+
+    for root in roots:
+        visit(root)
+    return list(found)
+
+
+def page() -> str:
+    """Return the whole page."""
+    events = [cls for cls in EVENTS.values() if cls not in PASSING]
+    lines = [_HEAD.format(number=FORMAT)]
+    for cls in events:
+        lines += table(cls)
+    lines += ["## What events hold", ""]
+    for cls in reached(events):
+        lines += table(cls)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")
