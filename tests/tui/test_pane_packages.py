@@ -177,15 +177,6 @@ def test_the_help_names_the_key_of_a_pane_of_a_package(example, monkeypatch):
     drive(go())
 
 
-def test_the_example_in_contributing_is_the_package_that_is_tested():
-    told = EXAMPLE.parents[2] / "CONTRIBUTING.md"
-    if not told.is_file():
-        pytest.skip("CONTRIBUTING.md is not part of this copy")
-    blocks = told.read_text().split("```")[1::2]
-    assert any(block.partition("\n")[2] == (EXAMPLE / "repeats_pane.py").read_text() for block in blocks)
-    assert 'repeats = "repeats_pane:KIND"' in told.read_text()
-
-
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_pane_that_fails_is_a_sentence_in_its_place_and_the_run_goes_on(package, what):
     code, sentence = BROKEN[what]

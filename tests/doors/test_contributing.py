@@ -1,0 +1,91 @@
+"""The package that CONTRIBUTING.md shows is built from the page and played: each example does what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.llm.scripted import Scripted, text_of
+from tests.llm.server import Server
+
+PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+LESSON = "Walk right."
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the files of the page, build a wheel without a network, and unpack it into an empty folder."""
+    folder = tmp_path_factory.mktemp("examples")
+    source = folder / "source"
+    files = re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(files) == 5
+    for name, text in files:
+        file = source / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    (source / "jitrl_examples" / "__init__.py").touch()
+    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(built, cwd=source, check=True, capture_output=True, timeout=120)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"
+
+
+def python(place: Path, code: str, *arguments: object, **variables: str) -> str:
+    """Run code in a process that has the package; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.append({str(place)!r})\n{code}", *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **variables},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def played(place: Path, saves: Path, *arguments: object, **variables: str) -> dict:
+    """Play the corridor; return the result."""
+    code = "from jitrl_tui.cli import main\nsys.exit(main())"
+    return json.loads(
+        python(place, code, "--saves", saves, "run", "corridor:4", *arguments, "--quiet", "--json", "-", **variables)
+    )
+
+
+def test_the_estimator_learns_a_way_through_the_environment(installed, tmp_path):
+    result = played(installed, tmp_path, "--model", "prior/uniform", "--estimator", "latest", "--episodes", 8)
+    lost = [episode for episode in result["episodes"] if episode["outcome"] != "won"]
+    assert lost
+    for episode in result["episodes"][-3:]:
+        assert (episode["outcome"], episode["score"]) == ("won", 10.0)
+        assert episode["steps"] <= 4  # three are the least
+
+
+def test_the_agent_writes_a_reflection_and_shows_it_to_the_model(installed, tmp_path):
+    server = Server()
+    server.default = Scripted([{"if": "What should be done better", "reply": LESSON}])
+    with server.running():
+        played(installed, tmp_path, "--agent", "reflecting", "--model", "openai/player", "--episodes", 2,
+               "--set", "logits=verbalized", OPENAI_API_BASE=server.base, OPENAI_API_KEY="none")  # fmt: skip
+    asked = ["\n".join(map(text_of, body["messages"])) for body in server.requests]
+    first = next(i for i, text in enumerate(asked) if "What should be done better" in text)
+    assert not any(LESSON in text for text in asked[:first])
+    assert any(LESSON in text and "room 1" in text for text in asked[first:])
+
+
+def test_the_pane_is_found_and_counts_commands(installed):
+    code = """
+from types import SimpleNamespace as Any
+from jitrl_tui.widgets.registry import kinds
+kind = kinds()[-1]
+pane = kind.make()
+pane.renew = lambda: None
+said = [Any(kind="command", text=text, episode=1) for text in ("left", "right", "right")]
+pane.look(Any(paragraphs=said, episode=1), None, None)
+print(kind.name, kind.number, [line.plain.split() for line in pane.build(40, 10)])
+"""
+    assert python(installed, code) == "repeats 9 [['2', 'right'], ['1', 'left']]\n"
