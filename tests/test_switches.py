@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -12,7 +13,7 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.environments import profile
 from engine.records import Candidate, Neighbour, Observation, Proposal, State
-from engine.settings import PROFILES, Settings, differences
+from engine.settings import GROUPS, PROFILES, Settings, differences
 from engine.values.knn import KnnEstimator
 
 ACTIONS = ("open door", "wait", "sing")
@@ -210,3 +211,8 @@ def test_the_estimator_follows_the_baseline_that_is_asked_for():
 
     assert v(Settings(lam=0.0)) == pytest.approx(13 / 4)
     assert v(Settings(lam=0.0, baseline="candidates")) == pytest.approx((4 + 1 + 0) / 3)
+
+
+def test_no_two_parts_have_a_setting_of_the_same_name():
+    own = [name for group in GROUPS for name in group.__annotations__]
+    assert sorted(own) == sorted(set(own)) == sorted(field.name for field in dataclasses.fields(Settings))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from engine.environment import Environment
+from typing import TYPE_CHECKING
+
 from engine.games.kind import GAMES
 from engine.gym import open_gym
 from engine.kinds import Kind, Places
 from engine.memory.search import ScopeRules
+
+if TYPE_CHECKING:
+    from engine.environment import Environment
 
 
 def _open(name: str, places: Places) -> Environment:
