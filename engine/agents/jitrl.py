@@ -73,7 +73,8 @@ class JitrlAgent(StaticAgent):
         if self._settings.memory_candidates == "positive":
             neighbours = tuple(n for n in neighbours if _mean_return(n.action, neighbours) > 0)
         remembered = {n.action for n in neighbours}
-        more = self._estimator.also(turn.state, turn.valid_actions)
+        also = self._estimator.also(turn.state, turn.valid_actions)
+        more = tuple(action for action in also if turn.resolve is None or _can(turn, action))
         by_action = {c.action: c for c in proposed}
         union = jitrl.candidate_set(
             list(by_action),

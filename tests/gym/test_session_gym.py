@@ -8,7 +8,7 @@ import os
 import pytest
 
 from engine.environments import profile
-from engine.records import EpisodeEnded, Paused, Stepped, TakenBack
+from engine.records import Decided, EpisodeEnded, Paused, Stepped, TakenBack
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
@@ -100,3 +100,12 @@ def test_the_command_line_plays_it_and_names_what_is_wrong(tmp_path, capsys):
     assert main(options) == 2
     assert "it has tiny/Corridor-v0" in capsys.readouterr().err
     assert len(os.listdir(tmp_path / "sessions")) == 1
+
+
+def test_where_leaving_kills_no_command_of_text_games_is_offered(tmp_path):
+    lake = "gym:gymnasium/FrozenLake-v1?is_slippery=false&ended=reward&ignore=\\(\\w+\\)"
+    events = play(tmp_path, sessions.create(tmp_path, config(episodes=12, game=lake), "run"))
+    offered = {c.action for e in events if isinstance(e, Decided) for c in e.decision.candidates}
+    possible = {action for e in events if isinstance(e, Decided) for action in e.decision.valid_actions}
+    assert offered == possible
+    assert len(possible) == 4
