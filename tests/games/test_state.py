@@ -359,7 +359,7 @@ def test_same_observations_give_the_same_states(games_folder):
 
 
 def test_advance_before_begin_is_refused():
-    with pytest.raises(RuntimeError, match="begin an episode"):
+    with pytest.raises(RuntimeError, match="call `begin` before"):
         GameAbstractor().advance("x", seen("A"))
 
 
