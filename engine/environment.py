@@ -1,4 +1,4 @@
-"""The one protocol behind which games and web pages stand; agents do not know which they are in."""
+"""The protocols of environments and abstractors. Agents use games and web pages through the same ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Abstractor(Protocol):
-    """Turns observations into abstracted states and keeps the episode's history for them."""
+    """Turns observations into abstracted states. It holds the history of the running episode."""
 
     def begin(self, observation: Observation) -> State:
-        """Forget the last episode and return the state of the first observation."""
+        """Begin a new episode and return the state of its first observation."""
         ...
 
     def advance(self, action: str, observation: Observation) -> State:
@@ -25,17 +25,17 @@ class Abstractor(Protocol):
         ...
 
     def recent(self, steps: int) -> str:
-        """Return the last `steps` steps as text for a prompt, oldest first, a paragraph each."""
+        """Return the last `steps` steps as text for a prompt, oldest first, one paragraph each."""
         ...
 
     def situation(self, observation: Observation) -> str:
-        """Return what a prompt tells of the present: the same for the same observation."""
+        """Return the present situation as text for a prompt. It depends only on the observation."""
         ...
 
     def written(self, writing: Writing) -> Abstractor:
-        """Return an abstractor of which a model writes what the settings ask it to; this one where they ask for none.
+        """Return an abstractor whose states and histories a model writes, as far as the settings demand it.
 
-        To be called before the episode begins.
+        If they do not demand it, this one is returned. Call this before the episode begins.
         """
         ...
 
@@ -45,9 +45,9 @@ class Writing:
     """What an abstractor needs to let a model write states and histories.
 
     Attributes:
-        write: Asks the model in words, on the account of the running episode.
-        notice: Takes a sentence when the model failed.
-        missed: Called for every text that rules wrote in the model's place.
+        write: Asks the model in words and charges the running episode.
+        notice: Called with a sentence when the model failed.
+        missed: Called for each text that rules wrote because the model's text was missing.
     """
 
     write: Write
@@ -57,31 +57,31 @@ class Writing:
 
 
 class Environment(Protocol):
-    """A world to act in. Not thread-safe: one thread at a time. Calls may block for seconds."""
+    """A world in which an agent acts. Use it from one thread at a time. Calls may block for seconds."""
 
     @property
     def info(self) -> EnvironmentInfo:
-        """What stays the same while the environment is open."""
+        """Description of the environment; it does not change while the environment is open."""
         ...
 
     def reset(self, seed: int) -> Observation:
-        """Begin an episode; the same seed and actions give the same observations."""
+        """Begin an episode. The same seed and actions give the same observations."""
         ...
 
     def step(self, action: str) -> Observation:
         """Take one action.
 
         Raises:
-            GameError: The environment crashed or hung and could not be brought back.
+            GameError: The environment crashed or hung and could not be restarted.
         """
         ...
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the actions that would change the world now, in a fixed order; () when the episode is over."""
+        """Return the actions that would change the world now, in a fixed order; () if the episode is over."""
         ...
 
     def save(self) -> bytes:
-        """Return the whole situation, for `restore`."""
+        """Return the complete situation, for `restore`."""
         ...
 
     def restore(self, saved: bytes) -> Observation:
@@ -93,46 +93,46 @@ class Environment(Protocol):
         ...
 
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Release all resources; calling this twice is safe."""
         ...
 
 
 @runtime_checkable
 class Judged(Protocol):
-    """An environment that may have to compare what was said with what is right."""
+    """An environment that may need a model to compare an answer with the right one."""
 
     def judge_with(self, model: Model) -> None:
-        """Let `model` compare by meaning what cannot be compared by letters."""
+        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
         ...
 
 
 @runtime_checkable
 class Concluding(Protocol):
-    """An environment that can tell what an episode was worth although nobody ended it."""
+    """An environment that can judge an episode that was cut off by the step limit."""
 
     def conclude(self) -> Observation:
-        """Return the last observation of an episode that ran out of steps, with the verdict if there is one."""
+        """Return the last observation of an episode that reached the step limit, with the verdict if there is one."""
         ...
 
 
 @runtime_checkable
 class OpenActions(Protocol):
-    """An environment in which more can be done than `valid_actions` counts: texts to be typed are endless."""
+    """An environment in which more actions are possible than `valid_actions` lists, such as typing any text."""
 
     def resolve(self, action: str) -> str | None:
-        """Return an action as it is remembered, None if it cannot be taken now. Never raises."""
+        """Return an action in the form in which it is remembered, None if it cannot be taken now. Never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a person would see now, secrets taken out.
+    """The visible page, without secrets.
 
     Attributes:
         snapshot: The page's elements as text, in the format of `engine.web.browser.snapshot`.
-        width: Of the window, in CSS pixels, as is `height`.
-        picture: JPEG, b"" where none could be taken.
-        entries: HAR entries since the last look.
+        width: Width of the window in CSS pixels; `height` likewise.
+        picture: JPEG data, b"" if no picture could be taken.
+        entries: HAR entries since the previous call of `sight`.
     """
 
     url: str
@@ -147,8 +147,8 @@ class Sight:
 
 @runtime_checkable
 class Visible(Protocol):
-    """An environment that looks like something."""
+    """An environment that can be shown as a picture."""
 
     def sight(self) -> Sight:
-        """Return what can be seen now. Never raises."""
+        """Return what is visible now. Never raises."""
         ...

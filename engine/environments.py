@@ -1,4 +1,4 @@
-"""The kinds of environments that can be played, and which of them a name belongs to. One line a kind."""
+"""The kinds of environments, and functions that find the kind of a name or scope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.settings import Settings
 from engine.web.kind import WEB
 
 BUILT_IN = (GAMES, WEB, GYM)
-"""The kinds of this project, in the order in which they are shown."""
+"""The kinds of this project, in the order of display."""
 
 ENVIRONMENTS = Registry("environment", Kind, "jitrl.environments", BUILT_IN)
 
@@ -23,10 +23,10 @@ ENVIRONMENTS = Registry("environment", Kind, "jitrl.environments", BUILT_IN)
 def resolve(name: str) -> tuple[Kind, str]:
     """Return the kind of environment that a name belongs to, and the full name.
 
-    What begins with no kind's name is a text adventure, and so is the path of a file.
+    The path of a file, and a name that does not begin with the name of a kind, is a text adventure.
 
     Raises:
-        UsageError: The name is that of a kind which is not there, or whose package does not load.
+        UsageError: There is no such kind, or its package does not load.
     """
     word, colon, _ = name.partition(":")
     for kind in _kinds() if colon else ():
@@ -48,7 +48,7 @@ def kind_of(name: str) -> Kind:
 
 
 def kind_of_scope(scope: str) -> Kind | None:
-    """Return the kind of environment that a scope of memory belongs to, None where it is not known."""
+    """Return the kind of environment that a scope of memory belongs to, None if it is unknown."""
     word = scope.partition("/")[0]
     for kind in BUILT_IN:
         if kind.name == word:
@@ -57,16 +57,16 @@ def kind_of_scope(scope: str) -> Kind | None:
 
 
 def scope_rules(scope: str) -> ScopeRules:
-    """Return what memory has to know of the kind of environment that a scope belongs to.
+    """Return the rules of memory for the kind of environment that a scope belongs to.
 
-    Of a scope of an unknown kind, the values of password-like fields are taken out.
+    For an unknown kind, the rules remove the values of fields that look like passwords.
     """
     kind = kind_of_scope(scope)
     return ScopeRules() if kind is None else kind.memory
 
 
 def profile(name: str, kind: str = "game", /, **changes: Any) -> Settings:
-    """Return the settings of a profile for a kind of environment, with `changes` on top.
+    """Return the settings of a profile for a kind of environment, with `changes` applied.
 
     Raises:
         UsageError: No such profile, kind or setting, or a value out of range.
@@ -75,6 +75,6 @@ def profile(name: str, kind: str = "game", /, **changes: Any) -> Settings:
 
 
 def _kinds() -> Iterator[Kind]:
-    """Yield all kinds; packages are only looked at when those of this project did not do."""
+    """Yield all kinds. Installed packages are searched only after the kinds of this project."""
     yield from BUILT_IN
     yield from ENVIRONMENTS.all().values()

@@ -1,4 +1,4 @@
-"""Who judges the steps of an episode: the game's score, a language model, or both (step 7, App. F)."""
+"""Evaluators of text adventures. Steps are judged by the game's score, a language model, or both (step 7, App. F)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from engine.records import ModelCall, Step, Trajectory
 from engine.settings import JudgingSettings, Settings
 
 REASONING_HERE = 160
-"""Characters in which a model of this process explains a step: it writes some twenty words a second."""
+"""Characters that a model in this process may use to explain a step. It writes about twenty words a second."""
 
 AGAIN = "Your answer cannot be used for these steps. Answer again, with the JSON object alone, for these steps: {}"
-"""What is said when steps are asked for once more."""
+"""The message that asks again for missing steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Step rewards r_t and how they came about.
+    """The step rewards r_t of an episode.
 
     Attributes:
-        rewards: One for each step.
-        note: A sentence when something was out of the ordinary, else "".
-        scored: The steps for which a model gave a score that counts, in order.
+        rewards: One number for each step.
+        note: A sentence if something unusual happened, otherwise "".
+        scored: Indices of the steps with a valid score from a model, in order.
     """
 
     rewards: tuple[float, ...]
@@ -41,14 +41,14 @@ class Evaluator(Protocol):
     """Turns a finished episode into step rewards."""
 
     def rewards(self, trajectory: Trajectory) -> Judgement:
-        """Return r_t for every step; never raises for what a model did."""
+        """Return r_t for each step. Errors of the model are not raised but mentioned in the note."""
         ...
 
 
 class ScoreEvaluator:
-    """The change of the game's own score, less for dying and for changing nothing.
+    """Rewards by the change of the game's score, with penalties for death and for actions without effect.
 
-    A victory needs no bonus: games pay for it themselves.
+    There is no bonus for a victory, because games give points for it.
     """
 
     def __init__(self, settings: JudgingSettings) -> None:
@@ -64,15 +64,16 @@ class ScoreEvaluator:
 
 
 class LlmEvaluator:
-    """A language model's verdict, with the paper's prompt, in batches; the score where it gives none.
+    """Rewards by a language model with the paper's prompt, in batches. Steps without a score use the game's.
 
-    A verdict counts only if it names a step that was asked for together with the action taken there, and
-    lies within the scale of the game's rewards. Steps without one are asked for once more. A model of this process
-    cannot but do so: its answer is kept to the very steps and actions, and to few words.
+    A score is valid only if it is for a requested step, names the action taken there, and is within the scale
+    of the game's rewards. Steps without a valid score are asked for again. The answer of a model in this
+    process is restricted to the requested steps and actions, and to few words.
 
-    The setting `rewards` says who has the last word. "llm": the model. "hybrid": the environment where it has one,
-    that is where the score changed, where nothing changed in the world, and in death. "llm_or_score": the model unless
-    it says 0; then the change of the score, and the penalty of death for the last step of an episode that was not won.
+    The setting `rewards` chooses between the model's score and the environment's reward. "llm": the model's.
+    "hybrid": the environment's reward if it is not 0 (the score changed, nothing changed in the world, or
+    death), otherwise the model's. "llm_or_score": the model's unless it is 0, otherwise the change of the
+    score; the last step of an episode that was not won has the penalty of death in place of that.
     """
 
     def __init__(self, settings: JudgingSettings, model: Model) -> None:
@@ -94,7 +95,7 @@ class LlmEvaluator:
         return Judgement(judged, tuple(asking.calls), note, tuple(sorted(found)))
 
     def _joined(self, trajectory: Trajectory, found: Mapping[int, float]) -> tuple[float, ...]:
-        """Return the model's scores and the environment's, whichever counts for each step."""
+        """Return the reward of each step, chosen between the model's score and the environment's."""
         by_score = self._score.rewards(trajectory).rewards
         how = self._settings.rewards
         if how == "hybrid":
@@ -108,7 +109,7 @@ class LlmEvaluator:
 
 
 class _Asking:
-    """The questions about one episode: how many steps a call shows and asks for is learned as they are asked."""
+    """Asks for the scores of one episode. The number of steps per call is reduced if prompts are too long."""
 
     def __init__(
         self, model: Model, trajectory: Trajectory, widest: float, settings: JudgingSettings
@@ -124,7 +125,7 @@ class _Asking:
         self.batch = settings.judged_steps_here if self._here else settings.judged_steps
 
     def ask(self, wanted: Sequence[int]) -> None:
-        """Ask for the scores of `wanted`; what is missing once more, and on as long as an answer brings some."""
+        """Ask for the scores of `wanted`. Missing ones are asked for again until two answers bring no new score."""
         fruitless = tries = 0
         while (missing := [t for t in wanted if t not in self.found]) and not self.problem:
             if fruitless == 2 or tries == self._settings.judging_tries:
@@ -152,7 +153,7 @@ class _Asking:
             fruitless += not new
 
     def _accepted(self, text: str, asked: Sequence[int]) -> dict[int, float]:
-        """Return the scores of an answer that are for a step asked for, with its action, and within the scale."""
+        """Return the valid scores of an answer: for a requested step, with its action, and within the scale."""
         found: dict[int, float] = {}
         for t, action, score, _ in parse.scores(text):
             fits = t in asked and t not in found and abs(score) <= self._widest
@@ -161,7 +162,7 @@ class _Asking:
         return found
 
     def _messages(self, asked: Sequence[int], *, again: bool) -> list[dict[str, str]]:
-        """Return the question: the steps before those asked for that there is room for, and some after them."""
+        """Return the messages. They show the requested steps, and steps around them as far as there is room."""
         start = min(asked[0], max(0, asked[-1] + 1 - self._shown))
         stop = min(len(self._told), asked[-1] + 1 + min(self._settings.judged_steps, self._shown // 4))
         names = ", ".join(map(str, asked))
@@ -176,7 +177,7 @@ class _Asking:
         return [*prompt.chat(), *more]
 
     def _shorten(self) -> bool:
-        """Show fewer steps around those that are asked for, then ask for fewer; False at the end of it."""
+        """Show fewer steps around the requested ones, then request fewer; return False if neither is possible."""
         if self._shown > self.batch:
             self._shown = max(self.batch, self._shown // 2)
         elif self.batch > 1:
@@ -196,7 +197,7 @@ def _note(steps: int, judged: int, problem: str) -> str:
 
 
 def _told(t: int, trajectory: Trajectory) -> str:
-    """Return one step as a paragraph: what was printed before it, what was done, what it gained."""
+    """Return one step as a paragraph: the output before it, the action, and the reward."""
     step = trajectory.steps[t]
     changed = "" if step.changed else " (nothing in the world changed)"
     return (
@@ -238,7 +239,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def _exactly(steps: Sequence[Step], asked: Sequence[int], widest: float) -> Mapping[str, Any]:
-    """Return the schema of an answer that scores the steps `asked`, each once and in order, and says nothing more."""
+    """Return the schema of an answer that has a score for each of the steps `asked`, in order, and nothing else."""
     items = [
         {
             "type": "object",

@@ -1,6 +1,6 @@
-"""What a kind of environment is: all that the rest of jitrl has to know of it.
+"""The description of a kind of environment. The rest of jitrl uses a kind only through it.
 
-A kind of a package of your own is an entry point in the group `jitrl.environments` that names a `Kind`:
+A package of your own adds a kind with an entry point in the group `jitrl.environments` that names a `Kind`:
 
     [project.entry-points."jitrl.environments"]
     toy = "toy_world:KIND"
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where an environment finds things.
+    """Folders and variables for opening an environment.
 
     Attributes:
-        saves: Folder for all that persists.
-        games: A folder with more stories, None for the usual ones.
+        saves: Folder for persistent data.
+        games: Additional folder with stories, None for only the usual ones.
         variables: Environment variables.
     """
 
@@ -65,24 +65,24 @@ class Kind:
     """A kind of environment. Its functions import what they need when they are called.
 
     Attributes:
-        name: What it is called. What is played is named `NAME:...`, but for text adventures; the scope of its memory
-            begins with `NAME/`.
-        about: One line for people.
-        open: Returns the environment of a full name. Raises JitrlError where it cannot be had.
-        fallback: Actions that are offered where the environment knows no valid one and the episode goes on.
-        ready: Returns the names to play: the name itself, or those of all tasks of a suite. Raises JitrlError where
-            one of them could not be opened now.
-        aliases: Other beginnings of a name, each with what stands for it.
-        opening: What is shown while it opens.
-        profiles: Settings that a profile changes for this kind, by the profile's name; on top of
+        name: Name of the kind. Its environments are named `NAME:...` (text adventures need no prefix), and scopes of
+            its memories begin with `NAME/`.
+        about: A description for people, one line.
+        open: Returns the environment with a full name. Raises JitrlError if it cannot be opened.
+        fallback: Actions that are offered if the environment lists no valid action and the episode goes on.
+        ready: Returns the names to play: the name itself, or those of all tasks of a suite. Raises JitrlError if one
+            of them could not be opened now.
+        aliases: Other prefixes of a name, each with the prefix that it stands for.
+        opening: Text that is shown while it opens.
+        profiles: Settings that a profile changes for this kind, by the profile's name, in addition to
             `engine.settings.PROFILES`.
         asking: Returns how a model is asked for actions.
-        evaluator: Returns what judges the steps of its episodes.
-        tests: Returns what a model is asked before it writes or judges, by the setting; nothing is tested for a
-            setting that is not there.
-        writes_small: Whether a model that is read by likelihoods alone may be asked to write and to judge.
-        memory: What memory has to know.
-        ahead: Whether a second copy can be played while a person reads, so that the next prompt is prepared.
+        evaluator: Returns the evaluator that judges the steps of its episodes.
+        tests: Returns the tests that a model must pass before it writes or judges, by the setting. A setting that is
+            missing there is not tested.
+        writes_small: Whether a model that can only be read by likelihoods may be asked to write and to judge.
+        memory: The rules of its memories.
+        ahead: Whether a second copy can be opened to prepare the next prompt while a person reads.
         pictures: Whether it may show pictures.
     """
 
@@ -103,14 +103,14 @@ class Kind:
     pictures: bool = False
 
     def full(self, name: str) -> str | None:
-        """Return the full name of what a name stands for, None where that is of no such kind."""
+        """Return the full name for a name or alias, None if it does not belong to this kind."""
         for beginning, whole in self.aliases.items():
             if name.startswith(beginning):
                 return whole + name.removeprefix(beginning)
         return name if name.startswith(f"{self.name}:") else None
 
     def profile(self, name: str, /, **changes: Any) -> Settings:
-        """Return the settings of a profile for this kind, with `changes` on top.
+        """Return the settings of a profile for this kind, with `changes` applied.
 
         Raises:
             UsageError: No such profile or setting, or a value out of range.

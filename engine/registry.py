@@ -1,4 +1,4 @@
-"""Named things of one kind: those of this project, and those that installed packages bring as entry points."""
+"""Registries of named objects: those of this project, and those that installed packages add as entry points."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.errors import UsageError
 
 
 class Named(Protocol):
-    """A thing with a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         ...
 
 
@@ -25,13 +25,13 @@ T = TypeVar("T", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Registry(Generic[T]):
-    """All things of one kind by name.
+    """All objects of one class by name.
 
     Attributes:
-        what: What one of them is called in messages, for instance "agent".
+        what: The word for one of them in messages, for instance "agent".
         kind: Their class.
         group: Group of the entry points that installed packages declare.
-        built_in: Those of this project, in the order in which they are shown. They win over packages with the same
+        built_in: Those of this project, in the order of display. They take precedence over packages with the same
             name.
     """
 
@@ -41,7 +41,7 @@ class Registry(Generic[T]):
     built_in: tuple[T, ...]
 
     def all(self) -> Mapping[str, T]:
-        """Return all of them by name; a package that does not load is left out (`find` says why)."""
+        """Return all objects by name. Packages that do not load are left out; `find` says why."""
         known = {thing.name: thing for thing in self.built_in}
         for entry in self._entries():
             with contextlib.suppress(UsageError):
@@ -49,10 +49,10 @@ class Registry(Generic[T]):
         return known
 
     def find(self, name: str) -> T:
-        """Return the one called `name`.
+        """Return the object called `name`.
 
         Raises:
-            UsageError: There is none of that name, or its package does not load.
+            UsageError: There is none with that name, or its package does not load.
         """
         for thing in self.built_in:
             if thing.name == name:
@@ -63,7 +63,7 @@ class Registry(Generic[T]):
         raise UsageError(f"there is no {self.what} {name!r}; choose one of: {', '.join(self.all())}")
 
     def broken(self) -> Mapping[str, str]:
-        """Return what is wrong with each package that does not load, by name."""
+        """Return the error of each package that does not load, by name."""
         wrong: dict[str, str] = {}
         for entry in self._entries():
             try:
@@ -73,21 +73,21 @@ class Registry(Generic[T]):
         return wrong
 
     def _entries(self) -> Iterator[EntryPoint]:
-        """Yield the entry points of the group, without those whose name is taken by this project."""
+        """Yield the entry points of the group, except those with a name of this project."""
         taken = {thing.name for thing in self.built_in}
         for entry in entry_points(group=self.group):
             if entry.name not in taken:
                 yield entry
 
     def _loaded(self, entry: EntryPoint) -> T:
-        """Return the thing of an entry point.
+        """Return the object of an entry point.
 
         Raises:
-            UsageError: It does not load, or is none of this kind and name.
+            UsageError: It does not load, or has another class or name.
         """
         try:
             thing = entry.load()
-        except Exception as error:  # whatever a package of somebody else raises
+        except Exception as error:  # another package may raise anything
             raise UsageError(f"the {self.what} {entry.name!r} of {entry.value} does not load: {error}") from None
         if not isinstance(thing, self.kind) or thing.name != entry.name:
             raise UsageError(

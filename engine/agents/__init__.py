@@ -1,6 +1,6 @@
-"""Methods: each turns a turn into a decision. One file a method, one line here.
+"""The methods that agents can follow. Each is a file in this folder and a line in `BUILT_IN`.
 
-A method of a package of your own is an entry point in the group `jitrl.agents` that names a `Method`:
+A package of your own adds a method with an entry point in the group `jitrl.agents` that names a `Method`:
 
     [project.entry-points."jitrl.agents"]
     echo = "echo_agent:METHOD"
@@ -24,13 +24,13 @@ class Method:
     """A kind of agent.
 
     Attributes:
-        name: What `--agent` takes.
-        about: One line for people.
+        name: The name that the option `--agent` takes.
+        about: A description for people, one line.
         make: Returns an agent for one session.
-        learns: Whether finished episodes go to memory, so that their steps have to be judged. What a method keeps
-            besides (`AgentContext.kept`) does not depend on it.
-        asks_model: Whether the session's model is opened for it.
-        prompts: Folders with prompts of its own; their digests are in the manifest of a run.
+        learns: Whether finished episodes are judged and stored in memory. A method can use `AgentContext.kept` in
+            either case.
+        asks_model: Whether the agent needs the session's model.
+        prompts: Folders with the method's own prompts. Their digests are written to the manifest of a run.
     """
 
     name: str

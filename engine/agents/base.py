@@ -1,4 +1,4 @@
-"""What an agent is: something that decides, one step at a time; and what it is made with."""
+"""Protocols of agents and of the objects that they are made with."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What an agent sees when it is to choose.
+    """Input of one decision.
 
     Attributes:
         step: Step within the episode, from 0.
-        steps_left: Steps until the limit, this one included.
-        valid_actions: The actions possible now, never empty.
-        present: What a prompt tells of the present: the last answer, the place, what is carried.
+        steps_left: Steps until the limit, including this one.
+        valid_actions: The actions that are possible now; never empty.
+        present: The current situation as text for a prompt: the last output, the place, the inventory.
         recent: The last steps as text for a prompt, oldest first.
-        resolve: Where more can be done than `valid_actions` counts: returns an action as it is remembered, None if
-            it cannot be taken now.
+        resolve: Returns an action in the form in which it is remembered, or None if it cannot be taken now. It is set
+            if more actions are possible than `valid_actions` lists.
         episode: Number of this episode in its run, from 1.
-        episodes: Episodes of the run, 0 if nobody knows.
+        episodes: Number of episodes of the run, 0 if unknown.
     """
 
     step: int
@@ -57,40 +57,40 @@ class Prior(Protocol):
 
 
 class Notebook(Protocol):
-    """What a method has kept in this scope, and where it keeps more. Other methods' records are not seen."""
+    """Reads and stores a method's own records in this scope. It does not show the records of other methods."""
 
     def add(self, kind: str, text: str, data: Mapping[str, Any] | None = None) -> Kept:
-        """Keep a record, with session, episode and time filled in; on return it is on the disk.
+        """Store a record on disk. Session, episode and time are filled in.
 
-        The same words of the same episode are kept once.
+        A text is stored once per episode.
 
         Args:
-            kind: One word: "reflection".
+            kind: One word, for instance "reflection".
             data: Plain JSON values.
 
         Returns:
-            The record as it is kept: without secrets, and clipped where it was too long.
+            The record as stored: without secrets, and clipped if it was too long.
 
         Raises:
-            BadFile: It cannot be stored: no kind, data that are no JSON values, or too much of them.
-            StorageError: It could not be written.
+            BadFile: The kind is missing, or the data are too large or not JSON values.
+            StorageError: The record could not be written.
         """
         ...
 
     def records(self, kind: str = "") -> tuple[Kept, ...]:
-        """Return what is kept, oldest first; of one kind, or of all for "". Other sessions' records are among them."""
+        """Return the records of one kind (all kinds for ""), oldest first. Those of other sessions are included."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """What a method has to make an agent of; lives as long as the session.
+    """What a method gets to make an agent for one session.
 
     Attributes:
         model: Proposes candidates.
         memory: The episodes remembered in this scope.
-        settings: As they are followed.
-        write: Asks the model in words. To be called from `begin_episode`, `decide` and `end_episode`.
+        settings: The settings in effect.
+        write: Asks the model in words. Call it only from `begin_episode`, `decide` and `end_episode`.
         kept: The method's own records.
     """
 
@@ -102,44 +102,45 @@ class AgentContext:
 
 
 class Agent(Protocol):
-    """One method. Agents never touch the environment; the session does."""
+    """Chooses actions. An agent does not access the environment; the session does."""
 
     name: str
     learns: bool
-    """Whether finished episodes go to memory."""
+    """Whether finished episodes are stored in memory."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
-        """Return the choice for this turn with everything that led to it.
+        """Return the decision for this turn.
 
-        The decision's `calls` are those that its candidates were made from; what was asked with `write` is on the
-        account already.
+        Its `calls` are the model calls that gave its candidates. Calls made with `write` are already charged and are
+        not among them.
         """
         ...
 
     def begin_episode(self, state: State) -> None:
-        """An episode begins in `state`. Called again when its steps are taken again, to take it up or a step back.
+        """Note that an episode begins in `state`.
 
-        A ModelError or MissingError that is raised here is told, and the episode goes on.
+        This is called again when the steps of an episode are repeated, to resume it or to undo a step. A ModelError
+        or MissingError raised here is shown to the person, and the episode goes on.
         """
         ...
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """A step was taken, by the agent or by a person, and led to `then`.
+        """Note a step of the agent or of a person, and the state `then` after it.
 
         Args:
-            terminated: The task ended the episode with this step. False where it was only cut off.
+            terminated: The task ended the episode with this step. False if the episode was cut off.
             lost: The episode ended in death or another loss.
         """
         ...
 
     def end_episode(self, episode: Episode, first: int) -> None:
-        """Learn from a finished episode beyond what memory keeps.
+        """Learn from a finished episode in addition to storing it in memory.
 
-        A ModelError or MissingError that is raised here is told, and the session goes on. If the session is left
-        before this returns, the episode is taken up again and this is called again.
+        A ModelError or MissingError raised here is shown to the person, and the session goes on. If the session is
+        stopped before this returns, the episode is resumed later and this is called again.
 
         Args:
-            episode: As it was remembered, with its number; number 0 where it was not.
-            first: Entry number of its step 0, -1 where it was not remembered.
+            episode: The episode as stored in memory; its number is 0 if it was not stored.
+            first: Entry number of its step 0, -1 if it was not stored.
         """
         ...

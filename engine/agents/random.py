@@ -1,4 +1,4 @@
-"""A prior without a model: every valid action is as likely as any other."""
+"""The uniform prior, which needs no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model alone: it proposes, and one of its candidates is drawn. Base of methods that add something to that."""
+"""The static agent: the model proposes candidates and one is drawn. Other methods derive from it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from engine.settings import Settings
 
 
 class Recalled(NamedTuple):
-    """What earlier episodes add to a turn.
+    """What a method adds to a turn from earlier episodes.
 
     Attributes:
-        text: Put into the prompt that candidates are proposed for.
-        parts: What it consists of, for the decision's record: usually a Basis.
+        text: Text for the prompt that asks for candidates.
+        parts: The same for the record of the decision, usually a Basis.
     """
 
     text: str = ""
@@ -29,9 +29,9 @@ class Recalled(NamedTuple):
 
 
 class StaticAgent:
-    """Proposes and draws; nothing is learnt.
+    """Proposes candidates, draws one, and learns nothing.
 
-    A method that puts text into the prompt overrides `recall`, and `end_episode` to keep something for it.
+    A method that puts text into the prompt overrides `recall`. It overrides `end_episode` to store that text.
 
     Args:
         prior: Proposes candidates.
@@ -45,10 +45,10 @@ class StaticAgent:
         self._settings = settings
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
-        """Return the choice for this turn.
+        """Return the decision for this turn.
 
-        Three independent streams are split off `rng`; the second one is for methods that draw something of their own,
-        so that all of them propose and sample with the very same draws.
+        `rng` is split into three independent streams. The second one is for random numbers that a method needs for
+        itself, so all methods propose and sample with the same draws.
         """
         proposing, _, sampling = rng.spawn(3)
         recalled = self.recall(turn)
@@ -78,28 +78,30 @@ class StaticAgent:
         )
 
     def recall(self, turn: Turn) -> Recalled:
-        """Return what of earlier episodes goes into the prompt of this turn; nothing here."""
+        """Return what to add to the prompt of this turn; nothing here."""
         return Recalled()
 
     def begin_episode(self, state: State) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def end_episode(self, episode: Episode, first: int) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
     # ------------------------------------------------------------------------- the steps of a decision
 
     def propose(self, turn: Turn, rng: np.random.Generator, memory_text: str = "") -> Proposal:
-        """Return what the model proposes and can be done here; an empty proposal with a note where it fails.
+        """Return the model's proposal without actions that are not possible now.
+
+        If the call fails, the proposal is empty and has a note.
 
         Args:
-            memory_text: Text from earlier episodes that is put into the prompt.
+            memory_text: Text from earlier episodes for the prompt.
 
         Raises:
-            ModelError: Going on is pointless until a person acts.
+            ModelError: The session cannot go on until a person acts.
             MissingError: The network, a key or a file is missing.
         """
         request = ActionRequest(
@@ -119,10 +121,10 @@ class StaticAgent:
         return possible(turn, proposal)
 
     def drawn(self, turn: Turn, proposal: Proposal, rng: np.random.Generator, also: str) -> Proposal:
-        """Return a proposal that has none with candidates drawn from the valid actions: each is as good as any other.
+        """Return an empty proposal with candidates drawn uniformly from the valid actions.
 
         Args:
-            also: What else is missing besides an answer of the model, for the note.
+            also: What is missing besides an answer of the model, for the note.
         """
         picked = rng.permutation(len(turn.valid_actions))[: self._settings.candidates]
         reason = proposal.note or NO_OPTION
@@ -133,10 +135,10 @@ class StaticAgent:
         )
 
     def select(self, logits: ArrayLike, policy: ArrayLike, draw: float) -> int:
-        """Return which candidate is taken: a sample of the policy, or its most probable one.
+        """Return the index of the chosen candidate: drawn from the policy, or the most probable one.
 
         Args:
-            draw: In [0, 1).
+            draw: A random number in [0, 1).
         """
         if self._settings.selection == "greedy":
             best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
@@ -144,9 +146,9 @@ class StaticAgent:
         return jitrl.sample(policy, draw)
 
     def best(self, proposal: Proposal, candidates: Sequence[Candidate], chosen: int) -> int:
-        """Return `chosen`, or what the model called the best where the settings say so.
+        """Return `chosen`, or the candidate that the model called the best if the settings demand it.
 
-        For choices that the model makes alone.
+        Use this only for choices that the model makes without memory.
         """
         named = [c.action for c in candidates]
         if self._settings.unremembered == "best_action" and proposal.best in named:
@@ -158,7 +160,7 @@ NO_OPTION = "the model gave no usable option"
 
 
 def possible(turn: Turn, proposal: Proposal) -> Proposal:
-    """Return the proposal without what cannot be done here, the rest as it is remembered."""
+    """Return the proposal without impossible actions. The others get the form in which they are remembered."""
     if turn.resolve is None:
         return proposal
     kept: dict[str, Candidate] = {}
@@ -179,10 +181,10 @@ def possible(turn: Turn, proposal: Proposal) -> Proposal:
 
 
 def tally(proposal: Proposal, candidates: Sequence[Candidate], *, knows: bool) -> Tally:
-    """Return what became of the model's answer; nothing where no model was asked.
+    """Return the counts of one decision about the model's answer; all are 0 if no model was asked.
 
     Args:
-        knows: Whether memory had anything to say about the candidates.
+        knows: Whether memory had values for the candidates.
     """
     calls = proposal.calls
     if not calls and not proposal.note:

@@ -16,7 +16,7 @@ FALLBACK = (
     "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
     "up", "down", "in", "out", "look", "wait",
 )  # fmt: skip
-"""What any text game understands."""
+"""Actions that every text game understands."""
 
 
 def _open(name: str, places: Places) -> Environment:

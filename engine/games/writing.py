@@ -1,4 +1,4 @@
-"""What is asked of a model before it writes and judges for text adventures: see `engine.llm.reading.writing`."""
+"""Tests for models that are to write or judge in text adventures; see `engine.llm.reading.writing`."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ TESTS = {
         {"trajectory": _STEPS + _END, "total": "3", "final_score": "35", "steps": "0, 1, 2"}, _judges, SCHEMA,
     ),
 }  # fmt: skip
-"""By the settings that a model may be asked to write or to judge for."""
+"""The tests, by the setting for which a model has to write or judge."""

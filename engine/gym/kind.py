@@ -18,7 +18,7 @@ def _open(name: str, places: Places) -> Environment:
 
 
 def _ready(name: str, places: Places) -> tuple[str, ...]:
-    """Open it once: only its process knows whether it can be played."""
+    """Open the environment once, because only its process knows whether it can be played."""
     _open(name, places).close()
     return (name,)
 

@@ -1,6 +1,6 @@
-"""From a package and an id to an environment with Gymnasium's interface. Runs in the worker process only.
+"""Makes environments with Gymnasium's interface from a package and an id. Runs in the worker process only.
 
-`MAKERS` has the packages that need something of their own: a module and a line each.
+`MAKERS` lists the packages that need a module of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from engine.gym.making import Made, imported, registered
 
 Maker = Callable[[str, Mapping[str, Any], Path], Made]
-"""Makes an environment of an id, keyword arguments, and a folder for what is worth keeping."""
+"""Makes an environment from an id, keyword arguments, and a folder for cached files."""
 
 
 def _textworld(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
@@ -36,7 +36,7 @@ def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Ma
     Raises:
         NotHere: A module is missing.
         NoSuch: The package has no such environment.
-        Unfit: The id or an argument cannot be.
+        Unfit: The id or an argument is invalid.
     """
     imported(package)
     maker = MAKERS.get(package)

@@ -1,4 +1,4 @@
-"""What all makers of environments share. Runs in the worker process only."""
+"""Functions and errors shared by all makers of environments. Runs in the worker process only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NotHere(Exception):
     """A module cannot be imported.
 
     Attributes:
-        module: What is missing.
+        module: Name of the missing module.
     """
 
     def __init__(self, module: str) -> None:
@@ -26,7 +26,7 @@ class NoSuch(Exception):
     """The package has no environment of this name.
 
     Attributes:
-        near: Names that it has, the nearest first.
+        near: Similar names that it has, most similar first.
     """
 
     def __init__(self, near: list[str]) -> None:
@@ -35,17 +35,17 @@ class NoSuch(Exception):
 
 
 class Unfit(Exception):
-    """The environment is there and cannot be played as text; says what was found and what is needed."""
+    """The environment exists but cannot be played as text. The message says what was found and what is needed."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """An environment and where it comes from.
+    """An environment and its origin.
 
     Attributes:
-        env: Has `reset` and `step` as in Gymnasium, and `close`.
+        env: The environment, with Gymnasium's `reset`, `step` and `close`.
         source: Packages with their versions, or the path of a game.
-        digest: md5 of the game file, "" where there is none.
+        digest: md5 of the game file, "" if there is none.
     """
 
     env: Any
@@ -54,10 +54,10 @@ class Made:
 
 
 def imported(module: str) -> Any:
-    """Return a module.
+    """Import a module and return it.
 
     Raises:
-        NotHere: It, or one that it imports, is missing.
+        NotHere: The module, or one that it imports, is missing.
     """
     try:
         return importlib.import_module(module)
@@ -66,7 +66,7 @@ def imported(module: str) -> Any:
 
 
 def versions(*modules: str) -> str:
-    """Return the distributions that hold some modules, with their versions, as one text."""
+    """Return the distributions that contain these modules, with versions, as one text."""
     known = packages_distributions()
     found = []
     for module in modules:
@@ -98,7 +98,7 @@ def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
 
 
 def _render_modes(spec: Any) -> tuple[str, ...]:
-    """Return the render modes that an environment declares, before it is made."""
+    """Return the render modes that an environment declares, without making it."""
     from gymnasium.envs.registration import load_env_creator
 
     creator = spec.entry_point
@@ -108,7 +108,7 @@ def _render_modes(spec: Any) -> tuple[str, ...]:
 
 
 def _near(gymnasium: Any, package: str, env_id: str) -> list[str]:
-    """Return names that the package registered, those most like `env_id` first."""
+    """Return the names that the package registered, most similar to `env_id` first."""
     names = [
         str(name) for name, spec in gymnasium.registry.items()
         if str(spec.entry_point).partition(":")[0].partition(".")[0] == package.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Text with colours, as terminals draw it, to plain text that says the same."""
+"""Converts text with terminal colours to plain text with the same information."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Iterator
 
 _ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?", re.S)
 _COLOURS = ("", "red", "green", "yellow", "blue", "magenta", "cyan", "")
-"""Black and white are how text is drawn anyway."""
+"""Names of the colours. Black and white have none, because they are the usual colours of text."""
 
 
 def plain(text: str) -> str:
-    """Return a text without control characters; what colours say is said by marks.
+    """Return a text without control characters, with marks in place of colours.
 
-    What has a background is set in brackets, what has a colour is named by it: a red S on white is `<red S>`, any S on
-    red is `[S]`. An environment may show with nothing but a colour where the agent stands.
+    Text with a background colour is put in brackets, and other coloured text has the name of its colour: a
+    red S is `<red S>`, and an S on a red background is `[S]`. Some environments show the agent's position
+    only by a colour.
     """
     lines = "".join(_marked(text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n")
@@ -44,7 +45,7 @@ def _mark(text: str, colour: str, lit: bool) -> str:
 
 
 def _drawn(codes: str, colour: str, lit: bool) -> tuple[str, bool]:
-    """Return colour and background after a sequence of SGR codes."""
+    """Return the colour, and whether there is a background colour, after a sequence of SGR codes."""
     numbers = iter([int(code) if code else 0 for code in re.split("[;:]", codes)])
     for code in numbers:
         if code == 0:

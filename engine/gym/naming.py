@@ -1,8 +1,8 @@
-"""How an environment is named: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`.
+"""Names of environments: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`.
 
-PACKAGE is imported, so that it registers its environments. ENV_ID is the name under which it does; it may hold
-slashes. Keys of this module's own say how the environment is read; all others are keyword arguments for making it.
-Values may be percent-encoded: %26 is an ampersand.
+PACKAGE is imported so that it registers its environments. ENV_ID is a registered name; it may contain
+slashes. The keys defined here say how the environment is read, and all others are keyword arguments for
+making it. Values may be percent-encoded: %26 is an ampersand.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _WORDS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A name taken apart.
+    """The parts of a name.
 
     Attributes:
-        actions: Names of the actions, in their order; () where the environment has names of its own.
-        templates: Commands with slots in braces, as in "go {way}", for environments that take any text.
-        slots: What may stand in each slot.
+        actions: Names of the numbered actions in order; () to use the environment's own names.
+        templates: Commands with slots in braces, such as "go {way}", for environments that take any text.
+        slots: The values of each slot.
         text: Keys of the observation that hold its text; () for the usual ones.
-        ignore: Regular expression of what is no part of a state, such as a counter; "" for nothing.
-        ended: What an end means of which the environment does not say whether it is won: "won", "lost", "reward"
-            (won where the last reward is positive, else lost), or "" where that is unknown.
+        ignore: Regular expression of text that is not part of a state, such as a counter; "" for none.
+        ended: The outcome of an end for which the environment gives none: "won", "lost", "reward" (won if the
+            last reward is positive, otherwise lost), or "" for unknown.
         given: Keyword arguments for making the environment.
     """
 
@@ -54,10 +54,10 @@ class Wanted:
 
 
 def parse(name: str) -> Wanted:
-    """Take apart the name of an environment, given with its `gym:`.
+    """Parse the full name of an environment, which begins with `gym:`.
 
     Raises:
-        UsageError: It is not of that form.
+        UsageError: The name does not have this form.
     """
     path, _, query = name.removeprefix(PREFIX).partition("?")
     package, _, env_id = path.partition("/")
@@ -94,12 +94,12 @@ def parse(name: str) -> Wanted:
 
 
 def value(text: str) -> Any:
-    """Return what a text stands for: true, false, a Python literal, or the text itself."""
+    """Return the value of a text: true, false, a Python literal, or otherwise the text itself."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
         found = ast.literal_eval(text)
-        json.dumps(found)  # it goes to another process
+        json.dumps(found)  # It must be possible to send it to the worker process.
         return found
     except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
         return text

@@ -1,7 +1,7 @@
 """The NetHack Learning Environment (Kuettler et al., 2020) as text. Runs in the worker process only.
 
-It needs a module of its own for two things: it takes its seeds by a method of its own and ignores those of `reset`,
-and what it shows is arrays of characters.
+It needs a module of its own for two reasons: seeds are set by a special method instead of `reset`, and
+observations are arrays of characters.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Any
 from engine.gym.making import Made, registered
 
 _STATUS_ROWS = 2
-"""Rows at the bottom of the screen with attributes, hit points and the turn."""
+"""Number of rows at the bottom of the screen, with attributes, hit points and the turn."""
 _X, _Y, _DEPTH = 0, 1, 12
-"""Places in `blstats`."""
+"""Indices in `blstats`."""
 
 
 def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
-    """Return one of its tasks.
+    """Make a task of NLE.
 
     Raises:
-        NoSuch: It has no such task.
+        NoSuch: There is no such task.
     """
     made = registered("nle", env_id, given)
     return Made(NetHack(made.env), made.source)
 
 
 class NetHack:
-    """An environment of NLE; the observation is the whole screen.
+    """A task of NLE. The observation is the text of the whole screen.
 
-    `info` has, beside NLE's own, the map as the description, what is carried, the level and the square one stands on,
-    and how the episode ended.
+    `info` has NLE's own values, the map as description, the inventory, the level and position of the agent,
+    and the outcome of the episode.
     """
 
     def __init__(self, env: Any) -> None:
@@ -42,8 +42,8 @@ class NetHack:
         self.action_space = env.action_space
 
     def reset(self, seed: int) -> tuple[str, dict[str, Any]]:
-        """Begin an episode: the same seed and actions give the same game."""
-        with contextlib.suppress(RuntimeError):  # one of its tasks allows no seeds
+        """Begin an episode. The same seed and actions give the same game."""
+        with contextlib.suppress(RuntimeError):  # one task allows no seeds
             self.unwrapped.seed(core=seed, disp=seed, reseed=False)
         return self._told(*self._env.reset())
 

@@ -1,6 +1,6 @@
-"""What an environment shows as text, and what can be done in it. Runs in the worker process only.
+"""Reads the text and the possible actions of an environment. Runs in the worker process only.
 
-Everything is decided once, when the environment is opened, from its spaces and its first observation.
+How it is read is decided once, when the environment is opened, from its spaces and its first observation.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, Protocol
 from engine.gym.making import Unfit
 
 TEXT_KEYS = ("text", "obs", "observation", "description", "message", "prompt", "mission")
-"""Where environments with a dictionary for an observation keep its text."""
+"""Usual keys of the text in observations that are dictionaries."""
 LISTS = ("admissible_commands", "valid_actions", "available_actions")
-"""Where environments tell, in `info`, what can be done now."""
+"""Usual keys of the possible actions in `info`."""
 _NAMES = ("action_meanings", "ACTION_NAMES", "action_names", "ACTION_MEANINGS", "Actions", "actions", "ACTIONS")
-"""Attributes in which environments keep the names of their numbered actions."""
+"""Usual attributes with the names of numbered actions."""
 LONGEST_TEXT = 20_000
 LONGEST_ACTION = 200
 MOST_ACTIONS = 2000
@@ -29,24 +29,24 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 class Refused(Exception):
-    """An action cannot be taken; says why."""
+    """An action cannot be taken. The message says why."""
 
 
 class Actions(Protocol):
-    """What can be done."""
+    """The actions of an environment."""
 
     open: bool
-    """Whether any text may be typed, not only what is listed."""
+    """Whether any text may be typed, besides the listed actions."""
 
     def valid(self, info: Mapping[str, Any]) -> list[str]:
-        """Return what can be done now."""
+        """Return the actions that are possible now."""
         ...
 
     def take(self, name: str) -> Any:
-        """Return an action as the environment takes it.
+        """Return an action in the form that the environment takes.
 
         Raises:
-            Refused: It has no such action.
+            Refused: There is no such action.
         """
         ...
 
@@ -55,11 +55,11 @@ class Actions(Protocol):
 
 
 def text_reader(env: Any, observation: Any, keys: Sequence[str]) -> Callable[[Any], str]:
-    """Return a function from an observation to its text.
+    """Return a function that returns the text of an observation.
 
     Args:
-        observation: The first one.
-        keys: Those of the observation that hold text, () for the usual ones.
+        observation: The first observation.
+        keys: Keys of the observation that hold text, () for the usual ones.
 
     Raises:
         Unfit: There is no text.
@@ -84,7 +84,7 @@ def text_reader(env: Any, observation: Any, keys: Sequence[str]) -> Callable[[An
 
 
 def _text(value: Any) -> str | None:
-    """Return a text, or what rows of bytes spell; None for anything else."""
+    """Return a text, or the text in an array of bytes; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -96,7 +96,7 @@ def _text(value: Any) -> str | None:
 
 
 def place(observation: Any, info: Mapping[str, Any]) -> str:
-    """Return where the agent is: what `info` says, or the observation where that is the number of a state."""
+    """Return the agent's place: from `info`, or the observation itself if it is the number of a state."""
     told = info.get("location")
     if isinstance(told, str):
         return told[:LONGEST_ACTION]
@@ -111,7 +111,7 @@ def _rendered(drawn: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """Return what a value is, in a few words."""
+    """Return a short description of a value's type, for messages."""
     if isinstance(value, Mapping):
         return f"a dictionary of {', '.join(f'{key} ({_kind(part)})' for key, part in value.items())}"[:300]
     return _kind(value)
@@ -123,7 +123,7 @@ def _kind(value: Any) -> str:
 
 
 def fingerprint(observation: Any, info: Mapping[str, Any]) -> bytes:
-    """Return what two beginnings of an episode have in common if they are the same."""
+    """Return bytes that are equal for equal beginnings of an episode."""
     return pickle.dumps((observation, {key: info[key] for key in sorted(info, key=str)}))
 
 
@@ -137,16 +137,16 @@ def actions_of(
     templates: Sequence[str],
     slots: Mapping[str, Sequence[str]],
 ) -> Actions:
-    """Return what can be done in an environment.
+    """Return the actions of an environment.
 
     Args:
-        info: Of the first observation.
-        names: Given by the user, () for the environment's own.
+        info: The `info` of the first observation.
+        names: Names given by the user, () for the environment's own.
         templates: Commands with slots in braces.
-        slots: What may stand in each; what is missing is looked for in `info`.
+        slots: The values of each slot. Missing ones are read from `info`.
 
     Raises:
-        Unfit: Nobody knows what can be done.
+        Unfit: The actions cannot be found out.
     """
     space = env.action_space
     size = getattr(space, "n", None)
@@ -167,7 +167,7 @@ def actions_of(
 
 
 class Numbered:
-    """Actions that are numbers with names."""
+    """Numbered actions with names."""
 
     open = False
 
@@ -182,7 +182,7 @@ class Numbered:
         self._numbers = {name: start + place for place, name in enumerate(shown)}
 
     def valid(self, info: Mapping[str, Any]) -> list[str]:
-        """Return the actions that a mask or a list in `info` leaves."""
+        """Return the actions that a mask or a list in `info` allows."""
         names = list(self._numbers)
         mask = info.get("action_mask")
         if mask is not None and len(mask) == len(names):
@@ -202,7 +202,7 @@ class Numbered:
 
 
 class _Typed:
-    """Actions that are texts. What is listed is taken even where the declared action space leaves it out."""
+    """Actions that are texts. Listed actions are taken even if the declared action space does not contain them."""
 
     open = False
 
@@ -211,13 +211,13 @@ class _Typed:
         self._offered: frozenset[str] = frozenset()
 
     def valid(self, info: Mapping[str, Any]) -> list[str]:
-        """Return what is listed now."""
+        """Return the actions that are listed now."""
         found = self._list(info)
         self._offered = frozenset(found)
         return found
 
     def take(self, name: str) -> str:
-        """Return a text that is listed or in the action space."""
+        """Return the text, if it is listed or in the action space."""
         if name not in self._offered and self._space is not None and not self._space.contains(name):
             raise Refused(f"{name!r} is not in the action space {self._space!s:.100}")
         return name
@@ -234,7 +234,7 @@ class Listed(_Typed):
 
 
 class Templates(_Typed):
-    """Texts made of templates; any other text that the space contains may be typed, too."""
+    """Texts made from templates. Any other text in the action space may be typed, too."""
 
     open = True
 
@@ -244,7 +244,7 @@ class Templates(_Typed):
         self._slots = slots
 
     def _list(self, info: Mapping[str, Any]) -> list[str]:
-        """Return every template with everything in its slots."""
+        """Return each template with all combinations of values in its slots."""
         made: dict[str, None] = {}
         for template in self._templates:
             slots = list(dict.fromkeys(_SLOT.findall(template)))
@@ -259,7 +259,7 @@ def _filled(template: str, filling: Mapping[str, str]) -> str:
 
 
 def _own_names(env: Any, size: int) -> list[str]:
-    """Return the names that an environment has for its numbered actions, [] where it has none."""
+    """Return the environment's names of its numbered actions, [] if it has none."""
     base = env.unwrapped
     meanings = getattr(base, "get_action_meanings", None)
     if callable(meanings) and (found := _names_in(meanings(), size)):
@@ -271,7 +271,7 @@ def _own_names(env: Any, size: int) -> list[str]:
 
 
 def _names_in(value: Any, size: int) -> list[str]:
-    """Return the names in a list, an enumeration, or a dictionary of numbers and names; [] where there are none."""
+    """Return the names in a list, an enumeration, or a dictionary of numbers and names; [] if there are none."""
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             value = {number: name for name, number in value.items()}
@@ -295,7 +295,7 @@ def _spaced(name: str) -> str:
 
 
 def _texts(value: Any) -> list[str] | None:
-    """Return a list of texts, None for anything else; what is too long to be a command is left out."""
+    """Return a list of texts, None for anything else. Texts that are too long for a command are left out."""
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         return None
     found = list(itertools.islice(value, MOST_ACTIONS))
@@ -317,7 +317,7 @@ def number(value: Any) -> float | None:
 
 
 def _whole(value: Any) -> int | None:
-    """Return a whole number, numpy's included; None for anything else."""
+    """Return an integer, also for numpy's types; None for anything else."""
     if isinstance(value, bool) or getattr(value, "ndim", None):
         return None
     try:

@@ -1,7 +1,7 @@
-"""States of text environments: those of games, and what these leave out, drawings and numbers.
+"""States of text environments. They are those of games, with tokens for drawings and numbers in addition.
 
-Games are told in prose, where a number is a score or a clock. Elsewhere a map, a board or a hand of cards is all there
-is to see.
+In the prose of games, a number is usually a score or a clock, so states of games leave numbers out. In other
+environments, a map, a board or a hand of cards may be the whole observation.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def abstract(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
 
-    Arguments are those of `engine.games.states.state.abstract`, and so are the tokens, with two more: `see:ROW:LINE`
-    for a line that is drawn rather than written (it has no word in lower case), and `see:SENTENCE` for one with a
-    number in it.
+    Arguments and tokens are those of `engine.games.states.state.abstract`, with two further kinds of tokens:
+    `see:ROW:LINE` for a drawn line (one without a word in lower case), and `see:SENTENCE` for a sentence with
+    a number.
     """
     rows = scene.splitlines()
     drawn = [(number, row.strip()) for number, row in enumerate(rows) if row.strip() and not _WORD.search(row)]

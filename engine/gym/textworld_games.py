@@ -1,7 +1,7 @@
 """TextWorld's games with Gymnasium's interface. Runs in the worker process only.
 
-An id is the path of a game that `tw-make` made, or the name of one of TextWorld's challenges (`tw-simple`,
-`tw-coin_collector`, ...), whose options are the keyword arguments. A challenge is compiled once and kept.
+An id is the path of a game made by `tw-make`, or the name of a challenge of TextWorld (`tw-simple`,
+`tw-coin_collector`, ...), with its options as keyword arguments. A challenge is compiled once and cached.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any, NoReturn
 from engine.gym.making import Made, NoSuch, Unfit, versions
 
 _PROMPT = re.compile(r"\n>[^\n]*\Z")
-"""What a game prints last: its prompt, then a line with place, score and moves."""
+"""The end of a game's output: the prompt, and a line with place, score and moves."""
 _HEADING = re.compile(r"^-= (.+?) =-$", re.M)
 _SHOWN = ("description", "inventory", "admissible_commands", "score", "max_score", "won", "lost", "moves", "objective")
 
 
 def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
-    """Return a game.
+    """Make a game.
 
     Raises:
         NoSuch: There is no such file or challenge.
-        Unfit: An option is wrong, or the file shows no text.
+        Unfit: An option is invalid, or the game shows no text.
     """
     from textworld.challenges import CHALLENGES
 
@@ -47,12 +47,12 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
 
 
 class Commands:
-    """The action space of a game: every text but the commands that end it, or go back in it, without an answer."""
+    """The action space of a game: all texts except commands that end it, restart it, or go back in it."""
 
     reserved = ("quit", "q", "restart", "restore", "save", "undo")
 
     def contains(self, command: str) -> bool:
-        """Whether a command may be given."""
+        """Whether a command is allowed."""
         return command.split()[:1] != [] and command.split()[0].lower() not in self.reserved
 
     def __str__(self) -> str:
@@ -60,9 +60,9 @@ class Commands:
 
 
 class TextWorldGame:
-    """A game file; observations are what it prints, without prompt and status line.
+    """A game file. Observations are its output without prompt and status line.
 
-    What is asked for and the first look around stand in place of the opening's drawing.
+    In the first observation, the objective and the description of the first room replace the drawn title.
     """
 
     action_space = Commands()
@@ -81,7 +81,7 @@ class TextWorldGame:
         return self
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode; the same for every seed, which made the game."""
+        """Begin an episode. `seed` has no effect, because the game file is fixed."""
         text, infos = self._game.reset()
         self._score = 0.0
         opening = [str(infos.get("objective") or ""), str(infos.get("description") or "")]
@@ -108,17 +108,17 @@ def _placed(infos: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Refuses in a sentence, where the one it is made of would end the process."""
+    """An argument parser that raises Unfit on errors instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
         raise Unfit(f"{self.prog} cannot be made like that: {message}")
 
 
 def _compiled(challenge: str, given: Mapping[str, Any], cache: Path) -> Path:
-    """Return the story of a challenge, made now if it was not before.
+    """Return the path of a challenge's story file. It is compiled if it is not in the cache.
 
     Raises:
-        Unfit: An option is missing or wrong.
+        Unfit: An option is missing or invalid.
     """
     import textworld
     from textworld.challenges import CHALLENGES
@@ -139,7 +139,7 @@ def _compiled(challenge: str, given: Mapping[str, Any], cache: Path) -> Path:
         options.path = str(Path(scratch) / "game.z8")
         options.file_ext = ".z8"
         made = Path(textworld.generator.compile_game(make_game(settings, options), options))
-        # The story comes last: who sees it sees all of it.
+        # The story is moved last, so if it exists, its other files exist, too.
         os.replace(made.with_suffix(".json"), story.with_suffix(".json"))
         os.replace(made, story)
     return story

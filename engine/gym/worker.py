@@ -1,15 +1,16 @@
-"""The process that holds one environment: `worker.py FOLDER`, one JSON request a line in, one JSON reply a line out.
+"""The worker process of one environment, `worker.py FOLDER`. It reads and writes one JSON object per line.
 
-FOLDER is where it works, and is removed when it ends. Run as a file by an interpreter that has the environment's
-package; that one need not have jitrl's. Of this project it imports only modules that need the standard library alone.
-It ends with its input. Requests, by `op`:
+FOLDER is its working folder, which it removes at the end. The file is run by an interpreter that has the
+environment's package, which need not have jitrl's packages. So it imports only modules of this project that
+need nothing but the standard library. It ends when its input ends. Requests, by `op`:
 
-open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`, `text`,
+open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`,
+`text`,
         `ended`
 reset   `seed`
 step    `action`
 
-Each has `seconds`: a while after these the kernel ends the process, whatever hangs in it and whoever still waits.
+Each request has `seconds`. Some time after these, the kernel ends the process, even if it hangs.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from pathlib import Path
 from typing import IO, Any
 
 MEMORY_LIMIT = 4 * 2**30
-"""Bytes of data that an environment may hold."""
+"""Limit of the process's data in bytes."""
 FILE_LIMIT = 2**29
 _WON = ("won", "is_success", "success")
 LATE_S = 5.0
-"""Seconds after a deadline that the process may live: the parent, where there is one, has ended it by then."""
+"""Seconds after a deadline until the kernel ends the process. Usually the parent has ended it by then."""
 
 
 class Server:
@@ -112,7 +113,7 @@ class Server:
     def _seen(
         self, observation: Any, info: Any, *, terminated: bool = False, truncated: bool = False, outcome: str = ""
     ) -> dict[str, Any]:
-        """Return what is to be known after a reset or a step."""
+        """Return the reply after a reset or a step."""
         from engine.gym import reading
 
         self._over = terminated or truncated
@@ -139,11 +140,11 @@ class Server:
 
 
 def _outcome(info: Any, reward: float, unsaid: str) -> str:
-    """Return "won" or "lost", "" where nobody knows.
+    """Return "won", "lost", or "" if unknown.
 
     Args:
-        reward: The last one.
-        unsaid: What an end means of which `info` says nothing, as in `engine.gym.naming.Wanted.ended`.
+        reward: The last reward.
+        unsaid: The outcome if `info` gives none, as in `engine.gym.naming.Wanted.ended`.
     """
     if any(info.get(key) for key in _WON):
         return "won"
@@ -155,13 +156,14 @@ def _outcome(info: Any, reward: float, unsaid: str) -> str:
 
 
 def main(folder: str) -> int:
-    """Answer until the input ends; then remove `folder`, where packages may have left files."""
+    """Answer requests until the input ends; then remove `folder` with any files that packages left there."""
     os.chdir(folder)
     requests, replies = _private_channels()
     _limit()
     root = str(Path(__file__).resolve().parents[2])
     sys.path.insert(0, root)
-    # Loaded now, with this project's folder in reach; the environment's packages are looked for without it.
+    # Import this now, while this project's folder is on the path. The environment's packages are imported
+    # without it.
     import engine.gym.nethack
     import engine.gym.reading
     import engine.gym.textworld_games  # noqa: F401
@@ -186,7 +188,7 @@ def main(folder: str) -> int:
 
 
 def _private_channels() -> tuple[IO[str], IO[str]]:
-    """Return files for requests and replies; what packages print or read goes to the null device."""
+    """Return files for requests and replies. Standard input and output of packages go to the null device."""
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDWR)
@@ -197,7 +199,7 @@ def _private_channels() -> tuple[IO[str], IO[str]]:
 
 
 def _limit() -> None:
-    """Bound what the process can take."""
+    """Limit the memory and the file sizes of the process, and turn off core dumps."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

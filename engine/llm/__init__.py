@@ -1,4 +1,4 @@
-"""Language models: any of litellm's, files run in this process, or none at all."""
+"""Language models: models that litellm can call, model files that run in this process, and priors without a model."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def open_model(
     """Open a model by name. Blocks while weights load (a second or two for the embedded model).
 
     Args:
-        name: `local/smollm2`, another `local/NAME`, `local:/path/to/file.gguf`, `prior/uniform`, `prior/verbs`, any
-            name of litellm's, or two of them joined by `+`: their mixture.
-        cache: Folder in which replies and joined weights are kept; None keeps none.
-        on_progress: Told in short phrases what takes long.
-        keep: Whether replies are kept in `cache` and taken from there.
-        asking: How it is asked for actions in the kind of environment that is played.
+        name: `local/smollm2`, another `local/NAME`, `local:/path/to/file.gguf`, `prior/uniform`,
+            `prior/verbs`, any name that litellm knows, or two names joined by `+` for their mixture.
+        cache: Folder for replies and joined weights; None to store nothing.
+        on_progress: Called with a short phrase when something slow begins.
+        keep: Whether replies are stored in `cache` and read from there.
+        asking: How it is asked for actions in this kind of environment.
 
     Raises:
         MissingError: The model, its runtime or a key is missing.

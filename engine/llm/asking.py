@@ -1,6 +1,7 @@
-"""How a model is asked for actions in one kind of environment, and what can be known there without a model.
+"""How a model is asked for actions in one kind of environment, and the prior of that kind without a model.
 
-`TextAsking` is for text adventures and whatever else is played in commands; other kinds bring an `Asking` of their own.
+`TextAsking` is for text adventures and other environments that take commands. Other kinds have their own
+`Asking`.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from engine.settings import ModelSettings
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """The JSON object that a model answers with: some fields, then for each option a reason, an action, a confidence.
+    """The JSON object of an answer: some fields, then a reason, an action and a confidence for each option.
 
     Attributes:
-        first: Fields before the options, each with what the prompt shows in its place.
+        first: The fields before the options, each with its placeholder in the prompt.
         reason: Name of the field with an option's reason; `{}` is the option's number.
-        reason_shown: What the prompt shows there.
-        option_shown: What the prompt shows in place of an action.
-        listed: Whether a schema holds options to the valid actions, as the paper does for games (App. E). False where
-            more can be done than they count.
+        reason_shown: Placeholder of the reason in the prompt.
+        option_shown: Placeholder of the action in the prompt.
+        listed: Whether the schema restricts options to the valid actions, as in the paper for games (App. E).
+            False if more actions are possible than are listed.
     """
 
     first: Mapping[str, str]
@@ -36,7 +37,7 @@ class AnswerForm:
     listed: bool
 
     def shown(self, count: int) -> str:
-        """Return the form as the prompt shows it, for `count` options."""
+        """Return the form with `count` options as text for the prompt."""
         form: dict[str, Any] = dict(self.first)
         for i in range(1, count + 1):
             form |= {self.reason.format(i): self.reason_shown, f"option{i}": self.option_shown,
@@ -65,46 +66,46 @@ class Asking(Protocol):
 
     @property
     def prompts(self) -> Folder:
-        """Has `actions` and `actions_index`, and the prompts that `scored_after` names."""
+        """The prompts: `actions`, `actions_index`, and those that `scored_after` returns."""
         ...
 
     @property
     def form(self) -> AnswerForm:
-        """What an answer in words looks like."""
+        """The form of an answer in words."""
         ...
 
     @property
     def cuttable(self) -> tuple[str, ...]:
-        """Blanks of the prompts that may be cut where there is no room, the first to go first."""
+        """Fields of the prompts that may be cut if a prompt is too long, in the order of cutting."""
         ...
 
     @property
     def shares(self) -> bool:
-        """Whether the logits of `prior/verbs` are shares of its odds, from 0 to 1, or the log-odds themselves."""
+        """Whether the logits of `prior/verbs` are probabilities from 0 to 1 instead of log-odds."""
         ...
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
-        """Return `current_state` as prompts have it, and the blanks that only these prompts have."""
+        """Return the field `current_state` of the prompts, and the fields that only this kind has."""
         ...
 
     def scored_after(self, name: str) -> str:
-        """Return the prompt after which actions are scored, of a model that is usually asked by `name`."""
+        """Return the name of the prompt after which actions are scored; `name` is the one for text adventures."""
         ...
 
     def transcript(self, request: ActionRequest) -> str:
-        """Return the present as it stands in a prompt after which actions are scored; small models read no more."""
+        """Return the present situation as a short text for the prompts after which actions are scored."""
         ...
 
     def allowed(self, valid: Sequence[str]) -> str:
-        """Return a sentence on what may be proposed, for a model whose answer could not be used."""
+        """Return a sentence about the allowed actions, for a model whose answer was unusable."""
         ...
 
     def accepted(self, text: str) -> str | None:
-        """Return an action that was proposed beside the valid ones as it is to be; None to drop it."""
+        """Return the exact form of a proposed action that is not among the valid ones, None to drop it."""
         ...
 
     def odds(self, request: ActionRequest) -> Sequence[float]:
-        """Return log-odds of trying each valid action, from general knowledge alone: the prior `prior/verbs`."""
+        """Return the log-odds of each valid action in the prior `prior/verbs`, which is general knowledge."""
         ...
 
 
@@ -122,7 +123,7 @@ COMMANDS = AnswerForm(
 
 @dataclass(frozen=True, slots=True)
 class TextAsking:
-    """Commands in words: all that can be done is in the list of valid actions. Implements `Asking`."""
+    """`Asking` for commands in words. All possible actions are in the list of valid actions."""
 
     prompts: Folder = TEXT
     form: AnswerForm = COMMANDS
@@ -130,29 +131,29 @@ class TextAsking:
     shares: bool = False
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
-        """Return the present, without anything that looks like a mark of the prompt."""
+        """Return the present situation, without text that looks like a marker of the prompt."""
         return {"current_state": unmarked(request.current_state)}
 
     def scored_after(self, name: str) -> str:
-        """Return the usual prompt."""
+        """Return `name`."""
         return name
 
     def transcript(self, request: ActionRequest) -> str:
-        """Return the whole present."""
+        """Return the whole present situation."""
         return request.current_state
 
     def allowed(self, valid: Sequence[str]) -> str:
-        """Return the list once more."""
+        """Return the list of valid actions."""
         return f"Copy every option EXACTLY from this list: {', '.join(valid)}"
 
     def accepted(self, text: str) -> str | None:
-        """Return None: nothing beside the list can be done."""
+        """Return None, because only listed actions are possible."""
         return None
 
     def odds(self, request: ActionRequest) -> Sequence[float]:
-        """Return what a table of verbs says of each action."""
+        """Return the log-odds of each action from a table of verbs."""
         return [logit(action) for action in request.valid_actions]
 
 
 TEXT_ASKING = TextAsking()
-"""For text adventures, and where nobody says what is played."""
+"""For text adventures. It is the default."""

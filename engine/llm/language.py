@@ -1,4 +1,4 @@
-"""A language model as a prior: chooses how to read it, and falls back where it cannot be read so."""
+"""A language model as a prior. Chooses its reading, and changes to another one if the model does not support it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from engine.records import ActionRequest, Candidate, Proposal, Waiting
 from engine.settings import ModelSettings
 
 LEAST_ROOM = 512
-"""Tokens that an answer in words needs in the context of a local model."""
+"""Tokens to leave for an answer in words in the context of a local model."""
 
 SHORTENINGS = 3
 
 
 class LanguageModel:
-    """Any model that litellm reaches, those of this process included.
+    """A model that is called through litellm, including models in this process.
 
     Args:
         reading: "string", "token" or "verbalized".
-        engine: The engine behind it if it runs here; closed with it.
-        scored_after: Name of the prompt that "string" uses.
-        probe: Finds out with a small call or two what `reading` is to be; it is only asked when that is needed.
-        asking: What is particular to the kind of environment.
+        engine: The engine of a model in this process. It is closed together with the model.
+        scored_after: Name of the prompt for the reading "string".
+        probe: Finds out with one or two small calls which reading to use. It is called only when this is
+            needed.
+        asking: How it is asked for actions in this kind of environment.
     """
 
     def __init__(
@@ -76,16 +77,17 @@ class LanguageModel:
     def _count(engine: LocalEngine | None) -> Callable[[Prompt], int]:
         if engine is not None:
             return lambda prompt: engine.count(prompt.chat(), prompt.answer)
-        # Without its tokenizer: English has 4 characters a token or a few more; 3.5 errs on the safe side.
+        # An estimate without the tokenizer. English has at least 4 characters per token; 3.5 is on the safe
+        # side.
         return lambda prompt: int(len(prompt.text()) / 3.5)
 
     @property
     def usage(self) -> Usage:
-        """What it has cost so far."""
+        """Cost so far."""
         return self._client.usage
 
     def settle(self) -> None:
-        """Find out how it is to be read, where nobody knows yet; two small calls, made once.
+        """Find out which reading the model supports, if this is unknown. This makes two small calls, once.
 
         Raises:
             ModelError: Cancelled.
@@ -96,11 +98,14 @@ class LanguageModel:
                 self._probe = None
 
     def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Let `callback` be told once a second while a call waits for its next try, by the thread that made it."""
+        """Call `callback` once a second while a call waits for its next attempt, in the thread that made the call."""
         self._client.on_wait(callback)
 
     def warm(self, folder: Path | None) -> None:
-        """Compute what all prompts begin with, or take it from `folder`; for local models read by string."""
+        """Process the common beginning of all prompts, or load the result from `folder`.
+
+        Does nothing except for local models with the reading "string".
+        """
         if self._engine is not None and self.reading == "string":
             states = (ActionRequest("", "", "", text, (text,), 1) for text in ("A", "You"))
             made = [self._reader.string_prompt(request) for request in states]
@@ -108,27 +113,27 @@ class LanguageModel:
 
     @property
     def writes_here(self) -> bool:
-        """Whether it writes in this process: kept to any JSON schema, and slow enough to be asked for few words."""
+        """Whether it writes in this process. Then it follows any JSON schema, and is slow, so ask for few words."""
         return self._engine is not None
 
     @property
     def takes_pictures(self) -> bool:
-        """Whether pictures can be sent to it: not to models of this process. What a server says is seen when asked."""
+        """Whether pictures can be sent to it. True for models on a server, which may still refuse them when asked."""
         return self._engine is None
 
     @property
     def prepares(self) -> bool:
-        """Whether prompts can be taken in ahead: of local models read by string."""
+        """Whether prompts can be processed ahead. True for local models with the reading "string"."""
         return self._engine is not None and self.reading == "string"
 
     def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
-        """Take in the prompt for `request` before it is asked; does nothing where it cannot.
+        """Process the prompt for `request` ahead, if the model can.
 
         Args:
-            stopped: Asked now and then; the rest is left when it returns True.
+            stopped: Called regularly. The work ends early if it returns True.
 
         Raises:
-            ModelError: Too long, or the model is closed.
+            ModelError: The prompt is too long, or the model is closed.
         """
         if self._engine is None or not self.prepares or len(request.valid_actions) <= 1:
             return
@@ -137,12 +142,12 @@ class LanguageModel:
             self._engine.prepare(prompt.chat(), prompt.answer, stopped)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Return candidates with logits; all calls for them together have `deadline_s`.
+        """Return candidates with logits. All calls for them share the time limit `deadline_s`.
 
-        What a model writes and cannot be used leads to a proposal without candidates and a note.
+        If the answer is unusable, the proposal has no candidates, and a note.
 
         Raises:
-            ModelError: The call failed so that going on is pointless, or it was cancelled.
+            ModelError: Further calls would fail too, or the call was cancelled.
             MissingError: The network or a key is missing.
         """
         if len(request.valid_actions) <= 1:
@@ -166,11 +171,11 @@ class LanguageModel:
         return Proposal((), note=f"the prompt is too long for {self.name}")
 
     def _give_way(self, failed: Failed) -> str | None:
-        """Change how the model is asked so that it can answer; None if only this one answer is lost.
+        """Change how the model is asked after a failure, and return a note; None if only this answer is lost.
 
         Raises:
-            ModelError: Nothing can be changed and going on is pointless.
-            MissingError: Likewise.
+            ModelError: No change helps, and further calls would fail too.
+            MissingError: The network or a key is missing.
         """
         failure = failed.failure
         with self._lock:
@@ -197,16 +202,16 @@ class LanguageModel:
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Return what the model writes to `messages`, the last of which shows `pictures` (JPEG).
+        """Return the model's answer to `messages`. The JPEGs `pictures` are sent with the last message.
 
         Args:
-            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
-                None if every answer that is not empty can. What it refuses is returned all the same.
-            fresh: Ask even if an answer was kept.
+            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
+                returned too. None if every answer that is not empty is usable.
+            fresh: Whether to ask even if an answer is cached.
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
-            ModelError: No usable answer, or it takes no pictures.
+            ModelError: No usable answer, or the model takes no pictures.
             MissingError: The network or a key is missing.
         """
         if pictures and not self.takes_pictures:
@@ -219,7 +224,7 @@ class LanguageModel:
         with self._client.decision():
             answer = self._written(purpose, prompt, schema, fresh)
             good = usable is None or usable(answer.text)
-            if not good and answer.call.cached:  # kept before anybody asked whether it can be used
+            if not good and answer.call.cached:  # cached by a call without `usable`
                 answer = self._written(purpose, prompt, schema, True)
                 good = usable is None or usable(answer.text)
         if good:
@@ -258,15 +263,15 @@ class LanguageModel:
         return answer
 
     def cancel(self) -> None:
-        """Make the running call, and all further ones until `resume`, raise ModelError soon."""
+        """Make the running call and all further ones raise ModelError soon, until `resume` is called."""
         self._client.cancel()
 
     def resume(self) -> None:
-        """Take calls again after `cancel`."""
+        """Accept calls again after `cancel`."""
         self._client.resume()
 
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Release all resources; calling this twice is safe."""
         self._client.cancel()
         self._gateway.close()
         if self._engine is not None:

@@ -1,4 +1,4 @@
-"""What every model offers, whether it runs here, behind an API, or is no model at all."""
+"""The protocol of models, for models in this process, models behind an API, and priors without a model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from engine.errors import ModelError
 from engine.records import ActionRequest, ModelCall, Proposal, Waiting
 
 Messages = Sequence[Mapping[str, str]]
-"""Chat messages: each with `role` ("system", "user", "assistant") and `content`."""
+"""Chat messages, each with `role` ("system", "user", "assistant") and `content`."""
 
 
 class Reply(NamedTuple):
-    """What a model wrote, and the record of the call."""
+    """A model's answer in words, and the record of the call."""
 
     text: str
     call: ModelCall
 
 
 class Unusable(ModelError):
-    """The model answered, and its answer is none: empty, or a refusal. `call` is what was paid for it."""
+    """The model's answer was empty or a refusal. `call` is the record of the call, which has its cost."""
 
     def __init__(self, message: str, call: ModelCall) -> None:
         super().__init__(message)
@@ -32,15 +32,15 @@ class Unusable(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a model has cost since it was opened. Cached calls cost nothing and are counted apart.
+    """Cost of a model since it was opened. Cached calls cost nothing and are counted separately.
 
     Attributes:
-        tokens: In plus out.
-        cost_usd: US dollars, 0.0 where no price is known.
-        seconds: Wall time spent waiting for it.
-        dropped: Options that were no valid action and were dropped.
-        retries: Failed tries of calls that were made again.
-        by_purpose: Tokens in plus out for each purpose.
+        tokens: Input plus output tokens.
+        cost_usd: US dollars, 0.0 if no price is known.
+        seconds: Wall time spent waiting for the model.
+        dropped: Proposed options that were dropped because they were not valid actions.
+        retries: Failed attempts of calls that were repeated.
+        by_purpose: Input plus output tokens for each purpose.
     """
 
     calls: int = 0
@@ -54,7 +54,7 @@ class Usage:
 
 
 class Model(Protocol):
-    """A frozen policy that can also be asked in words. Calls block; `cancel` ends them, from any thread."""
+    """A frozen policy that can also be asked in words. Calls block; `cancel` ends them from any thread."""
 
     @property
     def name(self) -> str:
@@ -63,16 +63,16 @@ class Model(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What it has cost so far."""
+        """Cost so far."""
         ...
 
     @property
     def reading(self) -> str:
-        """How its opinion of actions is read: "string", "token" or "verbalized"; "" for what is no language model."""
+        """How logits are obtained from it: "string", "token" or "verbalized"; "" if it is not a language model."""
         ...
 
     def settle(self) -> None:
-        """Find out how it is to be read, where nobody knows yet; two small calls, made once.
+        """Find out which reading the model supports, if this is unknown. This makes two small calls, once.
 
         Raises:
             ModelError: Cancelled.
@@ -80,14 +80,15 @@ class Model(Protocol):
         ...
 
     def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Let `callback` be told once a second while a call waits for its next try, by the thread that made it."""
+        """Call `callback` once a second while a call waits for its next attempt, in the thread that made the call."""
         ...
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Return candidates with logits, all of them valid.
+        """Return candidates with logits. All of them are valid actions.
 
         Raises:
-            ModelError: No usable answer; `fatal` if going on is pointless, or the call was cancelled.
+            ModelError: No usable answer. It is `fatal` if further calls would fail too, or the call was
+            cancelled.
             MissingError: The network, a key or a file is missing.
         """
         ...
@@ -102,38 +103,35 @@ class Model(Protocol):
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
+        """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
 
         Args:
-            pictures: JPEGs that are shown with the last message.
-            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
-                None if every answer that is not empty can. What it refuses is returned all the same.
-            fresh: Ask even if an answer was kept.
+            pictures: JPEGs that are sent with the last message.
+            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
+                returned too. None if every answer that is not empty is usable.
+            fresh: Whether to ask even if an answer is cached.
 
         Raises:
-            ModelError: No usable answer, or it takes no pictures.
+            ModelError: No usable answer, or the model takes no pictures.
             MissingError: The network, a key or a file is missing.
         """
         ...
 
     def cancel(self) -> None:
-        """Make the running call, and all further ones until `resume`, raise ModelError soon."""
+        """Make the running call and all further ones raise ModelError soon, until `resume` is called."""
         ...
 
     def resume(self) -> None:
-        """Take calls again after `cancel`."""
+        """Accept calls again after `cancel`."""
         ...
 
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Release all resources; calling this twice is safe."""
         ...
 
 
 class Write(Protocol):
-    """Asks a model in words, as `Model.complete` does, on the account of the running episode.
-
-    Tokens, cost and tally go there, and the call is shown among the others.
-    """
+    """Asks a model in words, like `Model.complete`, and charges the running episode. The call is shown and recorded."""
 
     def __call__(
         self,
@@ -145,17 +143,17 @@ class Write(Protocol):
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
+        """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
 
         Args:
-            purpose: One word that names the call where calls are shown: "reflection".
-            pictures: JPEGs that are shown with the last message.
-            usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
-                None if every answer that is not empty can. What it refuses is returned all the same.
-            fresh: Ask even if an answer was kept.
+            purpose: One word that names the call for people, for instance "reflection".
+            pictures: JPEGs that are sent with the last message.
+            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
+                returned too. None if every answer that is not empty is usable.
+            fresh: Whether to ask even if an answer is cached.
 
         Raises:
-            ModelError: No usable answer, or it takes no pictures.
+            ModelError: No usable answer, or the model takes no pictures.
             MissingError: The network, a key or a file is missing.
         """
         ...
@@ -163,23 +161,23 @@ class Write(Protocol):
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A model that may be able to take in a prompt before it is asked."""
+    """A model that may be able to process a prompt before it is asked."""
 
     @property
     def prepares(self) -> bool:
-        """Whether it is able to, as it is read now."""
+        """Whether it can do so with its present reading."""
         ...
 
     def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
-        """Compute what `propose` will need for `request`; soon after `stopped()` return, whatever is left to do."""
+        """Compute what `propose` needs for `request`. Return early, soon after `stopped()` is True."""
         ...
 
 
 def takes_pictures(model: object) -> bool:
-    """Return whether pictures can be sent to `model`, as LanguageModel tells."""
+    """Return whether pictures can be sent to `model`; False if it does not say."""
     return bool(getattr(model, "takes_pictures", False))
 
 
 def writes_here(model: object) -> bool:
-    """Return whether `model` writes in this process, as LanguageModel tells."""
+    """Return whether `model` writes in this process; False if it does not say."""
     return bool(getattr(model, "writes_here", False))

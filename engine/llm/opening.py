@@ -1,4 +1,4 @@
-"""Putting a model together from its parts."""
+"""Builds models from their parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.llm.reading.capability import best_reading
 from engine.settings import Settings
 
 SMALL = 700 * 2**20
-"""Bytes of a model file below which a model goes on with a transcript better than it follows instructions."""
+"""Size in bytes of a model file. Smaller models continue a transcript better than they follow instructions."""
 
 
 def open_local(
@@ -69,7 +69,7 @@ def open_local(
 def _engine(
     path: Path, cache: Path | None, threads: int | None, progress: Callable[[float], bool]
 ) -> LocalEngine:
-    """Load a model file, or what `gguf` makes of it in `cache`.
+    """Load a model file, or the faster version of it that `gguf` makes in `cache`.
 
     Raises:
         MissingError: Missing, damaged, or there is no runtime for it.
@@ -80,12 +80,12 @@ def _engine(
             try:
                 return LocalEngine(faster, threads=threads, on_progress=progress)
             except MissingError:
-                faster.unlink(missing_ok=True)  # damaged since: it is made anew next time
+                faster.unlink(missing_ok=True)  # damaged: it is made anew next time
     return LocalEngine(path, threads=threads, on_progress=progress)
 
 
 def for_speed(path: Path, cache: Path) -> Path:
-    """Return what `gguf.for_speed` makes of a model file in `cache`, or the file itself."""
+    """Return the path of the faster version of a model file in `cache`, or of the file itself."""
     return gguf.for_speed(path, cache / "models", f"{path.stem}-{weights.fingerprint(path)[:8]}")
 
 
@@ -98,10 +98,10 @@ def open_remote(
     keep: bool = True,
     asking: Asking = TEXT_ASKING,
 ) -> LanguageModel:
-    """Return a model behind an API; nothing is called yet, not even to see how it can be read.
+    """Return a model behind an API. Nothing is called yet, not even to find out its reading.
 
     Raises:
-        UsageError: It cannot be read as the settings ask.
+        UsageError: It does not support the reading that the settings demand.
     """
     if settings.logits == "string":
         raise UsageError(

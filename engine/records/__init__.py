@@ -1,8 +1,7 @@
-"""The plain, frozen records that walk between rooms, and the events made of them.
+"""The frozen records that packages pass to each other, and the events of a session.
 
-Nothing here behaves: records are built at the edges, read everywhere, and turned to and from JSON
-by `engine.codec`. Symbols follow the paper (arXiv sources, Sec. 4): s state, a action, r step reward,
-G discounted return, z logit, V and Q values, A advantage.
+Records have no behaviour. `engine.codec` converts them to and from JSON. Symbols follow the paper (arXiv sources,
+Sec. 4): s state, a action, r step reward, G discounted return, z logit, V and Q values, A advantage.
 """
 
 from __future__ import annotations

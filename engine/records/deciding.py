@@ -1,4 +1,4 @@
-"""What one choice is made of: what models offer, what memory knows, what came of both."""
+"""Records of one decision: the model's proposal, values from memory, and the result."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from engine.records.lived import State
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call to a language model, as it is shown and recorded (secrets already redacted).
+    """One call to a language model, as shown and recorded. Secrets are removed.
 
     Attributes:
-        purpose: "actions", "rewards", "state", "history", or what an agent writes: "reflection".
-        prompt: The messages as sent, rendered as text.
-        reply: The raw reply, or a summary of the scores when actions were scored directly.
+        purpose: "actions", "rewards", "state", "history", or an agent's own word, for instance "reflection".
+        prompt: The messages that were sent, as one text.
+        reply: The raw reply, or a list of the scores if actions were scored directly.
         cost_usd: US dollars; 0.0 for local models.
         latency_s: Seconds of wall time.
-        cached: The reply came from the cache on disk; it cost nothing now.
-        retries: How often the same call had failed before it was answered.
+        cached: Whether the reply came from the cache on disk, at no cost.
+        retries: Number of failed attempts before the reply.
     """
 
     purpose: str
@@ -37,18 +37,18 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of a model's answers, counted over decisions and over what else was asked.
+    """Counts of model calls and of unusable answers.
 
     Attributes:
-        asked: Decisions that a model was asked for.
+        asked: Decisions for which a model was asked.
         missing: Decisions for which it gave no usable answer.
-        random: Of those, the ones that were drawn from the valid actions because memory knew nothing either.
-        dropped: Options that were no valid action.
-        calls: Calls to the model, for whatever purpose.
-        cached: Of those, the ones answered from the cache on disk.
-        retries: Calls made once more because the first one failed or its answer could not be used.
-        unjudged: Steps that the evaluator gave no usable score.
-        unwritten: States and histories that rules wrote in the model's place.
+        random: Those of them that were drawn from the valid actions, because memory had nothing either.
+        dropped: Proposed options that were not valid actions.
+        calls: Calls to the model for any purpose.
+        cached: Those of them that were answered from the cache on disk.
+        retries: Calls that were repeated, because the first one failed or its answer was unusable.
+        unjudged: Steps without a usable score from the evaluator.
+        unwritten: States and histories that rules wrote because the model's text was missing.
     """
 
     asked: int = 0
@@ -63,7 +63,7 @@ class Tally:
 
 
 NO_TALLY = Tally()
-"""Nothing was asked."""
+"""The tally when no model was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Candidate:
     """One action of the candidate set C with its prior logit.
 
     Attributes:
-        action: Exactly as the environment takes it.
-        z: Logit z(s, a); 0.0 is neutral, the value of memory-only actions (Algorithm 1, step 3).
-        source: "llm", "memory", "both", "valid" (neither: an estimator wants it considered) or "random" (drawn
-            because neither had anything to offer).
-        confidence: Verbalized confidence, 0 to 100; None where the model did not give one.
-        logprob: Log-likelihood the logit was made of, nats per token; None where there is none.
-        reason: The model's reason, "" if none.
+        action: The exact text that the environment takes.
+        z: Logit z(s, a). It is 0.0 (neutral) for actions that only memory proposes (Algorithm 1, step 3).
+        source: "llm", "memory", "both", "valid" (added by an estimator), or "random" (drawn because neither the model
+            nor memory proposed anything).
+        confidence: Verbalized confidence, 0 to 100; None if the model gave none.
+        logprob: Log-likelihood from which the logit was computed, nats per token; None if there is none.
+        reason: The model's reason, "" if it gave none.
     """
 
     action: str
@@ -90,14 +90,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """What a prior is asked: the blanks of the paper's action prompt (App. F).
+    """Input of a prior: the fields of the paper's action prompt (App. F).
 
     Attributes:
         summary: Hierarchical summary of the episode so far.
-        memory_text: Text from earlier episodes, for agents that put memory into the prompt.
-        recent_history: The last steps, oldest first, each a paragraph: what was seen, done and gained.
-        current_state: What the last action was answered with; place and inventory where they add something.
-        candidates: How many actions to propose.
+        memory_text: Text from earlier episodes, from agents that put memory into the prompt.
+        recent_history: The last steps, oldest first. Each is a paragraph with the observation, action and reward.
+        current_state: The output after the last action. Place and inventory are added if they are not in it.
+        candidates: Number of actions to propose.
     """
 
     summary: str
@@ -110,16 +110,16 @@ class ActionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a prior offers for one state: C_LLM with logits, and how it came about.
+    """A prior's candidates for one state: C_LLM with logits.
 
     Attributes:
-        candidates: Distinct actions, all of them valid now; may be empty.
+        candidates: Distinct valid actions; may be empty.
         calls: The model calls made for it.
-        note: A sentence for the screen when something was out of the ordinary, else "".
-        dropped: Options of the model that were no valid action.
+        note: A sentence for the screen if something unusual happened, otherwise "".
+        dropped: Number of the model's options that were not valid actions.
         best: The candidate that the model called the best, "" if it named none.
-        again: Calls made because the answer to an earlier one could not be used.
-        missing: The model gave no usable answer; candidates, if any, come from elsewhere.
+        again: Number of calls made because an earlier answer was unusable.
+        missing: Whether the model gave no usable answer. Candidates then come from elsewhere.
     """
 
     candidates: tuple[Candidate, ...]
@@ -133,16 +133,16 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One remembered step that values are made of: of N(s), the retrieved neighbourhood, or of a plan.
+    """One remembered step that values are computed from: a neighbour of N(s), or a step of a plan.
 
     Attributes:
-        similarity: Similarity to the query state, 0 to 1; for a step of a plan, 1 if it was lived in this very state.
-        g: Discounted return G of the remembered step, for the discount asked.
-        episode: Number of the episode it was lived in, counted from 1 within its scope.
+        similarity: Similarity to the query state, 0 to 1. For a step of a plan: 1 if it was taken in the same state.
+        g: Discounted return G of the remembered step.
+        episode: Number of its episode, from 1 within its scope.
         step: Step within that episode, from 0.
         provenance: "agent", "human" or "imported:NAME".
-        taken: The action as it was taken, where `action` tells it in the words of another task; "" if it is the same.
-        ahead: For a step of a plan: how many steps from now the plan repeats it; -1 for a neighbour.
+        taken: The action as it was taken, if `action` is translated to the words of another task; "" if it is the same.
+        ahead: For a step of a plan: how many steps from now the plan repeats it. -1 for a neighbour.
         gain: Points that the environment gave for it.
     """
 
@@ -161,15 +161,15 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Valuation:
-    """Values of a candidate set; every tuple runs parallel to the candidates.
+    """Values of a candidate set. Each tuple has one item per candidate.
 
     Attributes:
         v: V(s), the baseline.
         q: Q(s, a) for each candidate.
-        n: |N(s, a)|, how many neighbours took each candidate.
-        how: "known", "optimistic", "neutral" (drawn not to explore) or "prior" (nothing remembered).
-        terms: Named parts that Q is the sum of, for estimators that have any.
-        hits: The remembered steps that V and Q were made of; for plans, those that the plan repeats.
+        n: |N(s, a)|, the number of neighbours that took each candidate.
+        how: "known", "optimistic", "neutral" (not explored in this draw) or "prior" (nothing remembered).
+        terms: Named terms whose sum is Q, if the estimator has any.
+        hits: The remembered steps from which V and Q were computed; for plans, the steps that the plan repeats.
     """
 
     v: float
@@ -182,17 +182,17 @@ class Valuation:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """JitRL's update of the logits (Algorithm 1, steps 2 to 6); each tuple runs parallel to the candidates.
+    """JitRL's update of the logits (Algorithm 1, steps 2 to 6). Each tuple has one item per candidate.
 
     Attributes:
-        neighbours: The remembered steps that the values rest on: N(s), most similar first, or the steps of a plan.
+        neighbours: The remembered steps behind the values: N(s), most similar first, or the steps of a plan.
         valuation: V and Q.
         advantage: A = Q - V.
         advantage_normalised: A divided by the largest |A|, within [-1, 1].
         z_prime: z + beta * normalised A.
         beta: The beta that was used.
-        without_memory: What the same draw would have chosen from the prior alone.
-        equation: The update of the chosen action with its numbers.
+        without_memory: The action that the same draw chooses from the prior alone.
+        equation: The update of the chosen action, written out with its numbers.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -207,12 +207,12 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class BasisItem:
-    """One text that a decision rests on.
+    """One text that a decision is based on.
 
     Attributes:
-        origin: Where it comes from, for people: "episode 3", "imported:NAME".
-        weight: How much it counts, None where nobody says.
-        uid: Of the kept record it was taken from, "" if it is none.
+        origin: Its origin, for people: "episode 3", "imported:NAME".
+        weight: Its weight, None if it has none.
+        uid: Uid of the kept record that it was taken from, "" if there is none.
     """
 
     text: str
@@ -223,11 +223,11 @@ class BasisItem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a decision rests on besides the model, for any method: reflections, workflows, strategies, retrieved texts.
+    """The texts that a decision is based on, for any method: reflections, workflows, strategies, retrieved texts.
 
     Attributes:
-        kind: One word, for programs: "reflection".
-        title: For people: "Reflections".
+        kind: One word for programs, for instance "reflection".
+        title: Title for people, for instance "Reflections".
         columns: Numbers by name, one for each candidate.
     """
 
@@ -239,7 +239,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class UnknownPart:
-    """A part of a decision that this version does not know; it is carried along as it was read.
+    """A part of a decision that this version does not know. It is written back as it was read.
 
     Attributes:
         part: Its name in the recording.
@@ -251,31 +251,31 @@ class UnknownPart:
 
 
 Part = Update | Basis | UnknownPart
-"""What a decision has beyond what every decision has."""
+"""An addition to a decision that only some methods make."""
 
 PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (Update, Basis)}
-"""The parts by their name in a recording."""
+"""The known parts, by their name in a recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Everything about one choice; each tuple of numbers runs parallel to `candidates`.
+    """The record of one choice. Each tuple of numbers has one item per candidate.
 
     Attributes:
         step: Step within the episode, from 0.
         state: The abstracted state.
         valid_actions: The actions that were possible.
-        candidates: C, the model's first, then memory's.
+        candidates: C, first the model's candidates, then those of memory.
         prior: Softmax of z.
-        posterior: The distribution that was drawn from; equal to the prior where nothing adjusts it.
-        chosen: Index into candidates; -1 when a person typed something else.
-        action: What is to be done.
+        posterior: The distribution that the choice was drawn from. It equals the prior if the method adjusts nothing.
+        chosen: Index into candidates, -1 if a person typed another action.
+        action: The action to take.
         provenance: "agent" or "human".
-        why: One sentence.
-        calls: Model calls that the candidates were made from.
-        note: A rule that was applied because something was missing, "" if all was ordinary.
-        tally: What became of the model's answer.
-        parts: What the method adds: JitRL's update of the logits, texts that the choice rests on.
+        why: The reason, one sentence.
+        calls: The model calls that gave the candidates.
+        note: The rule that was applied because something was missing, otherwise "".
+        tally: Counts of model calls and of unusable answers.
+        parts: Additions of the method: JitRL's update of the logits, or texts that the choice is based on.
     """
 
     step: int
@@ -300,11 +300,11 @@ class Decision:
 
     @property
     def bases(self) -> tuple[Basis, ...]:
-        """The texts that the choice rests on, by kind."""
+        """The texts that the choice is based on, by kind."""
         return tuple(part for part in self.parts if isinstance(part, Basis))
 
     @property
     def changed(self) -> bool:
-        """Whether JitRL's update made it another action than the prior alone would have taken."""
+        """Whether JitRL's update changed the action that the prior alone would choose."""
         update = self.update
         return update is not None and update.without_memory not in ("", self.action)

@@ -1,4 +1,4 @@
-"""What happens in a session, in the order it is told: screens, recordings and benches read these."""
+"""The events of a session. Screens, recordings and benchmarks read them in the order in which they happen."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """A session opened: a run of episodes of one agent in one environment.
+    """A session, which is a run of episodes of one agent in one environment, was opened.
 
     Attributes:
         settings: All settings by name, as plain JSON values.
-        episodes: How many the session is to play.
+        episodes: Number of episodes to play.
         steps: Step limit of an episode.
-        memory_entries: Steps remembered in this scope at the start.
-        reading: How the model's opinion is read: "verbalized", "token" (log-probabilities of index tokens), "string"
-            (likelihoods of the actions), or "" where there is no model.
-        replaced: What the settings ask for and cannot be had, a sentence each; `settings` has what is done instead.
+        memory_entries: Number of steps remembered in this scope at the start.
+        reading: How logits are obtained from the model: "verbalized", "token" (log-probabilities of index tokens),
+            "string" (likelihoods of the actions), or "" if there is no model.
+        replaced: A sentence for each setting that could not be followed; `settings` has the value used instead.
         format: Number of the recording's format; recordings of before there were numbers have 1.
     """
 
@@ -56,19 +56,19 @@ class EpisodeStarted:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Work that may take a while has begun; `what` is a short phrase for the status line."""
+    """Work that may take a while has begun. `what` is a short phrase for the status line."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A model's server takes no calls for now; told once a second until the next try.
+    """A model's server accepts no calls at the moment. Sent once a second until the next attempt.
 
     Attributes:
-        reason: Short, for instance "rate limit".
-        seconds: Until the next try.
-        left_s: Seconds of patience that are left.
+        reason: A short reason, for instance "rate limit".
+        seconds: Seconds until the next attempt.
+        left_s: Seconds of patience left.
     """
 
     reason: str
@@ -78,10 +78,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """The model was asked for something else than candidates: states, histories, rewards, what an agent writes.
+    """The model was asked for something other than candidates: a state, a history, rewards, or a text of an agent.
 
     Attributes:
-        step: Steps of the episode that were taken before it.
+        step: Number of steps taken in the episode before the call.
     """
 
     episode: int
@@ -91,7 +91,7 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The agent (or a person) chose; the environment has not stepped yet."""
+    """The agent or a person chose an action. The environment has not taken it yet."""
 
     episode: int
     decision: Decision
@@ -102,10 +102,10 @@ class Stepped:
     """The environment took the action.
 
     Attributes:
-        step: The step that was taken, from 0.
+        step: Index of the step, from 0.
         reward: Change of the environment's score.
-        tokens: Model tokens of the episode so far, in plus out.
-        cost_usd: Cost of the episode so far.
+        tokens: Model tokens of the episode so far, input plus output.
+        cost_usd: Cost of the episode so far in US dollars.
     """
 
     episode: int
@@ -120,15 +120,15 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class PageShown:
-    """What a web page looked like, for people; the files lie in the session's folder, under `pages`.
+    """How a web page looked, for people. The files are in the folder `pages` of the session.
 
     Attributes:
-        step: Steps of the episode that were taken before it.
-        task: What is asked, in words.
-        width: Of the browser's window, in CSS pixels, as is `height`.
-        snapshot: Name of the file with the accessibility snapshot, "" where it was not kept.
-        picture: Name of the JPEG.
-        traffic: Name of the HAR file with what was asked for since the page before.
+        step: Number of steps taken in the episode before it.
+        task: The task in words.
+        width: Width of the browser's window in CSS pixels; `height` likewise.
+        snapshot: Name of the file with the accessibility snapshot, "" if it was not stored.
+        picture: Name of the JPEG file.
+        traffic: Name of the HAR file with the requests since the previous page.
     """
 
     episode: int
@@ -145,14 +145,14 @@ class PageShown:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """A person took the last step back: the episode stands where it stood before it.
+    """A person undid the last step. The episode is in the situation before that step.
 
     Attributes:
-        action: What was taken back.
-        step: Steps of the episode that are left.
-        observation: What is seen now.
-        tokens: Model tokens of the episode so far; what was spent stays spent.
-        cost_usd: Cost of the episode so far.
+        action: The action that was undone.
+        step: Number of steps of the episode that remain.
+        observation: The observation after undoing.
+        tokens: Model tokens of the episode so far, including those of undone steps.
+        cost_usd: Cost of the episode so far in US dollars, including that of undone steps.
     """
 
     episode: int
@@ -165,16 +165,16 @@ class TakenBack:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode is over, judged and (for agents that learn) remembered.
+    """An episode ended, was judged, and is in memory if the agent learns.
 
     Attributes:
         terminated: The task itself ended it.
-        truncated: It was cut off: by the session's step limit, or by the environment.
+        truncated: The session's step limit or the environment cut it off.
         outcome: "won", "lost" or "", as in `Observation`.
         rewards: r_t of the evaluator.
         returns: G_t for the session's discount.
-        memory_entries: Steps remembered in this scope now.
-        entries_added: How many of them this episode added.
+        memory_entries: Number of steps remembered in this scope now.
+        entries_added: Number of them that this episode added.
     """
 
     episode: int
@@ -197,7 +197,7 @@ class EpisodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to tell the person. `level` is "info", "warning" or "error"; an error stops the session."""
+    """A message for the person. `level` is "info", "warning" or "error"; an error stops the session."""
 
     level: str
     message: str
@@ -205,7 +205,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The session waits for a command; `reason` says why ("" when a person asked for it)."""
+    """The session waits for a command. `reason` says why; it is "" if a person paused the session."""
 
     reason: str = ""
 
@@ -217,7 +217,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded:
-    """The session is over: all episodes played, or stopped (`finished` False) and resumable."""
+    """The session ended: all episodes were played, or it was stopped (`finished` is False) and can be resumed."""
 
     finished: bool
     episodes: int

@@ -1,9 +1,8 @@
-"""Records as earlier versions of jitrl wrote them, brought to the fields that they have now. On plain JSON values.
+"""Converts records of earlier versions of jitrl to the present fields, as plain JSON values.
 
-- How an episode ended was told by `done`, `won` and `died`. `done` meant that the environment had ended it. A time
-  limit of the environment's own, or a browser that was gone, counted as `done`, too: it is read as terminated, without
-  outcome.
-- Values and advantages lay among the fields of a decision. They are a part of it, `Update`.
+- The end of an episode was stored as `done`, `won` and `died`. `done` meant that the environment had ended the episode,
+  including by a time limit of its own or because its browser was gone. It is read as terminated, without outcome.
+- Values and advantages were fields of a decision. They are now in its part `Update`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _UPDATE = (
 
 
 def modern(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the plain fields `data` of a record of the class `cls` as they are named and laid out now."""
+    """Return the plain fields `data` of a record of the class `cls` in their present form."""
     if cls is Decision:
         return _decision(data)
     if cls in (Observation, Episode, EpisodeEnded) and any(name in data for name in _ENDS):
@@ -35,7 +34,7 @@ def _ended(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
     done = data.get("done", False)
     ends = {
         "terminated": done,
-        # A whole episode that the environment had not ended had run out of steps.
+        # A whole episode that the environment did not end had reached the step limit.
         "truncated": cls is not Observation and not done,
         "outcome": "won" if data.get("won") else "lost" if data.get("died") else "",
     }

@@ -1,4 +1,4 @@
-"""What a method keeps between episodes, besides the episodes themselves."""
+"""Records that a method stores between episodes, apart from the episodes themselves."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One record that a method keeps: a reflection, a workflow, a strategy.
+    """One record that a method stores, for instance a reflection, a workflow or a strategy.
 
     Attributes:
-        kind: One word, chosen by the method: "reflection".
-        text: What is kept, in words.
-        data: What is kept in other forms; plain JSON values.
-        scope: Where it belongs: a game, or a site and page pattern.
-        agent: The method that kept it.
-        model: The model that the session played with.
-        session: The session it was kept in.
+        kind: One word chosen by the method, for instance "reflection".
+        text: The content in words.
+        data: Further content, as plain JSON values.
+        scope: The memory it belongs to: a game, or a site and page pattern.
+        agent: The method that stored it.
+        model: The model of the session.
+        session: The session that stored it.
         episode: Number of the episode in that session, from 1; 0 before the first one.
         episode_uid: The episode's uid, "" before the first one.
         at: Unix time, seconds.
         provenance: "agent", or "imported:NAME".
-        uid: Unique for ever; a record sent twice is stored once.
+        uid: Unique id. A record with a uid that is already stored is not stored again.
     """
 
     kind: str

@@ -1,27 +1,27 @@
-"""What environments show, and what memory keeps of it."""
+"""Records of environments and of the episodes that memory stores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 OUTCOMES = ("", "won", "lost")
-"""How an episode can have ended, "" where its environment does not say."""
+"""The ways in which an episode can end; "" if its environment does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
-    """What stays the same while an environment is open.
+    """Description of an environment. It does not change while the environment is open.
 
     Attributes:
-        name: Catalogue name, or the stem of the story's file name.
-        title: For people.
+        name: Name in the catalogue, or the stem of the story's file name.
+        title: Title for people.
         scope: Key of the memory that belongs to this environment (a game; a site and page pattern).
-        max_score: Highest reachable score, None if the environment does not say.
-        source: Where it came from: a path, or a URL.
-        digest: md5 of the story file, or "" where there is no file.
-        repeatable: Whether an episode's actions may be taken again from its beginning, to take it up or to take a
-            step back. False where they act on a site that is not put back (a form would be sent a second time), and
-            where the same seed does not give the same beginning.
+        max_score: Highest reachable score, None if unknown.
+        source: Its origin: a path, or a URL.
+        digest: md5 of the story file, "" if there is no file.
+        repeatable: Whether an episode's actions may be repeated from its beginning, to resume it or to undo a step.
+            False if they act on a site that is not reset (a form would be sent twice), and if the same seed does not
+            give the same beginning.
     """
 
     name: str
@@ -35,28 +35,29 @@ class EnvironmentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an environment shows after `reset`, `step` or `restore`. All texts are free of control codes.
+    """The state of an environment after `reset`, `step` or `restore`. Texts contain no control codes.
 
     Attributes:
-        text: What was printed for the last action.
-        description: What looking around would print now; costs no move.
-        inventory: What is carried, as printed; "" if unknown.
+        text: The output for the last action.
+        description: The output that the command "look" would give now; costs no move.
+        inventory: The printed inventory, "" if unknown.
         place: Name of the room or the regularised page, "" if unknown.
         score: Score so far, in the game's own points.
         max_score: Highest reachable score, None if unknown.
-        moves: Moves the game has counted.
-        terminated: The task itself ended the episode, for good or bad. Latched: stays True once True.
+        moves: Number of moves that the game has counted.
+        terminated: The task itself ended the episode, by success or failure. Once True, it stays True.
         truncated: The episode was cut off from outside the task: by a time limit of the environment, because its
-            browser is gone, because nobody judged it. Latched. The session's step limit is not told here.
-        outcome: How it ended, where the environment says so: "won", "lost" (by death or otherwise), or "".
-        world_hash: Equal for equal worlds; keys caches. "" if unknown.
+            browser is gone, or because nobody judged it. Once True, it stays True. The session's step limit does not
+            set it.
+        outcome: "won", "lost" (by death or otherwise), or "" if the environment does not say.
+        world_hash: Hash of the world's state, used as a key of caches; "" if unknown.
         changed: Whether the last action changed the world.
-        scene: What looking around would print if nothing wandered about on its own (a thief, say); ""
-            where that is the same as `description`. States are abstracted from it, so that the same place
-            gives the same state whoever passes by; see `engine.games.zmachine.scene`.
-        room: What tells places of the same name apart (two forests, any two dark rooms); 0 if unknown.
-        marks: What has changed about carried things whether or not anything printed tells: `THING=N`, N the number
-            of an attribute that is not as it was at the start. A lamp that is on, for one.
+        scene: The description without beings that move about on their own (such as a thief); "" if it is the same as
+            `description`. States are abstracted from it, so one place gives one state regardless of who passes by.
+            See `engine.games.zmachine.scene`.
+        room: Distinguishes places of the same name (two forests, any two dark rooms); 0 if unknown.
+        marks: Changed attributes of carried things, whether or not a text shows them. Each is `THING=N`, where N is the
+            number of an attribute that differs from the start, for example of a lamp that is on.
     """
 
     text: str
@@ -77,7 +78,7 @@ class Observation:
 
     @property
     def over(self) -> bool:
-        """Whether the environment takes no more actions in this episode."""
+        """Whether the episode is over in the environment, so it takes no more actions."""
         return self.terminated or self.truncated
 
 
@@ -86,11 +87,11 @@ class State:
     """The abstracted state s of the paper (Sec. 4.1, App. E).
 
     Attributes:
-        text: The structured summary that people and prompts read, `[State: noun, ...]`.
-        tokens: T(s), distinct and sorted: what the Jaccard similarity compares.
+        text: The structured summary `[State: noun, ...]` for people and prompts.
+        tokens: T(s), distinct and sorted. The Jaccard similarity compares these.
         history: Hierarchical context `[SUMMARY] [PROGRESS] [LOCATION]`.
         history_tokens: T(history), distinct and sorted.
-        place: The place the state is at, "" if unknown.
+        place: Name of the place, "" if unknown.
     """
 
     text: str
@@ -102,18 +103,18 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One lived transition (s_t, a_t, r_t, s_{t+1}) as it is remembered.
+    """One transition (s_t, a_t, r_t, s_{t+1}) as stored in memory.
 
     Attributes:
         state: s_t.
         action: a_t.
-        reward: r_t of the evaluator; what returns are made of.
+        reward: r_t of the evaluator, from which returns are computed.
         env_reward: Change of the environment's own score.
         score: The environment's score after the action.
         provenance: "agent", "human" or "imported:NAME".
         valid_actions: The actions that were possible in s_t.
         changed: Whether the action changed the world.
-        world_hash: Of s_t, "" if unknown.
+        world_hash: Hash of the world in s_t, "" if unknown.
     """
 
     state: State
@@ -129,16 +130,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A whole episode: what memory appends, all of it or nothing.
+    """A whole episode. Memory stores it completely or not at all.
 
-    Step t's next state is step t + 1's state; the last one's is `final`.
+    The next state of step t is the state of step t + 1, and `final` for the last step.
 
     Attributes:
-        uid: Unique for ever; an episode sent twice is stored once.
+        uid: Unique id. An episode with a uid that is already stored is not stored again.
         number: From 1 within its scope; 0 lets memory assign the next one.
         final: The state after the last action.
         terminated: The task itself ended it.
-        truncated: It was cut off: by the session's step limit, or by the environment.
+        truncated: The session's step limit or the environment cut it off.
         outcome: "won", "lost" or "", as in `Observation`.
         started: Unix time, seconds.
     """
@@ -164,13 +165,13 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """A finished episode as an evaluator reads it.
+    """A finished episode as input of an evaluator.
 
     Attributes:
-        texts: What the environment printed: before each step, and after the last one. One more than there are steps.
+        texts: The environment's output before each step and after the last one, one more than there are steps.
         final: The state after the last action.
         terminated: The task itself ended it.
-        truncated: It was cut off: by the session's step limit, or by the environment.
+        truncated: The session's step limit or the environment cut it off.
         outcome: "won", "lost" or "", as in `Observation`.
     """
 

@@ -1,1 +1,1 @@
-"""The session: the loop, what it holds open, where it is kept, and what is recorded of it."""
+"""Sessions: the loop, the objects it uses, the store of sessions, and recordings."""

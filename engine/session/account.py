@@ -1,4 +1,4 @@
-"""What an episode costs: every call of the model, whoever asked, on the account of the episode that is running."""
+"""Accounts of episodes: each model call is charged to the episode that is running, whoever made it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.records import NO_TALLY, Decision, Event, ModelCall, ModelCalled, Ta
 
 @dataclass(slots=True)
 class Account:
-    """What one episode has cost so far, and what became of the model's answers.
+    """Cost of one episode so far, and counts of the model's answers.
 
     Attributes:
         episode: Number of the episode in its session, from 1.
-        uid: Of the episode.
-        step: Steps of it that were taken so far.
+        uid: Uid of the episode.
+        step: Number of its steps so far.
     """
 
     episode: int
@@ -28,21 +28,21 @@ class Account:
     tally: Tally = NO_TALLY
 
     def decided(self, decision: Decision) -> None:
-        """Count what the candidates of a decision cost, carried out or not; its tally counts when it is."""
+        """Add the cost of a decision's candidates. Its tally is added only if the decision is carried out."""
         for call in decision.calls:
             self._pay(call)
 
     def called(self, call: ModelCall) -> None:
-        """Count a call that belongs to no decision's candidates."""
+        """Add the cost and the tally of a call that does not belong to a decision."""
         self._pay(call)
         self.count(tally_of(call))
 
     def count(self, more: Tally) -> None:
-        """Add to the tally."""
+        """Add `more` to the tally."""
         self.tally = added(self.tally, more)
 
     def _pay(self, call: ModelCall) -> None:
-        """Count what a model call cost; what came from the cache cost nothing now."""
+        """Add the cost of a model call. Replies from the cache cost nothing."""
         self.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
         self.cost_usd += call.cost_usd
 
@@ -54,15 +54,15 @@ def added(one: Tally, other: Tally) -> Tally:
 
 
 def tally_of(call: ModelCall) -> Tally:
-    """Return what a call outside decisions adds to a tally."""
+    """Return the tally of one call outside decisions."""
     return Tally(calls=1, cached=int(call.cached), retries=call.retries)
 
 
 class Accounts:
-    """Takes every call outside decisions, puts it on the account of the running episode and tells it.
+    """Charges each call outside decisions to the running episode, and emits an event for it.
 
     Args:
-        tell: Takes the events.
+        tell: Called with each event.
     """
 
     def __init__(self, tell: Callable[[Event], None]) -> None:
@@ -78,18 +78,18 @@ class Accounts:
 
     @property
     def repeated(self) -> bool:
-        """Whether steps are being taken again whose cost is on the account already."""
+        """Whether recorded steps are being repeated, whose cost is already charged."""
         return self._repeating
 
     def open(self, account: Account) -> None:
-        """From now on this account is charged, also for calls that were made before any episode."""
+        """Charge this account from now on, including calls made before the first episode."""
         self._running = account
         while self._waiting:
             self.charge(self._waiting.pop(0))
 
     @contextlib.contextmanager
     def repeating(self) -> Iterator[None]:
-        """Within, steps are taken again: calls that are answered from the cache were counted when they were made."""
+        """Mark the block as a repetition of recorded steps: calls answered from the cache are not counted again."""
         self._repeating = True
         try:
             yield
@@ -97,7 +97,7 @@ class Accounts:
             self._repeating = False
 
     def charge(self, call: ModelCall) -> None:
-        """Count and tell a call."""
+        """Charge a call to the running episode and emit an event for it."""
         if self._running is None:
             self._waiting.append(call)
         elif not (self._repeating and call.cached):
@@ -105,6 +105,6 @@ class Accounts:
             self._tell(ModelCalled(self._running.episode, self._running.step, call))
 
     def missed(self) -> None:
-        """Count a state or a history that rules wrote in the model's place."""
+        """Count a state or history that rules wrote because the model's text was missing."""
         if self._running is not None:
             self._running.count(Tally(unwritten=1))

@@ -1,8 +1,8 @@
-"""Looking ahead while a person reads: the model takes in the next situation's prompt before it is needed.
+"""Lookahead: prepares the prompt of the next decision while a person reads the present one.
 
-A second copy of the game, in a process of its own, takes the action that is shown, and the model computes what the
-next prompt begins with. The game that is played is never touched, and what was prepared changes no number: whoever
-decides otherwise loses nothing but the work done here.
+A second copy of the game, in its own process, takes the proposed action, and the model processes the beginning of the
+next prompt. The game that is played is not affected, and no result changes. If the person chooses another action, only
+the prepared work is lost.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from engine.llm.model import Preparing
 from engine.records import ActionRequest, Observation
 
 PATIENCE = 2.0
-"""Seconds that closing waits for work that is no longer wanted."""
+"""Seconds that `close` waits for the thread to end."""
 
 
 def open_ahead(open_environment: Callable[[], Environment], model: object, seed: int) -> Lookahead | None:
-    """Return a Lookahead for a game, or None where the model has no use for it."""
+    """Return a Lookahead for a game, or None if the model cannot prepare prompts."""
     if not isinstance(model, Preparing) or not model.prepares:
         return None
     return Lookahead(open_environment, model, seed)
 
 
 class Lookahead:
-    """Looks at where the shown action leads. One thread of its own, started when first needed.
+    """Prepares the prompt after the proposed action, in a thread that starts at the first use.
 
     Args:
-        open_environment: Opens another copy of the environment; one whose steps cannot be seen from the first.
-        seed: Of its episodes.
+        open_environment: Opens another copy of the environment that does not affect the first one.
+        seed: Seed of its episodes.
     """
 
     def __init__(
@@ -51,13 +51,18 @@ class Lookahead:
         self._taken: tuple[str, ...] | None = None
         self._seen: Observation | None = None
         self.prepared = 0
-        """Situations taken in so far."""
+        """Number of prompts prepared so far."""
 
     @contextlib.contextmanager
     def beyond(self, actions: Sequence[str]) -> Iterator[Callable[[bool], None]]:
-        """Look at where `actions`, from the start of the episode, lead, while the body of the `with` waits.
+        """Prepare the prompt after `actions` while the block runs.
 
-        Yields a function that is to be told whether the last of them is taken: if so, the work goes on.
+        Args:
+            actions: All actions from the start of the episode.
+
+        Yields:
+            A function to call with whether the last action is really taken. If it is, the work goes on after the
+            block, otherwise it stops.
         """
         taken = False
 
@@ -83,12 +88,12 @@ class Lookahead:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop looking and close the copy; safe to call twice."""
+        """Stop the work and close the copy; calling this twice is safe."""
         with self._changed:
             self._closed, self._wanted = True, None
             self._changed.notify_all()
         if self._thread is not None:
-            # A game that is being searched for valid actions may take long; its process ends with its thread.
+            # The search for valid actions may take long. The process of the game ends with the thread.
             self._thread.join(PATIENCE)
 
     # ---------------------------------------------------------------------------- in its own thread
@@ -107,7 +112,7 @@ class Lookahead:
                     self._look(wanted)
                     done = wanted
         except Exception:
-            # Whatever it is, the game that is played will meet it, too, and say so; here it only costs speed.
+            # The game that is played meets the same error and reports it. Here, only the preparation is lost.
             with self._changed:
                 self._closed = True
         finally:
@@ -126,7 +131,7 @@ class Lookahead:
         self.prepared += not self._outdated(wanted)
 
     def _go(self, wanted: tuple[str, ...]) -> Observation | None:
-        """Bring the copy to where `wanted` leads; None if nobody wants that any more."""
+        """Take the actions of `wanted` in the copy; return the last observation, or None if it is no longer wanted."""
         if self._environment is None:
             self._environment = self._open()
         if self._taken is None or wanted[: len(self._taken)] != self._taken:

@@ -1,4 +1,4 @@
-"""What a session does in place of what its settings ask for and cannot be had: said and recorded, never silently."""
+"""Replaces settings that cannot be followed with this model or environment. Each replacement is shown and recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRITTEN = (
     ("history", ("llm",), "rules"),
     ("rewards", ("llm", "llm_or_score"), "score"),
 )
-"""Settings with the values for which a model has to write, and what is done instead where it cannot."""
+"""Settings, their values for which a model has to write, and the value used if it cannot."""
 
 
 def attainable(
@@ -37,18 +37,18 @@ def attainable(
     learns: bool,
     progress: Callable[[str], None] = lambda text: None,
 ) -> tuple[Settings, tuple[str, ...]]:
-    """Return the settings as they can be had with this model, and a sentence for each that was replaced.
+    """Return the settings that can be followed with this model, and a sentence for each replaced one.
 
-    An agent that does not learn needs neither step rewards nor states to compare, so no model is asked for them.
+    An agent that does not learn needs no step rewards and compares no states, so no model is asked for them.
 
     Args:
-        cache: Folder in which results of the writing test are kept.
-        kind: Of the environment; says what a model may be asked to write, and how that is tested.
-        learns: Whether the agent remembers episodes.
-        progress: Takes a short phrase when something slow begins.
+        cache: Folder for results of the writing test.
+        kind: Kind of the environment. It says what a model may be asked to write, and how that is tested.
+        learns: Whether the agent stores episodes in memory.
+        progress: Called with a short phrase when something slow begins.
 
     Raises:
-        UsageError: `history=vision` in a game, which shows nothing.
+        UsageError: `history=vision` in an environment without pictures.
         MissingError: The network or a key is missing.
     """
     replaced: list[str] = []

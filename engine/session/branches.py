@@ -1,7 +1,7 @@
-"""Named saves, and branches: going on from any step of a session in a session of its own.
+"""Named saves, and branches: new sessions that continue from any step of another session.
 
-A save is a copy of a session's folder; every session is its own autosave, because it is recorded step by
-step and taken up where it ends. Loading a save branches from it, so that a save can be loaded again and again.
+A save is a copy of a session's folder. A session itself needs no saving, because it is recorded step by step and can be
+resumed where it ends. Loading a save makes a branch of it, so a save can be loaded any number of times.
 """
 
 from __future__ import annotations
@@ -52,28 +52,28 @@ class Keeper:
     session: SavedSession
 
     def keep(self, name: str) -> None:
-        """Save the session as it stands under a name."""
+        """Save the present state of the session under a name."""
         keep(self.saves, self.session, name)
 
     def names(self) -> list[str]:
-        """Return the names of all saves, last one first."""
+        """Return the names of all saves, newest first."""
         return [save.name for save in named(self.saves)]
 
     def load(self, name: str) -> SavedSession:
-        """Return a new session that goes on from a save."""
+        """Return a new session that continues from a save."""
         return load(self.saves, name)
 
     def branch(self, episode: int, step: int) -> SavedSession:
-        """Return a new session that goes on after `step` steps of an episode of this one."""
+        """Return a new session that continues after `step` steps of an episode of this one."""
         return branch(self.saves, self.session, (episode, step))
 
 
 def keep(saves: Path, session: SavedSession, name: str) -> None:
-    """Save a session as it stands under a name; a save of that name is replaced.
+    """Save the present state of a session under a name. An existing save of that name is replaced.
 
     Raises:
-        UsageError: The name cannot be one.
-        StorageError: It cannot be written; an older save of that name is intact.
+        UsageError: The name is not allowed.
+        StorageError: The save cannot be written; an older save of that name is unchanged.
     """
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -95,7 +95,7 @@ def keep(saves: Path, session: SavedSession, name: str) -> None:
 
 
 def named(saves: Path) -> Iterator[Named]:
-    """Yield the readable saves, last one first."""
+    """Yield the readable saves, newest first."""
     root = saves / _FOLDER
     folders = [f for f in root.iterdir() if f.is_dir() and f.name[0] != "."] if root.is_dir() else []
     for folder in sorted(folders, key=lambda f: f.stat().st_mtime, reverse=True):
@@ -106,11 +106,11 @@ def named(saves: Path) -> Iterator[Named]:
 
 
 def load(saves: Path, name: str) -> SavedSession:
-    """Return a new session that goes on from a save.
+    """Return a new session that continues from a save.
 
     Raises:
         UsageError: There is no such save.
-        BadFile: It is damaged, or no save of jitrl.
+        BadFile: It is damaged, or was not written by jitrl.
     """
     folder = saves / _FOLDER / slug(" ".join(name.split()))
     if not folder.is_dir():
@@ -122,16 +122,16 @@ def load(saves: Path, name: str) -> SavedSession:
 
 
 def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None) -> SavedSession:
-    """Return a new session that begins as `source` did and goes on from there.
+    """Return a new session with the events of `source` up to a step, which continues from there.
 
-    What the source has remembered by now stays remembered: memory is not turned back.
+    The new session has everything that the source has stored in memory so far, including later episodes.
 
     Args:
-        at: (episode, steps taken in it) to go on from; None for where the source stands.
+        at: (episode, number of its steps) to continue from; None for the end of the source.
 
     Raises:
-        UsageError: The source never was there; or it is in the middle of an episode on a site that is not put back.
-        BadFile: Its recording is damaged.
+        UsageError: The source has no such step, or the step is within an episode on a site that is not reset.
+        BadFile: The recording of the source is damaged.
         StorageError: The new session cannot be written.
     """
     if not source.recording.is_file():
@@ -140,7 +140,7 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
     if at is not None:
         events = _until(events, *at, source)
     while events and isinstance(events[-1][1], Decided):
-        del events[-1]  # decided, not done: the new session decides anew
+        del events[-1]  # A decision that was not carried out is made anew.
     _refuse_what_happens_once(events)
     kind = "watch" if source.kind == "run" else source.kind
     config = source.config
@@ -162,7 +162,7 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
 
 
 def _effective(source: SavedSession) -> list[tuple[float, Event]]:
-    """Return a session's events without what was taken back and without its ends."""
+    """Return a session's events without steps that were undone and without `SessionEnded`."""
     events: list[tuple[float, Event]] = []
     for time, event in recording.read(source.recording):
         if isinstance(event, TakenBack):
@@ -176,7 +176,7 @@ def _effective(source: SavedSession) -> list[tuple[float, Event]]:
 def _until(
     events: list[tuple[float, Event]], episode: int, step: int, source: SavedSession
 ) -> list[tuple[float, Event]]:
-    """Return the events up to the moment when `step` steps of `episode` were taken."""
+    """Return the events up to the one after which `episode` has `step` steps."""
     taken = -1
     for index, (_, event) in enumerate(events):
         if isinstance(event, EpisodeStarted) and event.episode == episode:
@@ -191,7 +191,7 @@ def _until(
 
 
 def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
-    """Refuse to go on within an episode whose actions would act on somebody's site a second time."""
+    """Raise UsageError if the events end within an episode that must not be repeated, on a site that is not reset."""
     repeatable, episode, steps = True, 0, 0
     for _, event in events:
         if isinstance(event, SessionStarted):
@@ -207,7 +207,7 @@ def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
 
 
 def _own(events: list[tuple[float, Event]], new: SavedSession) -> Iterator[tuple[float, Event]]:
-    """Yield events as the new session's own: an episode that goes on here is remembered apart."""
+    """Yield the events with the new session's name. An unfinished episode gets a new uid, to be stored separately."""
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     for time, event in events:
         if isinstance(event, SessionStarted):

@@ -1,4 +1,4 @@
-"""The person's side of a session: commands from any thread, obeyed between deciding and stepping."""
+"""Commands of a person to a session. They may come from any thread and take effect between decision and step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 LONG = 0.2
-"""Seconds from which a delay is worth being used."""
+"""Shortest delay, in seconds, that is worth using for preparation."""
 
 
 class Stopped(Exception):
@@ -19,11 +19,11 @@ class TakeBack(Exception):
 
 
 class Control:
-    """Thread-safe commands, and the gate at which the session's thread waits for them.
+    """Commands, and the gate at which the session waits for them. Thread-safe.
 
     Args:
-        paused: Wait at the first decision.
-        delay: Seconds each decision is shown before it is carried out.
+        paused: Whether to wait at the first decision.
+        delay: Seconds for which each decision is shown before it is carried out.
     """
 
     def __init__(self, *, paused: bool = False, delay: float = 0.0) -> None:
@@ -40,26 +40,26 @@ class Control:
     # ------------------------------------------------------------------------------ from any thread
 
     def pause(self) -> None:
-        """Wait at the next decision; ends a fast-forward."""
+        """Wait at the next decision. This ends a fast-forward."""
         with self._changed:
             self._paused, self._fast_until = True, None
             self._changed.notify_all()
 
     def resume(self) -> None:
-        """Go on at the usual speed."""
+        """Continue at the usual speed."""
         with self._changed:
             self._paused = False
             self._changed.notify_all()
 
     def step_once(self) -> None:
-        """Carry out one decision, then wait again; pauses if the session was running."""
+        """Carry out one decision, then wait. A running session is paused."""
         with self._changed:
             self._paused, self._fast_until = True, None
             self._single_steps += 1
             self._changed.notify_all()
 
     def override(self, action: str) -> None:
-        """Do `action` instead of the decision now shown, or of the next one if none is."""
+        """Replace the decision that is shown, or the next one if none is shown, with `action`."""
         with self._changed:
             self._override = action
             self._changed.notify_all()
@@ -72,19 +72,19 @@ class Control:
             self._changed.notify_all()
 
     def set_delay(self, seconds: float) -> None:
-        """Show each decision for `seconds` before it is carried out; 0 is as fast as possible."""
+        """Show each decision for `seconds` before it is carried out; 0 for no delay."""
         with self._changed:
             self._delay = max(0.0, seconds)
             self._changed.notify_all()
 
     def fast_forward(self, until_episode: int) -> None:
-        """Neither wait nor pause until the end of episode `until_episode`."""
+        """Run without delays and pauses until the end of episode `until_episode`."""
         with self._changed:
             self._fast_until = until_episode
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the session soon; what is running is interrupted where it can be."""
+        """End the session soon. Running work is interrupted if possible."""
         with self._changed:
             self._stopped = True
             callbacks = list(self._on_stop)
@@ -96,18 +96,18 @@ class Control:
 
     @property
     def paused(self) -> bool:
-        """Whether the next gate will wait."""
+        """Whether the session waits at the next gate."""
         with self._changed:
             return self._paused
 
     def waits(self, episode: int) -> bool:
-        """Return whether the gate would hold a decision of this episode for a while."""
+        """Return whether the gate would hold a decision of this episode for at least `LONG` seconds."""
         with self._changed:
             fast = self._fast_until is not None and episode <= self._fast_until
             return not fast and self._override is None and (self._paused or self._delay >= LONG)
 
     def on_stop(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when `stop` is called, from that thread."""
+        """Call `callback` when `stop` is called, in the thread that calls it."""
         with self._changed:
             self._on_stop.append(callback)
 
@@ -117,15 +117,15 @@ class Control:
             raise Stopped
 
     def gate(self, episode: int, waiting: Callable[[bool], None]) -> str | None:
-        """Wait as long as the person wants, then return their action if they gave one.
+        """Wait for the delay or for a command; return the person's action, None if they gave none.
 
         Args:
-            episode: Which episode this is, for fast-forwarding.
-            waiting: Told True when a wait for a command begins and False when it ends.
+            episode: Number of the episode, for fast-forwarding.
+            waiting: Called with True when a wait for a command begins, and with False when it ends.
 
         Raises:
-            Stopped: The person asked for it.
-            TakeBack: The person wants the last step back.
+            Stopped: The person stopped the session.
+            TakeBack: The person undid the last step.
         """
         until = time.monotonic() + self._delay
         told = False
@@ -156,7 +156,7 @@ class Control:
                         if not told:
                             told = True
                             waiting(True)
-                            continue  # whoever was told may have commanded something right away
+                            continue  # `waiting` may already have led to a command
                         self._changed.wait()
                         until = time.monotonic()
         finally:
@@ -164,10 +164,13 @@ class Control:
                 waiting(False)
 
     def wait_for_resume(self, tell: Callable[[], None] = lambda: None) -> None:
-        """Wait until the person resumes (after something went wrong that only they can mend).
+        """Wait until the person resumes, after an error that only a person can fix.
 
         Args:
-            tell: Called before waiting begins; who resumes as soon as they are told is heard.
+            tell: Called before waiting begins. A `resume` during this call is not lost.
+
+        Raises:
+            Stopped: The person stopped the session.
         """
         with self._changed:
             self._paused, self._fast_until, self._single_steps = True, None, 0

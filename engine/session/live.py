@@ -1,4 +1,4 @@
-"""What a session holds open, and the episode it is playing."""
+"""The running episode of a session, and the objects that a session keeps open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Live:
-    """The episode being played. Mutable, and seen by the session's thread alone."""
+    """The running episode. It is mutable and is used only by the session's thread."""
 
     number: int
     uid: str
@@ -39,15 +39,15 @@ class Live:
     steps: list[Step] = dataclasses.field(default_factory=list)
     decisions: list[Decision] = dataclasses.field(default_factory=list)
     texts: list[str] = dataclasses.field(default_factory=list)
-    """What was printed before each step taken."""
+    """Output of the environment before each step."""
 
     @property
     def flips(self) -> int:
-        """Decisions that JitRL's update made other ones than the prior alone would have been."""
+        """Number of decisions in which JitRL's update changed the action."""
         return sum(decision.changed for decision in self.decisions)
 
     def take(self, decision: Decision, observation: Observation) -> Step:
-        """Note that a decision was carried out and what came of it; return the step."""
+        """Add a decision that was carried out, with its observation; return the step."""
         self.account.step += 1
         before, self.observation = self.observation, observation
         self.texts.append(before.text)
@@ -69,11 +69,11 @@ class Live:
 
     @property
     def truncated(self) -> bool:
-        """Whether the episode, now that it is over, was cut off: by its environment, or by the step limit."""
+        """Whether the finished episode was cut off by its environment or by the step limit."""
         return not self.observation.terminated
 
     def trajectory(self) -> Trajectory:
-        """Return the whole episode as an evaluator reads it."""
+        """Return the episode as input of an evaluator."""
         last = self.observation
         return Trajectory(
             tuple(self.steps), self.state, (*self.texts, last.text),
@@ -81,7 +81,7 @@ class Live:
         )  # fmt: skip
 
     def episode(self, saved: SavedSession, scope: str, rewards: tuple[float, ...], now: float) -> Episode:
-        """Return the whole episode as memory keeps it.
+        """Return the episode as stored in memory.
 
         Args:
             rewards: r_t of the evaluator, one for each step.
@@ -112,13 +112,13 @@ class Live:
 
 @dataclass(slots=True)
 class Parts:
-    """What a session holds open.
+    """The objects that a session keeps open.
 
     Attributes:
-        kind: Of the environment.
+        kind: Kind of the environment.
         write: Asks the model for states and histories.
-        settings: What is really done: the session's settings but for what cannot be had.
-        replaced: What that is, a sentence each.
+        settings: The settings in effect: those of the session, except the replaced ones.
+        replaced: A sentence for each replaced setting.
     """
 
     kind: Kind
@@ -133,7 +133,7 @@ class Parts:
     replaced: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close all of them."""
         self.environment.close()
         self.model.close()
         self.memory.close()
@@ -153,16 +153,16 @@ def open_parts(
     origin: Callable[[], Kept],
     failed: Callable[[JitrlError], None],
 ) -> Parts:
-    """Open memory, model, agent and evaluator around an environment, which is closed if that fails.
+    """Open memory, model, agent and evaluator for an environment. If that fails, the environment is closed.
 
     Args:
-        check: Raises when the person has asked to stop.
-        warn: Takes a sentence about something that was mended.
-        progress: Takes a short phrase when something slow begins.
-        opened: Takes the model before it is asked anything, so that it can be cancelled.
-        charge: Takes every call that is made in words, by an abstractor or an agent.
-        origin: Returns a record that says which episode is running, for what the agent keeps.
-        failed: Takes what the agent could not keep; returns when it is to be tried again, or raises.
+        check: Raises if the person stopped the session.
+        warn: Called with a sentence about each repaired file.
+        progress: Called with a short phrase when something slow begins.
+        opened: Called with the model before it is asked anything, so that its calls can be cancelled.
+        charge: Called with each call in words, made by an abstractor or an agent.
+        origin: Returns an empty record that names the running episode, for the agent's records.
+        failed: Called with the error if a record of the agent could not be stored. Returns to try again, or raises.
 
     Raises:
         JitrlError: Something is missing or damaged.

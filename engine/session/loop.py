@@ -140,7 +140,7 @@ class Session:
     # -------------------------------------------------------------------------------------- opening
 
     def _open(self) -> Parts:
-        """Open game, memory and model, telling what takes long."""
+        """Open environment, memory and model, and report slow work."""
         kind = kind_of(self._config.game)
         self._emit(Thinking(kind.opening))
         parts = open_parts(
@@ -164,7 +164,7 @@ class Session:
         return parts
 
     def _origin(self) -> Kept:
-        """Return a record with everything filled in that says where and when it is kept."""
+        """Return an empty record with scope, session, episode and time filled in."""
         account = self._accounts.running
         return Kept(
             "",
@@ -238,8 +238,8 @@ class Session:
 
         Args:
             account: Has what the episode has cost so far.
-            decisions: Those that were carried out.
-            texts: What each of them was answered with, where that is to be compared.
+            decisions: The decisions that were carried out.
+            texts: The recorded output after each of them, to compare with; may be empty.
         """
         account.step = 0
         account.tally = dataclasses.replace(account.tally, unwritten=0)  # counted anew with the steps
@@ -317,7 +317,7 @@ class Session:
         return live
 
     def _show_page(self, parts: Parts, live: Live) -> None:
-        """Keep what can be seen now, where there is anything; what cannot be kept is said once."""
+        """Store the visible page, if the environment shows pages. A failure to store is reported once."""
         if not isinstance(parts.environment, Visible):
             return
         if self._pages is None:
@@ -330,11 +330,11 @@ class Session:
         self._tell(shown)
 
     def _seed(self, number: int) -> int:
-        """Return what an episode of the environment is seeded with: each begins as the first one did."""
+        """Return the seed of an episode of the environment. All episodes begin in the same way."""
         return self._config.seed
 
     def _begin(self, parts: Parts, account: Account, *, anew: bool = False) -> Live:
-        """Begin an episode; one that begins anew is told, one whose steps are taken again is not."""
+        """Begin an episode. Only a new one (`anew`) is reported, not one whose steps are repeated."""
         number = account.episode
         observation = parts.environment.reset(self._seed(number))
         if anew:
@@ -351,10 +351,10 @@ class Session:
 
     @contextlib.contextmanager
     def _excused(self, what: str) -> Iterator[None]:
-        """Let play go on where the model fails the agent outside of decisions; say so.
+        """Report errors of the model in the block and go on, for calls outside decisions.
 
         Args:
-            what: What the agent could not do.
+            what: What the agent could not do, for the message.
         """
         try:
             yield

@@ -1,4 +1,4 @@
-"""What has to be known of a run to repeat it, and what became of the model's answers in it."""
+"""The manifest of a run, which has what is needed to repeat it, and the counts of the model's answers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
 from engine.session.account import added
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
-"""Packages that have a part in what is chosen."""
+"""Packages whose version can affect decisions."""
 
 
 def manifest(started: SessionStarted) -> dict[str, Any]:
-    """Return settings as they were followed, what was replaced, versions, and digests of code, prompts and story."""
+    """Return the settings in effect, replaced settings, versions, and digests of code, prompts and story."""
     return {
         "reading": started.reading,
         "replaced": list(started.replaced),
@@ -33,7 +33,7 @@ def manifest(started: SessionStarted) -> dict[str, Any]:
 
 
 def prompts(started: SessionStarted) -> dict[str, str]:
-    """Return the digests of the prompts of what was played, then of those that the agent brings, as AGENT/NAME."""
+    """Return the digests of the prompts of the environment, and of those of the agent under AGENT/NAME."""
     kind, method = kind_of_scope(started.environment.scope), AGENTS.all().get(started.agent)
     folders = [("", kind.asking().prompts)] if kind is not None else []
     folders += [(f"{method.name}/", folder) for folder in method.prompts] if method is not None else []
@@ -43,7 +43,7 @@ def prompts(started: SessionStarted) -> dict[str, str]:
 def code() -> dict[str, str]:
     """Return the first 12 digits of a SHA-256 for each folder of the engine.
 
-    Two runs with the same digests used the same tables and limits, those that are no settings included.
+    Two runs with the same digests used the same code, with the same tables and limits that are not settings.
     """
     root = Path(__file__).parents[1]
     found: dict[str, str] = {}
@@ -56,7 +56,7 @@ def code() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that have a part in what is chosen."""
+    """Return the versions of Python and of the packages that can affect decisions."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -67,7 +67,7 @@ def versions() -> dict[str, str]:
 
 
 def tallied(episodes: Iterable[EpisodeEnded]) -> Tally:
-    """Return the tally of several episodes."""
+    """Return the sum of the tallies of several episodes."""
     whole = NO_TALLY
     for episode in episodes:
         whole = added(whole, episode.tally)
@@ -75,15 +75,15 @@ def tallied(episodes: Iterable[EpisodeEnded]) -> Tally:
 
 
 def counts(tally: Tally) -> dict[str, int]:
-    """Return a tally as JSON has it."""
+    """Return a tally as JSON values."""
     return dataclasses.asdict(tally)
 
 
 def too_many_missing(tally: Tally, settings: Mapping[str, Any], model: str) -> str:
-    """Return why a run cannot count as one of its model, "" if it can.
+    """Return why a run is no valid measurement of its model, "" if it is one.
 
     Args:
-        settings: Of the run; `max_missing` is the share of decisions that may lack a usable answer.
+        settings: Settings of the run; `max_missing` is the share of decisions that may lack a usable answer.
     """
     most = float(settings.get("max_missing", 1.0))
     if not tally.asked or tally.missing <= most * tally.asked:

@@ -1,4 +1,4 @@
-"""A method's own records, as its agent sees them and adds to them within a session."""
+"""A method's own records, as its agent reads and stores them within a session."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class SessionNotebook:
 
     Args:
         agent: The method's name.
-        origin: Returns a record with everything filled in that says where and when.
-        failed: Takes what could not be written; returns when it is to be tried again, or raises.
+        origin: Returns an empty record with scope, session, episode and time.
+        failed: Called with the error if a record could not be written. Returns to try again, or raises.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class SessionNotebook:
         self._failed = failed
 
     def add(self, kind: str, text: str, data: Mapping[str, Any] | None = None) -> Kept:
-        """Keep a record; on return it is on the disk."""
+        """Store a record on disk."""
         record = dataclasses.replace(
             self._origin(), kind=kind, text=text, data=data or {}, agent=self._agent
         )
@@ -46,7 +46,7 @@ class SessionNotebook:
                 self._failed(error)
 
     def records(self, kind: str = "") -> tuple[Kept, ...]:
-        """Return what is kept, oldest first; of one kind, or of all for ""."""
+        """Return the records of one kind, or of all kinds for "", oldest first."""
         return tuple(
             one for one in self._records.all() if one.agent == self._agent and kind in ("", one.kind)
         )

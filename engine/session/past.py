@@ -1,4 +1,4 @@
-"""What a recording says of an episode that was left before its end: what was done in it, and what it has cost."""
+"""Reads the unfinished episode at the end of a recording: its decisions and its cost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from engine.session.recording import without_last_step
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An episode that was left.
+    """An unfinished episode.
 
     Attributes:
-        account: What it has cost, steps that were taken back included.
-        decisions: Those that were carried out and not taken back.
-        texts: What each of them was answered with.
+        account: Its cost so far, including steps that were undone.
+        decisions: The decisions that were carried out and not undone.
+        texts: The environment's output after each of them.
     """
 
     account: Account
@@ -36,10 +36,10 @@ class Unfinished:
 
 
 def unfinished(past: Iterable[Event]) -> Unfinished | None:
-    """Return the episode that a session's events end in, None if they end between two.
+    """Return the unfinished episode at the end of a session's events, None if there is none.
 
     Raises:
-        BadFile: The episode lacks its beginning.
+        BadFile: The beginning of the episode is missing.
     """
     told: list[Event] = []
     for event in past:
@@ -71,9 +71,10 @@ def unfinished(past: Iterable[Event]) -> Unfinished | None:
 
 
 def charged(account: Account, events: Iterable[Event]) -> Account:
-    """Put on an account what the events of its episode have cost; return it.
+    """Add the cost of an episode's events to its account; return the account.
 
-    Tokens and cost are those that were told last: earlier versions recorded no calls outside decisions.
+    Tokens and cost are taken from the last event that has totals, because earlier versions did not record calls outside
+    decisions.
     """
     decision: Decision | None = None
     for event in events:
@@ -81,7 +82,7 @@ def charged(account: Account, events: Iterable[Event]) -> Account:
             account.called(event.call)
         elif isinstance(event, Decided):
             decision = event.decision
-            if decision.provenance == "agent":  # a person's stands for the agent's that was told before it
+            if decision.provenance == "agent":  # a person's decision follows the agent's, which is already counted
                 account.decided(decision)
         elif isinstance(event, (Stepped, TakenBack)):
             if isinstance(event, Stepped) and decision is not None:

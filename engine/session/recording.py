@@ -97,7 +97,7 @@ class Recorder:
 
 
 def without_last_step(events: Sequence[Event]) -> list[Event]:
-    """Return an episode's events without its last step and the decisions for it and after it."""
+    """Return an episode's events without its last step, the decision for it, and any later decision."""
     kept = list(events)
     while kept and not isinstance(kept.pop(), Stepped):
         pass
@@ -107,7 +107,7 @@ def without_last_step(events: Sequence[Event]) -> list[Event]:
 
 
 def once_only(episode: int, steps: int) -> str:
-    """Return why an episode cannot be gone on with whose actions act on a site or lead elsewhere each time."""
+    """Return the message that an episode cannot be continued, because its actions must not or cannot be repeated."""
     return (
         f"episode {episode} was left after {steps} steps, and what it is played in cannot be put back to its start: "
         "taking them again would lead elsewhere, or send a site's forms a second time; begin a new session (what "

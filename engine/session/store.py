@@ -1,4 +1,4 @@
-"""Where sessions lie under `saves/sessions`, and which one was last."""
+"""The store of sessions: one folder each under `saves/sessions`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SavedSession:
     """A session on disk.
 
     Attributes:
-        kind: "watch" for the screen's, "run" for headless ones.
+        kind: "watch" for sessions of the screen, "run" for headless ones.
     """
 
     name: str
@@ -52,7 +52,7 @@ class SavedSession:
 
 
 def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
-    """Make the folder of a new session and write its configuration.
+    """Create a session: make its folder and write its configuration.
 
     Raises:
         StorageError: It cannot be written.
@@ -92,7 +92,7 @@ def load(folder: Path) -> SavedSession:
 
 
 def saved(saves: Path) -> Iterator[SavedSession]:
-    """Yield the readable sessions, last one played first."""
+    """Yield the readable sessions, the one that was played last first."""
     root = saves / "sessions"
     if not root.is_dir():
         return

@@ -1,6 +1,6 @@
-"""A suite under way: its tasks and their sessions, so that a run that was stopped goes on with all that is left.
+"""Runs of suites: their tasks and the sessions of these, so that a stopped run can continue with the remaining tasks.
 
-Kept as one small file under `saves/suites`; what was played lies in the sessions, as always.
+Each run is one small file under `saves/suites`. What was played is in the sessions.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _FOLDER = "suites"
 
 @dataclass(frozen=True, slots=True)
 class SavedSuite:
-    """A suite on disk.
+    """A run of a suite, stored on disk.
 
     Attributes:
-        config: Of each of its sessions, but for the game; its own game is the suite's name.
-        tasks: What is played, in this order.
-        sessions: Name of each task's session, of those that were begun.
+        config: Configuration of its sessions. Its `game` is the suite's name, and each session has its own task there.
+        tasks: Names of the tasks in the order of play.
+        sessions: Names of the sessions of the tasks that were begun.
     """
 
     name: str
@@ -44,7 +44,7 @@ class SavedSuite:
 
 
 def create(saves: Path, config: SessionConfig, tasks: Sequence[str]) -> SavedSuite:
-    """Write down a suite of which nothing was played yet.
+    """Create a run of a suite and write its file.
 
     Raises:
         StorageError: It cannot be written.
@@ -56,7 +56,7 @@ def create(saves: Path, config: SessionConfig, tasks: Sequence[str]) -> SavedSui
 
 
 def load(saves: Path, name: str) -> SavedSuite:
-    """Return the suite of this name.
+    """Return the run of a suite with this name.
 
     Raises:
         UsageError: There is none.
@@ -76,7 +76,7 @@ def load(saves: Path, name: str) -> SavedSuite:
 
 
 def find(saves: Path, name: str) -> SavedSuite | None:
-    """Return the suite of this name, or the one that the session of this name belongs to; None if there is none."""
+    """Return the run with this name, or the one that the session of this name belongs to; None if there is none."""
     root = saves / _FOLDER
     for file in sorted(root.glob("*.json")) if root.is_dir() else []:
         try:
@@ -91,13 +91,13 @@ def find(saves: Path, name: str) -> SavedSuite | None:
 
 
 def play(saves: Path, suite: SavedSuite) -> Iterator[tuple[str, SavedSession]]:
-    """Yield each task with its session, in order, the finished ones, too; one that was not begun begins here.
+    """Yield each task with its session in order, including finished ones. Missing sessions are created.
 
-    All tasks share one memory: with `memory="own"` that of the first one's session, empty at first.
+    All tasks share one memory. With `memory="own"`, it is the memory of the first session, which is empty at first.
 
     Raises:
         StorageError: A session cannot be written.
-        BadFile: One that was begun cannot be read.
+        BadFile: An existing session cannot be read.
     """
     for number, task in enumerate(suite.tasks):
         if number < len(suite.sessions):
@@ -113,7 +113,7 @@ def play(saves: Path, suite: SavedSuite) -> Iterator[tuple[str, SavedSession]]:
 
 
 def played(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
-    """Return the episodes of a session that came to their end, as its recording has them.
+    """Return the finished episodes of a session from its recording.
 
     Raises:
         BadFile: The recording is damaged.

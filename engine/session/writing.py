@@ -1,4 +1,4 @@
-"""Asking the model in words within a session: for states, for histories, and for what an agent lets it write."""
+"""Calls to the model in words within a session: for states, histories, and texts of an agent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """Asks the model in words, and charges the running episode for it.
+    """Asks the model in words, and charges the running episode.
 
     Args:
-        charge: Takes every call that was answered, whether its answer could be used or not.
-        check: Raises when the person has asked to stop; a call that was cancelled is no failure of the model.
-        begins: Takes a short phrase before each call.
+        charge: Called with each answered call, whether or not its answer was usable.
+        check: Raises if the person stopped the session, so that a cancelled call does not count as a failure.
+        begins: Called with a short phrase before each call.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Writer:
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Return what the model writes; see `engine.llm.model.Write`."""
+        """Return the model's answer; see `engine.llm.model.Write`."""
         self._begins(f"writing: {purpose}")
         try:
             reply = self._model.complete(purpose, messages, schema, pictures, usable=usable, fresh=fresh)

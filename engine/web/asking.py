@@ -1,7 +1,7 @@
 """How a model is asked for actions on web pages (App. F, WebArena).
 
-The current state of a page is text that begins with a line "Task: ..." and holds the page between marks, see
-`engine.web.environment`.
+The current state of a page is a text that begins with a line "Task: ..." and holds the page between two
+markers; see `engine.web.environment`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RECENT = 6
 
 
 class PageAsking:
-    """Calls on elements of a page; more can be done than can be listed. Implements `engine.llm.asking.Asking`."""
+    """`engine.llm.asking.Asking` for web pages. Actions are calls on elements, and not all of them can be listed."""
 
     prompts = PAGES
     form = AnswerForm(
@@ -31,11 +31,10 @@ class PageAsking:
     )
     cuttable = ("memory_text", "recent_history", "summary")
     shares = True
-    """That is what the profile's transform makes of a model's confidences, too, and a scale on which what was lived
-    outweighs what was believed."""
+    """The profile transforms a model's confidences to the same scale, on which experience outweighs the prior."""
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
-        """Return page and task apart: what the user asked stands apart from what the site says."""
+        """Return page and task as separate fields, so that the user's task is separate from the site's text."""
         present = request.current_state
         first, _, rest = present.partition("\n")
         return {
@@ -45,11 +44,11 @@ class PageAsking:
         }
 
     def scored_after(self, name: str) -> str:
-        """Return the only prompt there is for it."""
+        """Return the only prompt for web pages."""
         return "actions_transcript"
 
     def transcript(self, request: ActionRequest) -> str:
-        """Return the task, the last actions, and what the page is called."""
+        """Return the task, the last actions, and the title of the page."""
         lines = [line for line in request.recent_history.splitlines() if line.strip()]
         done = [line.strip() for line in lines if not line.startswith("  ->")]
         lines = [f"{GOAL}{_line(request.current_state, GOAL)}"]
@@ -58,18 +57,18 @@ class PageAsking:
         return "\n".join(lines)
 
     def allowed(self, valid: Sequence[str]) -> str:
-        """Return what an action is."""
+        """Return a sentence about the form of actions."""
         return "Every option must be one of the available actions, on an element the page shows"
 
     def accepted(self, text: str) -> str | None:
-        """Return a written action in its plain form, None if it is none. Whether the page has it is seen later."""
+        """Return an action in its plain form, None if it is not one. Its element is not looked up here."""
         try:
             return parse(text.strip().strip("`")).text
         except UsageError:
             return None
 
     def odds(self, request: ActionRequest) -> Sequence[float]:
-        """Return what the words of the task and the elements' uses say of each action."""
+        """Return log-odds of each action from the words of the task and the usual purpose of elements."""
         from engine.web.prior import logits
 
         return logits(request)

@@ -1,4 +1,4 @@
-"""Web pages as an environment: the session, the agents and memory see them as they see a game."""
+"""Web pages as an environment, with the same protocol as games."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
 class WebEnvironment:
     """One task on web pages. Implements `engine.environment.Environment`.
 
-    The browser is started once; each episode has a fresh context. A browser that dies ends the episode with a
-    sentence, and the next one begins with a new browser.
+    The browser is started once, and each episode has a new context. If the browser dies, the episode ends
+    with a message, and the next episode starts a new browser.
 
     Args:
         executable: Path of a Chromium.
-        judge: Says at the end whether the task was done; None leaves every episode at 0.
-        rules: How a page judges itself (MiniWoB++); None for all others.
-        driver: Drives a browser of its own; None starts `executable`.
+        judge: Judges at the end whether the task was done. If None, each episode has the score 0.
+        rules: Reads the reward from the page itself (MiniWoB++); None for other pages.
+        driver: A driver with a browser of its own; None starts `executable`.
         scope: Key of the memory that belongs to it.
-        repeatable: Whether each episode finds the sites as the one before did: the judge puts them back, or they keep
-            nothing.
+        repeatable: Whether each episode begins with the same state of the sites, because the judge resets
+            them or they store nothing.
 
     Raises:
         GameError: The browser does not start.
@@ -73,7 +73,7 @@ class WebEnvironment:
         self._repeatable = repeatable
         self._clock = clock
         self._spent = 0.0
-        """Seconds that the browser took in this episode."""
+        """Seconds spent in the browser in this episode."""
         self._on_close = on_close
         self._intent = assignment.intent
         self._secrets: set[str] = {
@@ -86,18 +86,18 @@ class WebEnvironment:
         self._moved = False
         """Whether this episode has left the page it began on."""
         self._answers = rules is None
-        """Whether telling the user something can be what was asked for."""
+        """Whether the task may ask for a message to the user."""
         self._passes_on = False
-        """Whether messages to the user go to the driver, and its world says when the episode ends."""
+        """Whether messages to the user are passed to the driver, which then decides when the episode ends."""
         self._seen = Seen(Page())
         self._begun = ""
         self._last: Observation | None = None
         self._answer = ""
         self._moves = 0
         self._picture: bytes | None = None
-        """What `screenshot` returned since the page was seen last."""
+        """The picture of the present page, None if none was taken yet."""
         self._looked = 0
-        """HAR entries that a look has had."""
+        """Number of HAR entries that `sight` has already returned."""
         urls = [
             *assignment.start_urls,
             *assignment.sites.values(),
@@ -112,7 +112,7 @@ class WebEnvironment:
 
     @property
     def info(self) -> EnvironmentInfo:
-        """What stays the same while the environment is open."""
+        """Description of the environment; it does not change while the environment is open."""
         a = self._assignment
         title = f"{a.id}: {a.intent}" if a.intent else a.id
         return EnvironmentInfo(
@@ -130,10 +130,10 @@ class WebEnvironment:
         return self._driver.traffic.entries
 
     def reset(self, seed: int) -> Observation:
-        """Begin an episode in a fresh context.
+        """Begin an episode in a new context.
 
         Raises:
-            GameError: The browser does not start again.
+            GameError: The browser cannot be restarted.
         """
         self._answer, self._moves, self._last, self._looked = "", 0, None, 0
         self._moved, began = False, self._clock()
@@ -153,10 +153,10 @@ class WebEnvironment:
         return self._last
 
     def step(self, action: str) -> Observation:
-        """Take one action; what is wrong with it is told in the text.
+        """Take one action. If it is invalid, the text of the observation says why.
 
         Raises:
-            GameError: There was no `reset`.
+            GameError: `reset` was not called before.
         """
         before = self._last
         if before is None:
@@ -192,22 +192,22 @@ class WebEnvironment:
         return self._last
 
     def conclude(self) -> Observation:
-        """Return the last observation; won, if the sites alone show that the task was done (WebArena's own checks).
+        """Return the last observation. It is won if the sites show that the task was done (WebArena's own checks).
 
         Raises:
-            GameError: There was no `reset`.
+            GameError: `reset` was not called before.
         """
         last = self._last
         if last is None:
             raise GameError("the episode has not begun; reset comes first")
         if not last.over and self._judge is not None and not self._judge.wants_answer:
-            with contextlib.suppress(GameError):  # A browser that is gone shows nothing.
+            with contextlib.suppress(GameError):  # A browser that is gone has no page.
                 if self._verdict()[0] == 1.0:
                     return self._end(1.0, "the task was done, though nobody said so")
         return last
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the page's possible actions as far as they can be counted; () when the episode is over."""
+        """Return the possible actions on the page that can be listed; () if the episode is over."""
         if self._last is None or self._last.over:
             return ()
         back = self._answers and self._moved
@@ -218,18 +218,18 @@ class WebEnvironment:
         return tuple(texts.redact(action, self._secrets) for action in (*found, *tabs))
 
     def normalised(self, action: str) -> str:
-        """Return an action with its element by role and name, as memory keeps it.
+        """Return an action in the form stored in memory, with its element by role and name.
 
         Raises:
-            UsageError: It is no action, or its element is not on the page.
+            UsageError: It is not an action, or its element is not on the page.
         """
         return normalise(parse(action), self._seen.page)
 
     def resolve(self, action: str) -> str | None:
-        """Return an action as memory keeps it, None if it cannot be taken on this page.
+        """Return an action in the form stored in memory, None if it cannot be taken on this page.
 
-        What is typed into a password box is kept apart, for this episode alone: the action has a placeholder. It is
-        not written anywhere else.
+        A text that is typed into a password box is held separately during this episode, and the action has a
+        placeholder instead. It is not written anywhere else.
         """
         try:
             call = parse(action)
@@ -244,7 +244,7 @@ class WebEnvironment:
                 given = str(call.arguments[0])
                 if given not in self._known_secrets():
                     if SECRET_LIKE.fullmatch(given):
-                        return None  # Typed in another episode, and not kept.
+                        return None  # Typed in another episode, so it is not known here.
                     self._typed[given := f"[typed secret {len(self._typed) + 1}]"] = str(call.arguments[0])
                     self._secrets.add(str(call.arguments[0]))
                 call = Call(call.name, call.target, (given,))
@@ -253,7 +253,7 @@ class WebEnvironment:
             return None
 
     def _tells_secret(self, call: Call, node: Node | None = None) -> bool:
-        """Return whether a call writes a secret elsewhere than in a password box."""
+        """Return whether a call would write a secret outside a password box."""
         if call.name == "fill" and node is not None and is_secret(node):
             return False
         return any(texts.redact(str(given), self._secrets) != str(given) for given in call.arguments)
@@ -266,12 +266,12 @@ class WebEnvironment:
         return True
 
     def _known_secrets(self) -> dict[str, str]:
-        """Return placeholders to what they stand for: secrets of the task, and those typed in this episode."""
+        """Return the secrets by placeholder: those of the task, and those typed in this episode."""
         given = {SECRET_VALUE.format(i + 1): value for i, value in enumerate(values_of(self._intent))}
         return {**given, **self._typed}
 
     def save(self) -> bytes:
-        """Refuse: a site's situation is in its server.
+        """Refuse, because the state of a site is on its server.
 
         Raises:
             GameError: Always.
@@ -279,7 +279,7 @@ class WebEnvironment:
         raise GameError("a web page cannot be saved and gone back to: what was sent to the site stays sent")
 
     def restore(self, saved: bytes) -> Observation:
-        """Refuse, as `save` does.
+        """Refuse, like `save`.
 
         Raises:
             GameError: Always.
@@ -295,20 +295,20 @@ class WebEnvironment:
         )
 
     def screenshot(self) -> bytes:
-        """Return the shown tab as JPEG, b"" where it cannot be taken. Never raises.
+        """Return the visible tab as JPEG, b"" if no picture can be taken. Never raises.
 
-        What is secret is painted over; where it cannot be, there is no picture. It is taken once a step, so what a
-        model is shown is what the recording has.
+        Secrets are painted over; if that is not possible, there is no picture. It is taken once per step, so
+        the model sees the same picture as the recording.
         """
         if self._picture is None:
             hidden = secret_handles(self._seen.page, self._secrets)
             self._picture = b""
-            with contextlib.suppress(GameError):  # A browser that is gone is told of by the next step.
+            with contextlib.suppress(GameError):  # The next step reports a browser that is gone.
                 self._picture = b"" if hidden is None else self._driver.screenshot(hidden=hidden)
         return self._picture
 
     def sight(self) -> Sight:
-        """Return what can be seen now, secrets taken out as everywhere. Never raises."""
+        """Return the visible page without secrets. Never raises."""
         page, secrets = self._seen.page, self._secrets
         new = self._driver.traffic.entries[self._looked :]
         self._looked += len(new)
@@ -324,12 +324,12 @@ class WebEnvironment:
         )
 
     def judge_with(self, model: Model) -> None:
-        """Let `model` compare by meaning what cannot be compared by letters."""
+        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
         if self._judge is not None:
             self._judge.judge_with(model)
 
     def close(self) -> None:
-        """End the browser; safe to call twice."""
+        """End the browser; calling this twice is safe."""
         self._picture = None
         self._driver.close()
         if self._judge is not None:
@@ -351,18 +351,18 @@ class WebEnvironment:
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
 
     def _worth(self, reward: float) -> float:
-        """Return the score of a reward that a page gave: MiniWoB++'s shrink with time, which is not the agent's."""
+        """Return the score for a page's reward. MiniWoB++ reduces rewards with time, which is undone here."""
         return 1.0 if reward > 0 else 0.0
 
     def _verdict(self) -> tuple[float | None, str]:
         assert self._judge is not None
         url, entries = self._seen.page.url, list(self._driver.traffic.entries)
         found = [self._driver.find(look) for look in self._judge.looks(url)]
-        del self._driver.traffic.entries[len(entries) :]  # Judging is no work of the agent's.
+        del self._driver.traffic.entries[len(entries) :]  # Requests of the judge are not the agent's.
         return self._judge.judge(self._answer, url, entries, found)
 
     def _end(self, score: float, why: str, *, truncated: bool = False) -> Observation:
-        """End the episode: with a verdict, or without one where it is truncated."""
+        """End the episode with a verdict, or without one if it is truncated."""
         outcome = "won" if score >= 1.0 else "lost" if score <= 0.0 else ""
         seen = self._observe(f"The episode is over: {why}.", changed=True, score=score)
         self._last = dataclasses.replace(
@@ -405,7 +405,7 @@ class WebEnvironment:
     # ------------------------------------------------------------------------------------------ secrets
 
     def _revealed(self, call: Call) -> Call:
-        """Return the call with the secret it stands for; a value that was taken out is refused."""
+        """Return the call with its placeholder replaced by the secret. A removed value that is unknown is refused."""
         if any(REDACTED in str(argument) for argument in call.arguments):
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
         node = resolve(call.target, self._seen.page) if call.target is not None else None

@@ -1,12 +1,15 @@
-"""Who judges the steps of an episode on the web: a model from -3 to +3 (App. F), the environment's verdict, or both.
+"""The evaluator of web tasks: a model's scores from -3 to +3 (App. F), the environment's verdict, or both.
 
-With `rewards=llm` the model alone says what a step was worth, as the paper has it. With `hybrid` the last step of an
-episode that was judged has the environment's verdict. With `llm_or_score` it has it where the model said 0.
+With `rewards=llm`, only the model judges, as in the paper. With `hybrid`, the last step of an episode has the
+environment's verdict, if there is one. With `llm_or_score`, it has the verdict only if the model's score is
+0.
 
-Without a model that can judge in words, rules do. What changed nothing was useless; on the way to a verified success
-the other steps were useful, as far as can be told. A failure is handed on to the steps before it by discounting, but
-not to those that were about the task by their words: their reward makes up for it. Otherwise the first wrong answer
-would warn of the right way to the page, as advantages are normalised however small they are.
+If no model can judge in words, rules do. A step that changed nothing is useless. In an episode with a
+verified success, the other steps are useful. A failure affects earlier steps through discounting, except
+steps whose words are about the
+task: their reward compensates for it. Otherwise the first wrong answer would warn against the right way to
+    the page, because
+advantages are normalised no matter how small they are.
 """
 
 from __future__ import annotations
@@ -27,15 +30,15 @@ from engine.web.states.wording import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
 RESULT = 1000
-"""Characters that are told of what came of a step."""
+"""Characters shown of the result of a step."""
 
 
 class WebEvaluator:
     """Step rewards from -3 to +3. Implements `engine.evaluator.Evaluator`.
 
     Args:
-        model: Asked in words unless the settings say "score", or it is one that cannot be: a prior without words, or
-            a model so small that it is read by likelihoods alone.
+        model: It is asked in words, unless the settings say "score" or it cannot write: a prior without a
+            model, or a small model that is only read by likelihoods.
     """
 
     def __init__(self, settings: Settings, model: Model) -> None:
@@ -46,8 +49,8 @@ class WebEvaluator:
     def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step.
 
-        `outcome` is the environment's verdict; it is "" where there is none (out of steps, or nobody could judge), and
-        then the last step is judged as any other.
+        The trajectory's `outcome` is the environment's verdict. If it is "" (step limit reached, or no
+        judge), the last step is judged like any other.
         """
         steps, outcome = trajectory.steps, trajectory.outcome
         by_rule = _by_rules(steps, self._gamma, outcome)
@@ -104,9 +107,9 @@ def _wordless(model: Model) -> bool:
 
 
 def _by_rules(steps: Sequence[Step], gamma: float, outcome: str) -> tuple[float, ...]:
-    """Return what rules say of each step; the last one has the environment's verdict already."""
+    """Return the rewards by rules. The last step has the environment's verdict."""
     rewards = [0.0] * len(steps)
-    ahead = 0.0  # The return of the step after.
+    ahead = 0.0  # The return of the next step.
     for t in range(len(steps) - 1, -1, -1):
         if t == len(steps) - 1 and outcome:
             rewards[t] = BEST if outcome == "won" else WORST
@@ -121,7 +124,7 @@ def _by_rules(steps: Sequence[Step], gamma: float, outcome: str) -> tuple[float,
 
 
 def _about(step: Step) -> bool:
-    """Whether what was acted on or typed shares a content word with the task."""
+    """Whether the element or text of an action shares a content word with the task."""
     try:
         call = parse_action(step.action)
     except UsageError:
@@ -133,14 +136,14 @@ def _about(step: Step) -> bool:
 
 
 def _capped(rewards: Sequence[float], outcome: str) -> tuple[float, ...]:
-    """Return the rewards with the environment's verdict as that of the last step."""
+    """Return the rewards with the environment's verdict for the last step."""
     if not rewards or not outcome:
         return tuple(rewards)
     return (*rewards[:-1], BEST if outcome == "won" else WORST)
 
 
 def _line(t: int, trajectory: Trajectory) -> str:
-    """Return one step as a paragraph: the kind of page, what was done, what came of it."""
+    """Return one step as a paragraph: the kind of page, the action, and the result."""
     step = trajectory.steps[t]
     changed = "" if step.changed else " (nothing changed)"
     return (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TABLE: Mapping[str, Any] = {
     "gamma": 0.1, "lam": 0.05, "r": 0.8, "history_weight": 0.7, "task_threshold": 0.27, "step_limit": 10,
 }  # fmt: skip
-"""The paper's table of hyperparameters for WebArena."""
+"""The paper's hyperparameters for WebArena."""
 
 
 def _open(name: str, places: Places) -> Environment:

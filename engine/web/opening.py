@@ -1,9 +1,9 @@
-"""From a name such as `web:local-3` or `web:miniwob-login-user` to an environment.
+"""Opens web environments by name.
 
 web:local-3                a task
 web:local                  all tasks of a suite, one after the other; also web:miniwob, web:webarena-lite
-web:local-shop             those of a suite that need no other site than this one
-web:browsergym-miniwob.X   a task of BrowserGym's, by the adapter in `engine.web.browsergym.adapter`
+web:local-shop             the tasks of a suite that need only this site
+web:browsergym-miniwob.X   a task of BrowserGym, through `engine.web.browsergym.adapter`
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIX = "web:"
 
 
 def expand(name: str, saves: Path) -> tuple[str, ...]:
-    """Return the names of the tasks that a name stands for: itself, or all of a suite, or of a site in it.
+    """Return the names of the tasks for a name: itself, or all tasks of a suite or of a site in it.
 
     Raises:
         UsageError: There is no such task, suite or site.
@@ -64,7 +64,7 @@ def expand(name: str, saves: Path) -> tuple[str, ...]:
 
 
 def _keys(site: str) -> frozenset[str]:
-    """Return WebArena's names of a site, given as one of these or as a local site's own name."""
+    """Return WebArena's names of a site, given one of them or the name of a local site."""
     from engine.web.sites.manager import SITES
     from engine.web.tasks.suites import VARIABLES
 
@@ -74,7 +74,7 @@ def _keys(site: str) -> frozenset[str]:
 
 
 def check(name: str, saves: Path) -> None:
-    """Refuse a name that no task has, without starting anything.
+    """Check that a task of this name exists, without starting anything.
 
     Raises:
         UsageError: There is no such task.
@@ -86,11 +86,12 @@ def check(name: str, saves: Path) -> None:
 
 
 def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what `expand` does, once it is sure that all of these tasks can be begun now.
+    """Return the result of `expand`, after checking that all of these tasks can be started now.
 
     Raises:
         UsageError: There is no such task, suite or site.
-        MissingError: A package, the browser, a site or the evaluator is missing; says how to get it.
+        MissingError: A package, the browser, a site or the evaluator is missing. The message says how to get
+        it.
     """
     from engine.web.sites.manager import Sites
     from engine.web.tasks import miniwob
@@ -116,8 +117,8 @@ def ready(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ..
 def _addresses(task: WebTask, running: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
     """Return the base URLs of a task's sites.
 
-    Tasks of ours are about our sites' data, so where these run, WA_* does not count; tasks of WebArena's are about
-    WebArena's, so only WA_* does.
+    Our own tasks are about the data of our sites, so they use these if they run, and WA_* otherwise.
+    WebArena's tasks only use WA_*.
     """
     from engine.web.tasks.suites import user_sites
 
@@ -125,10 +126,10 @@ def _addresses(task: WebTask, running: Mapping[str, str], variables: Mapping[str
 
 
 def _begins_at(task: WebTask, urls: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the URLs a task begins at.
+    """Return the URLs at which a task begins.
 
     Raises:
-        MissingError: A site of it has no URL.
+        MissingError: A site of the task has no URL.
     """
     from engine.web.tasks.suites import VARIABLES, how_to_start, render
 
@@ -143,7 +144,7 @@ def open_web(name: str, saves: Path, variables: Mapping[str, str]) -> WebEnviron
 
     Args:
         name: `web:` and the id of the task.
-        variables: Environment variables, for WA_* that name the user's sites.
+        variables: Environment variables. WA_* name the user's sites.
 
     Raises:
         UsageError: There is no such task.
@@ -203,7 +204,7 @@ def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEn
 
 
 def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -> tuple[SignIn, ...]:
-    """Return the forms to fill in: of our own sites where they run there, else WebArena's published ones."""
+    """Return the sign-in forms: those of our own sites if they run there, otherwise WebArena's published ones."""
     from engine.web.sites.manager import SITES
     from engine.web.tasks.suites import LOGINS
 
@@ -215,15 +216,15 @@ def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -
         ours = task.suite == "local" and running.get(name) == url
         login = local[name].logins.get(name) if ours else LOGINS.get(name)
         if login is not None and login.labels:
-            # Paths of our own sites count from the server's root, those of WebArena's from the base URL; a button of
-            # ours is called by its name in the form, and Enter does the same.
+            # Paths of our own sites are relative to the server's root, WebArena's to the base URL. Our
+            # buttons have internal names in the form, so Enter is used instead.
             page = urljoin(url, login.path) if ours else url + login.path
             forms.append(SignIn(page, login.labels, "" if ours else login.button))
     return tuple(forms)
 
 
 class TaskJudge:
-    """Judges an episode by its suite's own evaluator; local sites are put back before each."""
+    """Judges episodes with the evaluator of the suite, and resets local sites before each episode."""
 
     def __init__(self, task: WebTask, scorer: Scorer, sites: Any = None) -> None:
         self._task = task
@@ -232,11 +233,11 @@ class TaskJudge:
 
     @property
     def wants_answer(self) -> bool:
-        """WebArena-Verified's evaluators do; the classic checks look at what was said, if at anything of it."""
+        """Whether an answer is required. WebArena-Verified requires one, the classic checks do not."""
         return not isinstance(self._task.raw["eval"], Mapping)
 
     def begin(self) -> None:
-        """Put the local sites that run back to the beginning."""
+        """Reset the local sites that run."""
         if self._sites is not None:
             from engine.web.sites.manager import SITES
 
@@ -244,13 +245,13 @@ class TaskJudge:
             self._sites.reset(wanted)
 
     def judge_with(self, model: Model) -> None:
-        """Let `model` compare by meaning what cannot be compared by letters."""
+        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
         from engine.web.tasks.meaning import by_model
 
         self._scorer.compare_by(by_model(model))
 
     def looks(self, url: str) -> tuple[Look, ...]:
-        """Return what the classic program checks look at; nothing for other tasks, or where one of them cannot be."""
+        """Return the pages that the classic program checks read; () for other tasks, or if a check is unsupported."""
         from engine.web.tasks.classic import targets
         from engine.web.tasks.suites import render
 
@@ -267,7 +268,7 @@ class TaskJudge:
     def judge(
         self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
     ) -> tuple[float | None, str]:
-        """Return the verdict; what cannot be judged has none."""
+        """Return the score and a sentence. The score is None if the episode cannot be judged."""
         from engine.web.tasks.scoring import Outcome
 
         try:

@@ -1,9 +1,11 @@
-"""A prior for web pages made of general knowledge alone: the counterpart of the table of verbs for games.
+"""A prior for web pages from general knowledge, the counterpart of the table of verbs for games.
 
-It rates each possible action by how well the words of what is to be clicked, filled or said fit those of the task,
-and by what such elements are for on any site: links are followed before anything is deleted, a form is sent after it
-was filled in, what was done is not done again, and the user is told what answers the question. It knows no site and
-no task. Scores are log-odds; the few constants were set by hand and tried on MiniWoB++, see docs/results/web.md.
+It rates an action by how well the words of its element, text or answer fit the task, and by the usual purpose
+of such
+elements: following links is more likely than deleting, a form is sent after it was filled in, actions are not
+    repeated,
+and the answer to a question is told to the user. It knows no particular site or task. Scores are log-odds.
+The constants were set by hand and tried on MiniWoB++, see docs/results/web.md.
 """
 
 from __future__ import annotations
@@ -27,63 +29,63 @@ SUBMITS = frozenset({
     *stems("submit okay save search send add update login sign apply confirm continue next post finish create filter "
            "book append preview upload publish checkout proceed buy order register reply"),
 })  # fmt: skip
-"""Stems of what buttons say that take what was filled in."""
+"""Stems of words on buttons that send a form."""
 RISKY = frozenset(
     stems("delete remove cancel discard reset clear logout log out unsubscribe drop destroy trash empty")
 )
-"""Stems of what should not be clicked unless the task has the word."""
+"""Stems of words on elements that should not be clicked unless the task has the word."""
 ASIDE = frozenset(
     stems("help about language privacy terms imprint skip print rss feed license cookies contact")
 )
-"""Stems of what is on most pages and seldom what was asked for."""
+"""Stems of words on elements that are on most pages and seldom needed."""
 AMOUNTS = frozenset(stems("quantity qty amount number count"))
-"""Stems of fields that want a number."""
+"""Stems of words in names of fields that take a number."""
 CHOSEN = frozenset({"checkbox", "radio", "option", "switch"})
 LOOKS = frozenset({"open", "go", "show", "navigate", "visit", "search", "view", "see", "display", "bring"})
-"""Verbs of tasks that want a page to be shown."""
+"""Verbs of tasks that ask to show a page."""
 
 SHARP = 1.5
-"""Everything is multiplied by it: 0 draws at random, large takes the best always."""
+"""Factor of all scores. At 0 actions are drawn uniformly; with a large value the best one is always taken."""
 BESIDE = 0.5
-"""What a word counts that stands in the same row or list item, as against in the element's own name."""
+"""Weight of a word in the same row or list item, relative to a word in the element's own name."""
 WHOLE = 1.5
-"""Added where the task has the element's whole name, or the option's, word for word."""
+"""Added if the task contains the whole name of the element or option."""
 GENERAL = 0.6
-"""What a word of the task counts that is in no name, number or quotation, where the task has any."""
+"""Weight of a word of the task outside names, numbers and quotations, if the task has any of these."""
 USED = 0.5
-"""What a word counts that an action before has served."""
+"""Weight of a word that is in the element of an earlier action."""
 AGAIN = -4.0
-"""Added for each time the same was done in the last steps."""
+"""Added for each repetition of the action in the last steps."""
 FOLLOWED = {"link": 0.3, "button": 0.0, "tab": 0.2, "menuitem": 0.2, "treeitem": 0.2, "option": 0.0, "checkbox": -0.5,
             "radio": -0.5, "switch": -0.5, "textbox": -1.5, "searchbox": -2.0, "spinbutton": -2.0}  # fmt: skip
-"""Where a click on such a role begins."""
+"""Base score of a click on an element with such a role."""
 FILL, SELECT, SUBMIT, SCROLL, BACK, TAB = -0.5, -1.0, 2.0, -2.0, -2.0, -1.0
-"""Where these begin; SUBMIT is added after something was filled in and taken from as long as nothing was."""
+"""Base scores of these actions. SUBMIT is added to buttons once something was filled in, and subtracted before that."""
 CUED = 3.0
-"""Added where the task names the field next to the value."""
+"""Added if the task mentions the field next to the value."""
 AMOUNT = 1.5
-"""Added for a whole number in a field that wants one."""
+"""Added for a whole number in a field that takes one."""
 FIRST = 1.0
-"""An entry that scores so much comes before any button."""
+"""If an entry has at least this score, it comes before any button."""
 ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
-"""Where an answer begins, what its fit adds, and what is taken from one given before anything was done."""
+"""Base score of an answer, factor of its fit, and what is added for an answer before the first action."""
 UNSURE = -1.5
-"""Added to an answer where the task may want a page instead ("Show me ...")."""
+"""Added to an answer if the task may ask for a page instead ("Show me ...")."""
 LOOKED, ARRIVED = 0.5, 1.0
-"""Added to an answer for each of the last steps: the longer one has looked, the sooner one answers; and where the page
-is called what the task names. There its links count half: what is asked is here, as a rule."""
+"""Added to an answer: LOOKED for each of the last steps, so that long searches end, and ARRIVED if the title or
+headings of the page have the names of the task. On such a page, the fit of links counts half."""
 FINISH, SENT, THERE, CAME = -3.0, 5.0, 4.0, 1.5
-"""Where saying that it is done begins; added after a form was sent; added where the page is called what was asked, and
-where one came by a link that has its name from the task."""
+"""Scores of saying that the task is done: base score; added after a form was sent; added if the title or headings of
+the page have the names of the task; added after a click on an element whose name is in the task."""
 
 
 def logits(request: ActionRequest) -> list[float]:
-    """Return log-odds of trying each of `request.valid_actions`."""
+    """Return the log-odds of each of `request.valid_actions`."""
     return [SHARP * score for score in _Page(request).scores(request.valid_actions)]
 
 
 class _Page:
-    """The task, the page, and what was done, as the request tells them."""
+    """The task, the page, and the last actions, read from a request."""
 
     def __init__(self, request: ActionRequest) -> None:
         first, _, rest = request.current_state.partition("\n")
@@ -130,10 +132,10 @@ class _Page:
                 continue
             found.append(self._score(call, fits) + AGAIN * repeated[call.text])
             if _enters(call) and not (_ticks(call) and call.target and not call.target.name):
-                entries.append(found[-1])  # Boxes without a name choose rows of a table, which is no entry.
+                entries.append(found[-1])  # Boxes without a name select rows of a table and are not entries.
             elif _sends(call):
                 buttons.append(number)
-        if max(entries) >= FIRST:  # What is to be filled in comes before what sends it.
+        if max(entries) >= FIRST:  # Entries are filled in before the form is sent.
             for number in buttons:
                 found[number] = min(found[number], 0.0)
         return found
@@ -183,7 +185,7 @@ class _Page:
         return score
 
     def _press(self, call: Call) -> float:
-        """Enter sends what was typed; where there are several fields the button is the surer way."""
+        """Return the score of pressing Enter in a field. With several fields, the button is preferred."""
         assert call.target is not None
         if not any(past.name == "fill" and past.target == call.target for past in self._here):
             return -SUBMIT
@@ -201,15 +203,15 @@ class _Page:
         if call.target.role == "spinbutton":
             score += 1.0 if value.replace(".", "").isdigit() else -3.0
         if value.casefold() in self._title.casefold():
-            score -= 1.5  # It was found already.
+            score -= 1.5  # The page already has it in its title.
         if value.casefold() in self._buttons:
-            score -= 3.0  # It is to be clicked.
+            score -= 3.0  # A button has this name.
         if AMOUNTS & set(stems(name)) and value.isdigit():
             score += AMOUNT
         if SECRET.search(name):
             score += 0.5
         if index >= 0 and self._lines[index].value in self._values:
-            score -= 2.0  # It holds something of the task's already.
+            score -= 2.0  # The field already has a value of the task.
         if any(past.name == "fill" and past.arguments == call.arguments for past in self._here):
             score -= 1.5
         return score
@@ -224,7 +226,7 @@ class _Page:
         return score
 
     def _fit(self, name: str) -> float:
-        """Return how well a name fits the task: the weight of what they share, less where much of it is its own."""
+        """Return how well a name fits the task: the weight of shared words, reduced by the name's other words."""
         own = set(stems(name))
         shared = sum(self._weight[w] for w in own & self._words)
         alone = sum(1.0 / (1.0 + math.log(max(1, self._seen[w]))) for w in own - self._words)
@@ -232,7 +234,7 @@ class _Page:
         return 2.0 * min(fit, 2.5) + WHOLE * self._verbatim(name)
 
     def _verbatim(self, name: str) -> float:
-        """Return 1 if the task has all of the name, word for word; less for a name of one common word."""
+        """Return 1 if the task contains the name, 0.5 for a name of one common word, 0 if it does not."""
         low = " ".join(name.casefold().split()).strip(" .:*")
         if not low or not re.search(rf"(?<!\w){re.escape(low)}(?!\w)", self._low):
             return 0.0
@@ -241,7 +243,7 @@ class _Page:
         return 1.0 if len(low.split()) > 1 and stems(low) else 0.5 if stems(low) else 0.0
 
     def _around(self, index: int, name: str) -> float:
-        """Return what the row or list item around an element adds."""
+        """Return the score of the row or list item around an element."""
         if index < 0:
             return 0.0
         group = self._lines.group(index)
@@ -250,9 +252,9 @@ class _Page:
         return 2.0 * BESIDE * min(sum(self._weight[w] for w in words), 2.5)
 
     def _cue(self, value: str, field: str) -> float:
-        """Return 1 if the task speaks of the field right before or after the value, 0 if it does not."""
+        """Return how closely the task mentions the field before or after the value, from 1 (next to it) to 0 (not)."""
         wanted = set(stems(field))
-        # A secret is called by its place among the values of the task.
+        # A secret is written as its position among the values of the task.
         place = re.fullmatch(r"\[secret (\d+)\]", value)
         if place and int(place[1]) <= len(self._values):
             value = self._values[int(place[1]) - 1]
@@ -286,7 +288,7 @@ class _Page:
         entered = any(_enters(call) for call, _ in self._past[:-1])
         kept = any(line.role in TYPED and line.value in self._values for line in self._lines)
         if _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
-            score += SENT  # The form is gone, and not shown once more; or it took no more than this button.
+            score += SENT  # The form was sent and is not shown again, or the button is named in the task.
         if LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
             score += THERE * len(self._called & self._special) / max(1, len(self._special))
             score += CAME * self._verbatim(name) if last.name == "click" else 0.0
@@ -294,7 +296,7 @@ class _Page:
 
 
 def _past(recent: str) -> list[tuple[Call, str]]:
-    """Return the last actions, oldest first, each with where it led to."""
+    """Return the last actions, oldest first, each with the page that it led to."""
     found: list[tuple[Call, str]] = []
     for line in recent.splitlines():
         if line.startswith("  ->") and found:
@@ -308,7 +310,7 @@ def _past(recent: str) -> list[tuple[Call, str]]:
 
 
 def _this_page(past: list[tuple[Call, str]]) -> list[Call]:
-    """Return what was done since the page shown now was come to."""
+    """Return the actions on the present page, newest first."""
     here: list[Call] = []
     for number in range(len(past) - 1, -1, -1):
         call, where = past[number]

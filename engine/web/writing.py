@@ -1,6 +1,7 @@
-"""What is asked of a model before it judges steps on web pages: see `engine.llm.reading.writing`.
+"""Tests for models that are to judge steps on web pages; see `engine.llm.reading.writing`.
 
-Web pages have no states to summarize, and what a model makes of a page's history is checked against what was done.
+There is no test for states, which web pages do not have, nor for histories, which are checked against the
+actions.
 """
 
 from __future__ import annotations
@@ -27,4 +28,4 @@ TESTS = {
         {"trajectory": _STEPS, "total": "2", "verdict": "the task was DONE", "steps": "0, 1"}, _judges, SCHEMA,
     ),
 }  # fmt: skip
-"""By the settings that a model may be asked to write or to judge for."""
+"""The tests, by the setting for which a model has to write or judge."""

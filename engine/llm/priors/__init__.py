@@ -1,1 +1,1 @@
-"""Priors without a language model, and two priors as one."""
+"""Priors without a language model, and mixtures of two priors."""

@@ -1,4 +1,4 @@
-"""Two priors as one: their logits mixed in a log-linear way, z = w z1 + (1 - w) z2."""
+"""A log-linear mixture of two priors: z = w z1 + (1 - w) z2."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waitin
 
 
 class Mixture:
-    """The normalised geometric mean of two priors, weighted.
+    """The weighted, normalised geometric mean of two priors.
 
     Args:
-        first, second: The priors; the mixture closes them.
-        weight: Of the first one's logits, within [0, 1]; 1 - weight is the second one's.
+        first, second: The priors. The mixture closes them.
+        weight: Weight of the first one's logits, within [0, 1]. The second one has 1 - weight.
     """
 
     def __init__(self, first: Model, second: Model, weight: float) -> None:
@@ -27,12 +27,12 @@ class Mixture:
 
     @property
     def name(self) -> str:
-        """Both names."""
+        """Both names, joined by `+`."""
         return "+".join(part.name for part in self._parts)
 
     @property
     def usage(self) -> Usage:
-        """What both have cost."""
+        """Cost of both together."""
         a, b = (part.usage for part in self._parts)
         purposes: dict[str, int] = dict(a.by_purpose or {})
         for purpose, tokens in (b.by_purpose or {}).items():
@@ -50,7 +50,7 @@ class Mixture:
 
     @property
     def reading(self) -> str:
-        """The first one's; the second one's where the first is no language model."""
+        """The reading of the first one, or of the second one if the first is not a language model."""
         return next((part.reading for part in self._parts if part.reading), "")
 
     def settle(self) -> None:
@@ -59,15 +59,15 @@ class Mixture:
             part.settle()
 
     def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Let `callback` be told of both."""
+        """Call `callback` while either of them waits."""
         for part in self._parts:
             part.on_wait(callback)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return at most `request.candidates` valid actions, drawn by the mixed logits.
 
-        What a language model did not offer counts as what it liked least of its offers; a table has an opinion of
-        every action.
+        An action that a language model did not propose gets the lowest logit of those that it proposed. A
+        prior without a model has a logit for each action.
 
         Raises:
             ModelError: One of the two failed.
@@ -99,23 +99,23 @@ class Mixture:
 
     @property
     def writes_here(self) -> bool:
-        """Whether the one that writes does so in this process."""
+        """Whether the model that writes runs in this process."""
         return next((writes_here(part) for part in self._parts if not isinstance(part, Wordless)), False)
 
     @property
     def prepares(self) -> bool:
-        """Whether one of the two does."""
+        """Whether one of the two can process prompts ahead."""
         return any(isinstance(part, Preparing) and part.prepares for part in self._parts)
 
     def prepare(self, request: ActionRequest, stopped: Callable[[], bool]) -> None:
-        """Let those of the two that can take in the prompt for `request` before it is asked."""
+        """Process the prompt for `request` ahead, in each of the two that can."""
         for part in self._parts:
             if isinstance(part, Preparing):
                 part.prepare(request, stopped)
 
     @property
     def takes_pictures(self) -> bool:
-        """Whether the one that writes takes them."""
+        """Whether the model that writes takes pictures."""
         return next((takes_pictures(part) for part in self._parts if not isinstance(part, Wordless)), False)
 
     def complete(
@@ -128,10 +128,10 @@ class Mixture:
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Return what the first of the two that can write writes.
+        """Return the answer of the first of the two that is a language model.
 
         Raises:
-            ModelError: Neither can, or no usable answer.
+            ModelError: Neither is one, or there is no usable answer.
         """
         writer = next((part for part in self._parts if not isinstance(part, Wordless)), self._parts[0])
         return writer.complete(purpose, messages, schema, pictures, usable=usable, fresh=fresh)
@@ -142,11 +142,11 @@ class Mixture:
             part.cancel()
 
     def resume(self) -> None:
-        """Let both take calls again."""
+        """Let both accept calls again."""
         for part in self._parts:
             part.resume()
 
     def close(self) -> None:
-        """Close both; safe to call twice."""
+        """Close both; calling this twice is safe."""
         for part in self._parts:
             part.close()

@@ -1,8 +1,8 @@
-"""A prior made of one small table: what people try first in any text adventure.
+"""A prior for text adventures from a small table of verbs.
 
-The table knows verbs, never games. Its numbers are log-odds set by hand, once, from what the verbs mean in the
-genre: going on, picking up and opening lead to what is new, and can be undone; throwing, eating and breaking
-cannot. They were not fitted to anything.
+The table has verbs and knows no particular game. Its numbers are log-odds that were set by hand once, from
+the meaning of the verbs in the genre: moving, taking and opening reveal something new and can be undone;
+throwing, eating and breaking cannot. They were not fitted to any data.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LOGITS = {
     "close": -1.0, "lower": -1.0, "extinguish": -1.5, "drop": -1.5, "throw": -2.0, "eat": -1.5, "pour": -1.5,
     "burn": -1.5, "jump": -1.5, "destroy": -1.5,
 }  # fmt: skip
-"""Log-odds of trying a command by its verb; one that is not here has OTHER, a direction has MOVE."""
+"""Log-odds of a command by its verb. Other verbs have OTHER, and directions have MOVE."""
 
 ALL = -1.0
-"""Added where a command is about everything at once but is not the plain taking of it."""
+"""Added to the log-odds of a command with "all", except for taking all."""
 
 
 def logit(action: str) -> float:
-    """Return what the table says of a command."""
+    """Return the log-odds of a command."""
     words = action.casefold().split()
     if not words:
         return OTHER

@@ -1,4 +1,4 @@
-"""Priors without a model: a floor to measure models against, and play when nothing is installed."""
+"""Priors without a model. They are a baseline for models, and allow play when no model is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def open_prior(name: str, asking: Asking = TEXT_ASKING) -> UniformModel | VerbsM
     """Return the prior called `name` for one kind of environment.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: There is no prior of this name.
     """
     if name == UniformModel.name:
         return UniformModel()
@@ -29,20 +29,20 @@ def open_prior(name: str, asking: Asking = TEXT_ASKING) -> UniformModel | VerbsM
 
 
 class Wordless:
-    """What priors without a model have in common."""
+    """Base class of priors without a model."""
 
     name = ""
     reading = ""
 
     def settle(self) -> None:
-        """There is nothing to find out."""
+        """Do nothing."""
 
     def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Nothing ever waits."""
+        """Do nothing, because no call ever waits."""
 
     @property
     def usage(self) -> Usage:
-        """Nothing: there is no model."""
+        """Always 0."""
         return Usage()
 
     def complete(
@@ -55,21 +55,21 @@ class Wordless:
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
     ) -> Reply:
-        """Raise ModelError: there is nothing here that could write."""
+        """Raise ModelError, because there is no model that could write."""
         raise ModelError(f"{self.name} is no language model and cannot answer in words ({purpose})")
 
     def cancel(self) -> None:
-        """Nothing ever runs."""
+        """Do nothing, because no call ever runs."""
 
     def resume(self) -> None:
-        """Nothing was cancelled."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 class UniformModel(Wordless):
-    """Every valid action is as likely as any other: candidates drawn at random, all logits 0."""
+    """The uniform prior: candidates are drawn uniformly from the valid actions, and all logits are 0."""
 
     name = "prior/uniform"
 
@@ -80,10 +80,10 @@ class UniformModel(Wordless):
 
 
 class VerbsModel(Wordless):
-    """General knowledge of a kind of environment says what is worth trying (`Asking.odds`).
+    """A prior from general knowledge about a kind of environment (`Asking.odds`).
 
-    Of games a small table of verbs says it (`engine.llm.priors.verbs`), of web pages the words of the task and what
-    elements are for (`engine.web.prior`).
+    For games, this is a small table of verbs (`engine.llm.priors.verbs`). For web pages, it is the words of
+    the task and the roles of elements (`engine.web.prior`).
     """
 
     name = "prior/verbs"
@@ -101,7 +101,7 @@ class VerbsModel(Wordless):
 
 
 def gumbel_top(z: NDArray[np.float64], k: int, rng: np.random.Generator) -> list[int]:
-    """Return k indices drawn without replacement from the softmax of `z`, as the Gumbel-top-k trick does.
+    """Return k indices drawn without replacement from the softmax of `z`, with the Gumbel-top-k trick.
 
     See Kool et al. 2019, "Stochastic beams and where to find them".
     """

@@ -1,11 +1,11 @@
-"""Prompts: one file each, beside the code that uses them, and the one renderer for all of them.
+"""Prompts, and the renderer for all of them. Each prompt is a file beside the code that uses it.
 
-The files in this folder are the paper's for text adventures (App. F). An environment, an agent or an installed package
-has a `Folder` of its own.
+The files in this folder are the paper's prompts for text adventures (App. F). An environment, an agent or an
+installed package can have its own `Folder`.
 
-A file has sections that begin with a line `=== ROLE`. The role "answer" is how the answer begins, for
-models that are made to score continuations of it; "transcript" is text outside any chat format. Blanks are
-written {name}; other braces are text.
+A file has sections that begin with a line `=== ROLE`. The section "answer" is the beginning of the answer,
+for models that score continuations. The section "transcript" is text outside any chat format. Fields to fill
+in ("blanks") are written {name}; other braces are plain text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Any
 
 TRANSCRIPT = "transcript"
-"""Role of text that a model is to go on with as it stands, outside its chat format."""
+"""Role of text that a model continues directly, outside its chat format."""
 
 CUT = "(earlier steps left out)"
 
@@ -33,8 +33,8 @@ class Prompt:
 
     Attributes:
         messages: (role, content) pairs.
-        answer: How the answer begins, "" to leave that to the model.
-        pictures: JPEGs that go with the last message, after its text.
+        answer: Beginning of the answer, "" to leave it to the model.
+        pictures: JPEGs that are sent after the text of the last message.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -43,11 +43,11 @@ class Prompt:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """SHA-256 of each picture: what stands for it wherever the picture itself would be too much."""
+        """SHA-256 of each picture, used in records and keys in place of the picture."""
         return tuple(hashlib.sha256(picture).hexdigest() for picture in self.pictures)
 
     def chat(self) -> list[dict[str, Any]]:
-        """Return the messages as the OpenAI protocol has them: a content with pictures is a list of its parts."""
+        """Return the messages in the format of OpenAI's API. A content with pictures is a list of parts."""
         made: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in self.messages]
         if self.pictures:
             shown = [
@@ -61,7 +61,7 @@ class Prompt:
         return made
 
     def text(self) -> str:
-        """Return all of it as one text, for people and records; of pictures their size and digest."""
+        """Return the whole prompt as one text, for people and records. Pictures are shown as size and digest."""
         parts = [f"[{role}]\n{content}" for role, content in self.messages]
         parts += [
             f"[picture] JPEG, {len(picture):,} bytes, SHA-256 {digest}"
@@ -72,11 +72,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The prompts of one package: the files NAME.txt in it.
+    """The prompts of one package, which are the files NAME.txt in it.
 
     Attributes:
-        package: Its dotted name.
-        base: Where a prompt is taken from that this package does not have; None for nowhere.
+        package: Dotted name of the package.
+        base: Folder for prompts that are missing in this package, None if there is none.
     """
 
     package: str
@@ -84,12 +84,12 @@ class Folder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all prompts, those of `base` included, sorted."""
+        """The names of all prompts, including those of `base`, sorted."""
         own = {path.name.removesuffix(".txt") for path in files(self.package).iterdir() if path.name.endswith(".txt")}
         return tuple(sorted(own.union(self.base.names if self.base is not None else ())))
 
     def render(self, name: str, /, **blanks: str) -> Prompt:
-        """Return the prompt `name` with its blanks filled in; a blank that is left empty leaves no gap.
+        """Return the prompt `name` with its blanks filled in. An empty blank leaves no empty lines.
 
         Raises:
             KeyError: There is no such prompt, or a blank has no value.
@@ -109,14 +109,15 @@ class Folder:
         /,
         **blanks: str,
     ) -> Prompt:
-        """Return the prompt cut to `budget` tokens: of the `cuttable` blanks the oldest paragraphs go first.
+        """Return the prompt cut to `budget` tokens, by removing the oldest paragraphs of the `cuttable` blanks.
 
-        Paragraphs are set apart by empty lines; a blank of one paragraph loses lines from its top. As few are left out
-        as is needed. What cannot be cut stays, even above the budget; the model's own limit decides then.
+        Paragraphs are separated by empty lines. If a blank is a single paragraph, lines are removed from its
+        top. No more is removed than needed. Other blanks are not cut, so the prompt may remain longer than
+        the budget.
 
         Args:
-            measure: Returns the tokens of a prompt.
-            cuttable: Names of blanks, in the order in which they are cut; the first loses all before the next.
+            measure: Returns the number of tokens of a prompt.
+            cuttable: Names of blanks in the order of cutting. One is removed completely before the next is cut.
 
         Raises:
             KeyError: There is no such prompt, or a blank has no value.
@@ -134,7 +135,7 @@ class Folder:
                 blanks[blank] = gap.join([CUT, *kept]) if kept else ""
                 return self.render(name, **blanks)
 
-            fewest, most = 1, max(1, len(parts))  # the fewest that must go lie between these
+            fewest, most = 1, max(1, len(parts))  # bounds of the number of parts to remove
             while fewest < most:
                 middle = (fewest + most) // 2
                 if measure(without(middle)) <= budget:
@@ -145,7 +146,7 @@ class Folder:
         return prompt
 
     def digest(self, name: str) -> str:
-        """Return the first 12 digits of the SHA-256 of a prompt's file: two runs with the same one asked the same.
+        """Return the first 12 digits of the SHA-256 of a prompt's file.
 
         Raises:
             KeyError: There is no such prompt.
@@ -156,7 +157,7 @@ class Folder:
         """Return the file of a prompt.
 
         Raises:
-            KeyError: There is none.
+            KeyError: There is no such prompt.
         """
         file = files(self.package) / f"{name}.txt"
         if file.is_file():
@@ -167,13 +168,13 @@ class Folder:
 
 
 TEXT = Folder("engine.llm.prompts")
-"""The prompts for text adventures, and what other environments fall back on."""
+"""The prompts for text adventures, which are also the base for other environments."""
 
 render, fit = TEXT.render, TEXT.fit
 
 
 def unmarked(text: str) -> str:
-    """Return text without anything that looks like the marks between which prompts hold pages and game texts."""
+    """Return text without anything that looks like the markers that enclose pages and game texts in prompts."""
     return _MARK.sub("(mark)", text)
 
 

@@ -1,1 +1,1 @@
-"""From what a model says to logits: likelihoods, index tokens, words; and how well it does."""
+"""Readings: logits from a model's likelihoods, index tokens or words, and tests of how well a model does."""

@@ -1,6 +1,6 @@
-"""How well a model chooses: 24 states of our own, each with an obviously good action.
+"""A test of how well a model chooses, with 24 states of our own that each have an obviously good action.
 
-The result decides how a model is read when the settings say "auto", and is kept in the cache folder.
+The result decides which reading is used when the settings say "auto". It is stored in the cache folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READINGS = ("string", "token", "verbalized")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One state with its valid actions, and those of them that are good."""
+    """One state with its valid actions and the good ones among them."""
 
     state: str
     actions: tuple[str, ...]
@@ -37,21 +37,21 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What was measured.
+    """The result of a test.
 
     Attributes:
         reading: "string", "token" or "verbalized".
-        top1: Share of states whose best-rated action is good; of equals any may be the first.
-        top3: Share of states with a good action among the best three, likewise.
-        rank: Mean rank of the best good action, from 1; equals share their ranks.
+        top1: Share of states whose best-rated action is good. Ties are broken at random, in expectation.
+        top3: Share of states with a good action among the best three, with ties likewise.
+        rank: Mean rank of the best good action, from 1, with ties likewise.
         chance: The mean rank of a model that guesses.
-        position_bias: How far the places of its first choices in the list are from those of the good
-            actions: total variation distance over the list's thirds, 0 (none) to 1.
+        position_bias: Difference between the positions of its first choices in the list and those of the good
+            actions, as total variation distance over the list's thirds, from 0 (none) to 1.
         seconds: Median wall time of a decision.
-        failed: States in which it gave nothing usable.
-        tokens: Tokens in and out, all states together.
-        at: When it was measured, Unix time.
-        cost_usd: US dollars, all states together; 0.0 where no price is known.
+        failed: Number of states without a usable answer.
+        tokens: Input plus output tokens for all states.
+        at: Unix time of the test.
+        cost_usd: US dollars for all states; 0.0 if no price is known.
     """
 
     model: str
@@ -83,11 +83,11 @@ def measure(
     tasks: Sequence[Problem] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Capability:
-    """Let `model` rate every action of every state, the lists in an order drawn from `rng`.
+    """Let `model` rate every action of every state. The order of each list is drawn from `rng`.
 
     Raises:
-        ModelError: The model cannot be reached, or not be read so, or a call was cancelled.
-        MissingError: Likewise.
+        ModelError: The model cannot be reached, does not support the reading, or a call was cancelled.
+        MissingError: The network, a key or a file is missing.
     """
     tasks = problems() if tasks is None else tasks
     ranks: list[tuple[float, float, float]] = []
@@ -128,9 +128,9 @@ def measure(
 
 
 def _rank(z: dict[str, float], order: Sequence[str], good: Sequence[str]) -> tuple[float, float, float]:
-    """Return how likely a good action comes first, and among the first three, and the rank expected of the best.
+    """Return the probabilities that a good action is first and among the first three, and the expected best rank.
 
-    Actions without a logit come last. Equals come in any order, each as likely as any other.
+    Actions without a logit come last. The order of equal actions is random and uniform.
     """
     values = {action: z.get(action, -np.inf) for action in order}
     best = max(values[action] for action in good)
@@ -166,7 +166,7 @@ def _distance(first: Sequence[int], good: Sequence[int]) -> float:
 
 
 def load(cache: Path | None) -> list[Capability]:
-    """Return what was measured before; [] if nothing can be read."""
+    """Return the stored results; [] if there are none or they cannot be read."""
     if cache is None:
         return []
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
@@ -175,10 +175,10 @@ def load(cache: Path | None) -> list[Capability]:
 
 
 def record(cache: Path, result: Capability) -> None:
-    """Keep `result` in place of an older one of the same model and reading.
+    """Store `result`. It replaces an older one of the same model and reading.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     kept = [c for c in load(cache) if (c.model, c.reading) != (result.model, result.reading)]
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -189,7 +189,7 @@ def record(cache: Path, result: Capability) -> None:
 
 
 def table(results: Sequence[Capability]) -> str:
-    """Return the results as a table in Markdown, the best model first, each with all its readings."""
+    """Return the results as a table in Markdown, best model first, with all readings of each model together."""
     best: dict[str, float] = {}
     for c in results:
         best[c.model] = min(c.rank, best.get(c.model, c.rank))
@@ -207,6 +207,6 @@ def table(results: Sequence[Capability]) -> str:
 
 
 def best_reading(cache: Path | None, model: str) -> str | None:
-    """Return the reading of `model` with the best mean rank, None if it was never measured."""
+    """Return the reading of `model` with the best mean rank, None if it was not tested."""
     known = [c for c in load(cache) if c.model == model and c.failed <= c.states // 4]
     return min(known, key=lambda c: (c.rank, c.seconds)).reading if known else None

@@ -1,8 +1,8 @@
-"""JSON that is nearly JSON, read in one pass: time and memory grow with the length of the text, whatever it holds.
+"""A lenient JSON parser that reads a text in one pass. Time and memory are linear in its length for any content.
 
-A model's reply may be cut off, broken, or made to hurt. So there is no recursion and no second try from an earlier
-place: tokens are read from left to right, and values are put where they belong as they come. Between two
-tokens Python has its turn, so signals are answered while a text is read.
+A model's reply may be cut off, broken, or malicious. So the parser uses no recursion and no backtracking: it
+reads tokens from left to right and adds each value to the innermost open object or list. Python can handle
+signals between two tokens.
 """
 
 from __future__ import annotations
@@ -15,33 +15,36 @@ from collections.abc import Iterator
 from typing import Any
 
 LONGEST_REPLY = 1_000_000
-"""How many characters are looked at."""
+"""Number of characters that are read; the rest is ignored."""
 
 DEEPEST = 64
-"""How many objects and lists may lie in one another."""
+"""Largest nesting depth of objects and lists."""
 
 LONGEST_NUMBER = 300
-"""How many characters a number may have; a longer one is read as None. Shorter whole numbers fit a float."""
+"""Largest length of a number; a longer one is read as None. Integers of this length can be converted to a float."""
 
-_CLOCK = 4096  # so many tokens between two looks at the clock
+_CLOCK = 4096  # tokens between two checks of the time limit
 
 
 class Over(Exception):
-    """The time for reading is over."""
+    """The time limit for reading was reached."""
 
 
 def objects(text: str, until: float = math.inf) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a text in their order, mended where that is safe.
+    """Yield the outermost JSON objects of a text in order, with errors repaired where that is safe.
 
-    Objects in objects are part of these. What only looks like the start of an object is passed over, and what follows
-    is looked at from the place where that showed.
+    A brace that does not start an object is skipped, and reading continues at the token that does not fit.
 
-    Mended are: fences and prose around it, trailing commas, single quotes or none around keys, Python's literals,
-    comments, raw line breaks in strings, escapes that JSON does not know, and an end that was cut off.
-    Every string that comes out can be encoded: half a surrogate pair becomes U+FFFD.
+    These are accepted: fences and prose around objects, trailing commas, keys with single quotes or none,
+    Python's literals, comments, raw line breaks in strings, unknown escapes, and a missing end. All returned
+    strings can be
+    encoded: half of a surrogate pair becomes U+FFFD.
+
+    Args:
+        until: Time limit on the clock of `time.monotonic()`.
 
     Raises:
-        Over: It is later than `until`, a time of `time.monotonic()`.
+        Over: The time limit was reached.
     """
     reader = _Reader(text[:LONGEST_REPLY], until)
     while (found := reader.next()) is not None:
@@ -50,8 +53,9 @@ def objects(text: str, until: float = math.inf) -> Iterator[dict[str, Any]]:
 
 _OPEN, _CLOSE, _COMMA, _COLON, _STRING, _SINGLE, _BARE, _COMMENT, _CUT, _FENCE, _END, _OTHER = range(1, 13)
 
-# Nothing is kept for trying it again, and something always matches. A single quote ends a string only where a value may
-# end. What is repeated and possessive has to stay as simple as it is: Python before 3.11.5 gets more wrong (gh-106052).
+# The pattern does not backtrack, and one alternative always matches. A single quote ends a string only where
+# a value may end. Keep the possessive repetitions simple: Python before 3.11.5 gets complex ones wrong
+# (gh-106052).
 _TOKEN = re.compile(r"""\s*+(?:
     ([{\[])
   | ([}\]])
@@ -67,7 +71,8 @@ _TOKEN = re.compile(r"""\s*+(?:
   | (.)
 )""", re.VERBOSE | re.DOTALL)  # fmt: skip
 
-# Where an object may start: not at a brace after which nothing fits, as in a long row of them.
+# The start of an object. A brace followed by a token that cannot follow it, as in a long row of braces, is no
+# start.
 _START = re.compile(r"\{(?!\s*+[{\[\]:`])")
 
 _NUMBER = re.compile(r"[-+]?(?:([0-9]++)|(?=\.?[0-9])[0-9]*+(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?)")
@@ -78,30 +83,30 @@ _WORDS: dict[str, Any] = {
 
 _SCALARS = (_STRING, _SINGLE, _BARE)
 
-# What may come next.
+# What the parser expects next.
 _KEY, _AFTER_KEY, _VALUE, _ITEM, _AFTER = range(5)
 
 
 class _Reader:
-    """Goes through a text from one object to the next."""
+    """Reads the objects of a text one after another."""
 
     def __init__(self, text: str, until: float) -> None:
         self._text = text
         self._until = until
         self._at = 0
         self._tokens = 0
-        # So many characters may be looked at twice, see _pass_over.
+        # The number of characters that may be read twice, see _pass_over.
         self._spare = len(text)
 
     def next(self) -> dict[str, Any] | None:
-        """Return the next object; None if there is none."""
+        """Return the next object, None if there is none."""
         while (start := _START.search(self._text, self._at)) is not None:
             if (found := self._object(start.end())) is not None:
                 return found
         return None
 
     def _object(self, start: int) -> dict[str, Any] | None:
-        """Return the object whose brace ends at `start`, None if it is none; go behind what was read."""
+        """Return the object whose opening brace ends at `start`, None if it is not one; move behind what was read."""
         nest, expected = _Nest(), _KEY
         for found in _TOKEN.finditer(self._text, start):
             kind = found.lastindex or _OTHER
@@ -135,15 +140,16 @@ class _Reader:
         return None
 
     def _is_end(self, kind: int, end: int, expected: int) -> bool:
-        """Return whether an object ends at a token though it was not closed: it was cut off, or its fence ends."""
+        """Return whether an object ends at this token without a closing brace: it was cut off, or its fence ends."""
         if kind == _CUT:
             return end == len(self._text) and expected in (_KEY, _VALUE, _ITEM)
         return kind in (_FENCE, _END) or (kind == _OTHER and end == len(self._text))
 
     def _pass_over(self, start: int, end: int) -> None:
-        """Go on at a token that fits nowhere: it may hold the start of an object, as "said {" does.
+        """Continue at a token that does not fit. It may contain the start of an object, like the string "said {".
 
-        Looking into such tokens may cost as much as reading the text once; then they are passed over as a whole.
+        In total, as many characters as the text has may be read twice in this way. After that, such tokens
+        are skipped.
         """
         self._spare -= end - start
         self._at = start if self._spare >= 0 else end
@@ -155,7 +161,7 @@ class _Reader:
 
 
 class _Nest:
-    """An object while it is read, and what is open in it."""
+    """An object that is being read, with its open objects and lists."""
 
     __slots__ = ("_above", "_loose", "_top", "closed", "key", "root")
 
@@ -168,16 +174,16 @@ class _Nest:
         self._loose = False
 
     def inside(self) -> int:
-        """Return what may come after an opening bracket or a comma."""
+        """Return what is expected after an opening bracket or a comma."""
         return _KEY if isinstance(self._top, dict) else _ITEM
 
     def add(self, kind: int, part: str) -> None:
-        """Put a string, a number or a word where it belongs."""
+        """Add a string, a number or a word to the innermost object or list."""
         self._loose = kind == _BARE and part not in _WORDS
         self._put(_bare(part) if kind == _BARE else _written(kind, part))
 
     def open(self, bracket: str) -> bool:
-        """Begin an object or a list; return False if that would be too deep."""
+        """Begin an object or a list; return False if it would be too deep."""
         if len(self._above) >= DEEPEST:
             return False
         new: dict[str, Any] | list[Any] = {} if bracket == "{" else []
@@ -187,7 +193,7 @@ class _Nest:
         return True
 
     def close(self, bracket: str) -> bool:
-        """End the innermost object or list; return False if the bracket is not its own."""
+        """End the innermost object or list; return False if the bracket does not match."""
         if (bracket == "}") is not isinstance(self._top, dict):
             return False
         self._loose = False
@@ -198,7 +204,7 @@ class _Nest:
         return True
 
     def drop_loose(self) -> None:
-        """Take the last value away unless it had an end: half a number is another number."""
+        """Remove the last value if it may have been cut off, because part of a number is a different number."""
         if self._loose:
             if isinstance(self._top, dict):
                 self._top.pop(self.key, None)
@@ -217,7 +223,7 @@ _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(.))|"', re.DOTALL)
 
 
 def _written(kind: int, part: str) -> str:
-    """Return the string that a token stands for."""
+    """Return the string value of a token."""
     if kind == _BARE:
         return _encodable(part)
     body = part[1:-1]
@@ -227,7 +233,7 @@ def _written(kind: int, part: str) -> str:
 
 
 def _known(escape: re.Match[str]) -> str:
-    """Return an escape as JSON knows it."""
+    """Return an escape sequence in a form that JSON accepts."""
     if escape[1]:
         return escape[0]
     if escape[0] == '"':
@@ -246,7 +252,7 @@ def _encodable(text: str) -> str:
 
 
 def _bare(word: str) -> Any:
-    """Return the value of what stands there without quotes: a literal, a number, or else a string."""
+    """Return the value of a word without quotes: a literal, a number, or otherwise a string."""
     if word in _WORDS:
         return _WORDS[word]
     number = _NUMBER.fullmatch(word)

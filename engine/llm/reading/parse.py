@@ -1,6 +1,6 @@
-"""Reading what models write: JSON that is nearly JSON, options that are nearly actions.
+"""Parses the answers of models: JSON with errors, and options that are close to valid actions.
 
-Nothing here raises for what a model wrote; what cannot be read is left out and counted.
+No function raises because of a model's text. Unreadable parts are left out and counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.llm.reading import lenient
 LONGEST_REPLY = lenient.LONGEST_REPLY
 
 MOST_ROWS = 1000
-"""How many options of one answer are looked at."""
+"""Number of options of one answer that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Option:
     """One proposed action.
 
     Attributes:
-        action: A valid action, exactly as given.
-        confidence: 0 to 100, None if it was missing or no number.
-        number: What the model called it: 2 for "option2", or its place in a list, from 1.
+        action: The exact valid action.
+        confidence: 0 to 100, None if it was missing or not a number.
+        number: The model's number for it: 2 for "option2", or its position in a list, from 1.
     """
 
     action: str
@@ -38,13 +38,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was proposed.
+    """The options of one answer.
 
     Attributes:
-        options: Distinct valid actions in the order they were written.
-        dropped: How many were no valid action.
-        readable: Whether there was JSON at all.
-        best: The action of the option that the model called the best; "" if it named none of the options.
+        options: Distinct valid actions in the order of the answer.
+        dropped: Number of options that were not valid actions.
+        readable: Whether there was any JSON object.
+        best: The action of the option that the model called the best, "" if it named none of the options.
     """
 
     options: tuple[Option, ...]
@@ -54,12 +54,12 @@ class Options:
 
 
 def json_object(text: str, until: float = math.inf) -> dict[str, Any] | None:
-    """Return the first JSON object in `text`, mended where that is safe; None if there is none.
+    """Return the first JSON object in `text`, with errors repaired where that is safe; None if there is none.
 
-    An empty object is returned only if no other is there. See `engine.llm.reading.lenient` for what is mended.
+    An empty object is returned only if there is no other. See `engine.llm.reading.lenient` for the repairs.
 
     Args:
-        until: A time of `time.monotonic()`. When it is over, nothing is read.
+        until: Time limit on the clock of `time.monotonic()`. When it is reached, nothing is read.
     """
     return _object(text, until, lambda found: True)
 
@@ -72,12 +72,13 @@ def options(
 ) -> Options:
     """Return the options of an answer to the action prompt (App. F: option_i, confidence_i, reasoning_i).
 
-    A list under "options" or "actions", of objects or strings, is read as well. Of several objects the first that has
-    options counts.
+    A list of objects or strings under "options" or "actions" is read as well. If there are several JSON
+    objects, the first one with options is used.
 
     Args:
-        accept: Where more is possible than `valid` counts: returns an option as it is to be, None to drop it.
-        until: A time of `time.monotonic()`. When it is over, nothing is read.
+        accept: Returns the exact form of an option that is not in `valid`, None to drop it. Only needed if
+            more actions are possible than `valid` lists.
+        until: Time limit on the clock of `time.monotonic()`. When it is reached, nothing is read.
     """
     found = _object(text, until, lambda found: bool(_rows(found, most=1)))
     if found is None:
@@ -105,7 +106,7 @@ def options(
 
 
 def match(text: Any, valid: Sequence[str], forms: Mapping[str, str] | None = None) -> str | None:
-    """Return the valid action that `text` means: the same, or the same but for case, spaces and quotes."""
+    """Return the valid action that equals `text`, ignoring case, spaces and quotes if there is no exact match."""
     if not isinstance(text, str):
         return None
     if text in valid:
@@ -114,7 +115,7 @@ def match(text: Any, valid: Sequence[str], forms: Mapping[str, str] | None = Non
 
 
 def number(value: Any) -> float | None:
-    """Return a confidence within 0 to 100, or None if `value` is no number."""
+    """Return a confidence limited to 0 to 100, None if `value` is not a number."""
     if isinstance(value, str):
         found = _NUMBER.search(value)
         value = found.group() if found else None
@@ -123,10 +124,10 @@ def number(value: Any) -> float | None:
 
 
 def scores(text: str, until: float = math.inf) -> list[tuple[int, str, float, str]]:
-    """Return (step, action, score, reason) of an answer to the reward prompt; what is no number is left out.
+    """Return (step, action, score, reason) of an answer to the reward prompt. Rows without numbers are left out.
 
     Args:
-        until: A time of `time.monotonic()`. When it is over, nothing is read.
+        until: Time limit on the clock of `time.monotonic()`. When it is reached, nothing is read.
     """
     found = _object(text, until, lambda found: isinstance(found.get("step_analysis"), list)) or {}
     rows = found.get("step_analysis")
@@ -147,7 +148,7 @@ _BEST = re.compile(r"(?:option)?[\s_#]*+([0-9]{1,18})(?:[.:)](?![0-9]).*+)?", re
 
 
 def _object(text: str, until: float, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
-    """Return the first object that is wanted; else the first that is not empty; else the first."""
+    """Return the first object that is wanted, otherwise the first non-empty one, otherwise the first one."""
     first: dict[str, Any] | None = None
     try:
         for found in lenient.objects(text, until):
@@ -160,7 +161,7 @@ def _object(text: str, until: float, wanted: Callable[[dict[str, Any]], bool]) -
 
 
 def _finite(value: Any) -> float | None:
-    """Return what is a number, or was written as one, as a float; None if it is none, or too large."""
+    """Return a number, or a text with a number, as a float; None if it is neither, or too large."""
     if isinstance(value, str):
         value = value.strip()
         if len(value) > lenient.LONGEST_NUMBER or not _NUMBER.fullmatch(value):
@@ -175,7 +176,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _whole(value: Any) -> int | None:
-    """Return what is a whole number, or was written as one; None if it is none, or too large for 64 bits."""
+    """Return an integer, or a text with an integer, as an int; None if it is neither, or too large for 64 bits."""
     if isinstance(value, str):
         value = value.strip()
         return int(value) if _WHOLE.fullmatch(value) else None
@@ -189,7 +190,7 @@ def _said(value: Any) -> str:
 
 
 def _best(named: Any, by_number: Mapping[int, str], kept: Sequence[str]) -> str:
-    """Return the option that was called the best: by its number, as "option2", or by its text."""
+    """Return the action of the option that was named the best, by number (2 or "option2") or by text; "" if none."""
     if isinstance(named, float) and named.is_integer():
         named = int(named)
     if not isinstance(named, str):
@@ -202,7 +203,7 @@ def _best(named: Any, by_number: Mapping[int, str], kept: Sequence[str]) -> str:
 
 
 def _rows(found: Mapping[str, Any], most: int) -> list[tuple[int, Any, Any, Any]]:
-    """Return (number, option, confidence, reason), at most so many."""
+    """Return at most `most` rows (number, option, confidence, reason)."""
     return list(itertools.islice(_numbered(found), most)) or list(itertools.islice(_listed(found), most))
 
 
@@ -234,6 +235,6 @@ def _form(text: str) -> str:
 
 def _forms(valid: Sequence[str]) -> dict[str, str]:
     forms: dict[str, str] = {}
-    for action in reversed(valid):  # of two that differ in case alone, the first stands
+    for action in reversed(valid):  # of actions that differ only in case, the first one counts
         forms[_form(action)] = action
     return forms

@@ -1,6 +1,6 @@
-"""Three ways to read a model's opinion about actions: from likelihoods, from index tokens, from its words.
+"""Three readings of a model: from likelihoods ("string"), from index tokens ("token"), from words ("verbalized").
 
-Each takes a client and a request and returns candidates with logits (Sec. 5, implementation details).
+Each returns candidates with logits for a request (Sec. 5, implementation details).
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 from engine.settings import ModelSettings
 
 TOP = 20
-"""Alternatives asked for; the most that the OpenAI protocol gives."""
+"""Number of alternative tokens to ask for, the most that the OpenAI protocol allows."""
 
 UNUSABLE = "the model gave no usable option"
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What a reading needs.
+    """Asks a model for candidates with logits.
 
     Attributes:
-        budget: Tokens a prompt may have.
-        count: Tokens of a prompt, as well as can be told.
-        schema: Whether to ask for JSON of a schema.
-        scored_after: Name of the prompt that `string` uses, unless `asking` has another.
-        asking: What is particular to the kind of environment.
+        budget: Largest number of tokens of a prompt.
+        count: Returns the number of tokens of a prompt, exact or estimated.
+        schema: Whether to ask for JSON with a schema.
+        scored_after: Name of the prompt for `string`, unless `asking` has another one.
+        asking: How the model is asked in this kind of environment.
     """
 
     client: Client
@@ -52,20 +52,20 @@ class Reader:
     # ---------------------------------------------------------------------------------- likelihoods
 
     def string(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Draw candidates from the exact likelihoods of all valid actions.
+        """Return candidates drawn by the exact likelihoods of all valid actions.
 
-        The prompt holds the state alone, or the state and the actions: a small model makes little of a
-        history, and a state seen again costs nothing.
+        The prompt holds the state, or the state and the actions, but no history. Small models hardly use a
+        history, and without it the scores of a state that was seen before can be taken from the cache.
         """
         actions = request.valid_actions
         scores, call = self.client.score("actions", self.string_prompt(request), actions)
-        # Between the sum, which favours short commands, and the mean, which favours long ones.
+        # A compromise between the sum, which favours short commands, and the mean, which favours long ones.
         values = np.asarray(scores.mean) * np.asarray(scores.lengths) ** (1 - self.settings.length_penalty)
         z = logits.from_logprobs(values, self.settings.softening * self.settings.temperature)
         return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
-        """Return the prompt that actions are scored after; what an agent adds to it is cut where there is no room."""
+        """Return the prompt after which actions are scored. The agent's text in it is cut if it is too long."""
         asking = self.asking
         return asking.prompts.fit(
             asking.scored_after(self.scored_after),
@@ -80,12 +80,12 @@ class Reader:
     # --------------------------------------------------------------------------------- index tokens
 
     def token(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Let the model choose by number and read the numbers' probabilities (Sec. 5, token-level logit).
+        """Return candidates with logits from the probabilities of their numbers (Sec. 5, token-level logit).
 
-        Candidates are proposed in words first, unless as many are asked for as there are.
+        If there are more valid actions than wanted candidates, the model first proposes candidates in words.
 
         Raises:
-            Failed: The kind is `failures.LOGPROBS` where the model tells none.
+            Failed: The call failed. The kind is `failures.LOGPROBS` if the model gives no log-probabilities.
         """
         actions = request.valid_actions
         before = Proposal(())
@@ -133,7 +133,7 @@ class Reader:
     # ---------------------------------------------------------------------------------------- words
 
     def verbalized(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
-        """Ask for options with confidences as JSON; ask once more if too few of them can be used.
+        """Return options with confidences that the model writes as JSON. It is asked again if too few are usable.
 
         Raises:
             Failed: The call failed, or was refused.
@@ -152,7 +152,7 @@ class Reader:
             try:
                 again = self._ask(_reproach(prompt, answer.text, read, allowed), order, count, fresh=True)
             except Failed:
-                if not read.options:  # else what came first is better than nothing
+                if not read.options:  # otherwise the first answer is better than none
                     raise
             else:
                 calls.append(again.call)
@@ -180,7 +180,7 @@ class Reader:
         )
 
     def _read(self, answer: Answer, request: ActionRequest) -> parse.Options:
-        """Return the options of an answer; one that has any is kept, to be given again to the same question."""
+        """Return the options of an answer, and cache the answer if it has any."""
         read = parse.options(
             answer.text, request.valid_actions, self.asking.accepted, until=self.client.until
         )
@@ -224,7 +224,7 @@ def _drawn(
     rng: np.random.Generator,
     calls: tuple[ModelCall, ...],
 ) -> Proposal:
-    """Return k distinct actions drawn from softmax(z), the likeliest first."""
+    """Return a proposal with k distinct actions drawn from softmax(z), most probable first."""
     chosen = sorted(logits.gumbel_top_k(z, k, rng), key=lambda i: (-z[i], i))
     return Proposal(
         tuple(Candidate(actions[i], float(z[i]), logprob=float(logprobs[i])) for i in chosen), calls

@@ -1,7 +1,7 @@
-"""Whether a model can write and judge: a short test with questions of our own, remembered for a month.
+"""A short test of whether a model can write and judge, with questions of our own. Results are stored for a month.
 
-The paper's method asks a model for step rewards, for summaries of states and for histories. A model that cannot
-answer such questions would be replaced by rules at every step, so it is asked once, before anything is played.
+The paper's method asks a model for step rewards, summaries of states, and histories. If a model cannot answer
+these, rules would replace it at every step. So it is tested once, before anything is played.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ FAILED = "{} did not pass the short writing test"
 
 @dataclass(frozen=True, slots=True)
 class WritingTest:
-    """A question of our own, and what a usable answer to it is.
+    """A question with a check of its answer.
 
     Attributes:
-        prompts: Where the prompt lies.
-        purpose: What calls of this kind are for; the prompt's name, too.
-        blanks: What the prompt's blanks are filled with.
-        passes: Says whether an answer can be used.
-        schema: JSON schema of an answer, None for words.
+        prompts: Folder of the prompt.
+        purpose: Purpose of such calls, which is also the name of the prompt.
+        blanks: Values of the fields of the prompt.
+        passes: Returns whether an answer is usable.
+        schema: JSON schema of an answer, None for plain text.
     """
 
     prompts: Folder
@@ -48,13 +48,13 @@ class WritingTest:
 def why_not(
     model: Model, test: WritingTest, cache: Path | None, clock: Callable[[], float] = time.time
 ) -> str:
-    """Return why `model` does not answer questions of this kind usably, "" if it does.
+    """Return why the answers of `model` to this kind of question are unusable, "" if they are usable.
 
-    It is asked at most twice, once a month. That a model did not answer at all is not kept: it may be able to the next
-    time.
+    The model is asked at most twice, and not again for a month. If it did not answer at all, this is not
+    stored, and it is tested again the next time.
 
     Args:
-        cache: Folder in which the result is kept, None for nowhere.
+        cache: Folder for the result, None to store nothing.
 
     Raises:
         MissingError: The network or a key is missing.
@@ -71,7 +71,7 @@ def why_not(
 
 
 def _tested(model: Model, test: WritingTest) -> tuple[bool, str]:
-    """Return whether there was an answer, and why none could be used, "" if one could."""
+    """Return whether there was an answer, and why none was usable, "" if one was."""
     answered, problem = False, ""
     messages = test.prompts.render(test.purpose, **test.blanks).chat()
     for tries in range(TRIES):
@@ -89,7 +89,7 @@ def _tested(model: Model, test: WritingTest) -> tuple[bool, str]:
 
 
 def ranks(text: str, *, best: int, worst: int, steps: int) -> bool:
-    """Return whether a judgement has a score for every step, and for the useful one a higher than for the useless."""
+    """Return whether a judgement has a score for each step, and a higher one for step `best` than for step `worst`."""
     scores = {t: score for t, _, score, _ in parse.scores(text)}
     return all(t in scores for t in range(steps)) and scores[best] > scores[worst]
 
@@ -104,7 +104,7 @@ def _load(cache: Path | None) -> dict[str, Any]:
 
 
 def _save(cache: Path, known: Mapping[str, Any]) -> None:
-    """Keep what is known, at best: where it cannot be written, the test is made again."""
+    """Store the results. If they cannot be written, the test is repeated the next time."""
     with contextlib.suppress(OSError):
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = cache / f".{FILE}.{os.getpid()}"

@@ -1,1 +1,1 @@
-"""BrowserGym's benchmarks, by a process of their own."""
+"""BrowserGym's benchmarks, which run in a process of their own."""

@@ -1,12 +1,13 @@
-"""BrowserGym's benchmarks, by an adapter: its tasks are sessions as all others (Le Sellier De Chezelles et al., 2024).
+"""An adapter for BrowserGym's benchmarks (Le Sellier De Chezelles et al., 2024).
 
-web:browsergym-miniwob.click-test     one of its tasks; `browsergym:miniwob.click-test` is the same
-web:browsergym-miniwob                all of a benchmark, one after the other
-web:browsergym-openended URL GOAL     no benchmark: what a person asks for, on a site of theirs
+web:browsergym-miniwob.click-test     a task; `browsergym:miniwob.click-test` is the same
+web:browsergym-miniwob                all tasks of a benchmark, one after the other
+web:browsergym-openended URL GOAL     a goal of the user, on a site of the user
 
-BrowserGym wants an old Playwright, so it lives in an environment of its own, `saves/web/browsergym`, and runs in a
-process of its own. What its tasks may reach is what they are about where that is known (MiniWoB++, sites named by
-WA_*, the host of an open-ended task); benchmarks of the open web reach the open web.
+BrowserGym needs an old Playwright, so it is installed in a Python environment of its own,
+`saves/web/browsergym`, and runs in its own process. If the sites of a task are known (MiniWoB++, sites named
+by WA_*, the host of an open-ended task), only these can be reached. Benchmarks of the open web can reach the
+open web.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from engine.web.tasks.suites import VARIABLES
 
 PREFIX = "browsergym-"
 PYTHON = "JITRL_BROWSERGYM"
-"""Names an interpreter that has BrowserGym."""
+"""The variable that names an interpreter with BrowserGym."""
 PACKAGES = ("browsergym-core==0.14.3", "browsergym-miniwob==0.14.3")
-"""What the extra `browsergym` has, too."""
+"""The packages to install, the same as in the extra `browsergym`."""
 OPEN_ENDED = "openended"
 _SITES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("webarena", "webarenalite", "webarena_verified"), tuple(VARIABLES.values())),
@@ -42,33 +43,33 @@ _SITES: Mapping[str, tuple[str, ...]] = {
     ),
     "timewarp": ("TW_WIKI", "TW_WEBSHOP", "TW_NEWS"),
 }  # fmt: skip
-"""Benchmarks that are about sites of the user's: the variables in which they look for them, all of which they want."""
+"""Benchmarks for the user's own sites, with the variables that name these. All of them are required."""
 
 
 def folder(saves: Path) -> Path:
-    """Return where BrowserGym's environment is made."""
+    """Return the folder of BrowserGym's Python environment."""
     return saves / "web" / "browsergym"
 
 
 def find_python(saves: Path, variables: Mapping[str, str]) -> Path | None:
-    """Return an interpreter that has BrowserGym: JITRL_BROWSERGYM, its own environment's, or this one."""
+    """Return an interpreter with BrowserGym: JITRL_BROWSERGYM, that of its own environment, or this one."""
     given = variables.get(PYTHON)
     if given:
         return Path(given) if os.access(given, os.X_OK) else None
     own = folder(saves) / "bin" / "python"
     if any((folder(saves) / "lib").glob("python3*/site-packages/browsergym/core")):
         return own
-    # Not the module itself: importing it would load Playwright.
+    # The module is not imported here, because that would load Playwright.
     spec = importlib.util.find_spec("browsergym") if "browsergym" not in sys.modules else None
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(sys.executable) if any((Path(place) / "core").is_dir() for place in places) else None
 
 
 def require(saves: Path, variables: Mapping[str, str]) -> tuple[Path, str]:
-    """Return an interpreter that has BrowserGym, and a browser.
+    """Return an interpreter with BrowserGym, and the path of a browser.
 
     Raises:
-        MissingError: One of them is not here; says how to get it.
+        MissingError: One of them is missing. The message says how to get it.
     """
     python, browser = find_python(saves, variables), find_browser()
     if python is None:
@@ -86,10 +87,10 @@ def require(saves: Path, variables: Mapping[str, str]) -> tuple[Path, str]:
 
 
 def listed(saves: Path, variables: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the names of all tasks of the benchmarks beside BrowserGym, and for those that do not load a sentence.
+    """Return the names of all tasks of the installed benchmarks, and a sentence for each benchmark that does not load.
 
     Raises:
-        MissingError: BrowserGym is not here.
+        MissingError: BrowserGym is not installed.
         GameError: Its process failed.
     """
     python = require(saves, variables)[0]
@@ -103,10 +104,10 @@ def listed(saves: Path, variables: Mapping[str, str]) -> tuple[tuple[str, ...], 
 
 
 def expand(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the sessions' names that a name without its `web:` stands for: itself, or a benchmark's tasks.
+    """Return the names to play for a name without its `web:`: itself, or all tasks of a benchmark.
 
     Raises:
-        MissingError: BrowserGym or a browser is not here, or the benchmark does not load.
+        MissingError: BrowserGym or a browser is missing, or the benchmark does not load.
         UsageError: There is no such benchmark, or an open-ended task lacks something.
     """
     task = name.removeprefix(PREFIX)
@@ -126,10 +127,10 @@ def expand(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, .
 
 
 def asked(task: str) -> tuple[str, dict[str, str]]:
-    """Return the name that BrowserGym has for a task, and what the task is to be made with: `openended URL GOAL`.
+    """Return BrowserGym's name of a task, and the arguments for making it, which `openended URL GOAL` has.
 
     Raises:
-        UsageError: What is open-ended lacks its address, or what is to be done there.
+        UsageError: The URL or the goal of an open-ended task is missing.
     """
     name, _, rest = task.partition(" ")
     if name != OPEN_ENDED:
@@ -147,7 +148,7 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
     """Return the environment of a task, named without its `web:`.
 
     Raises:
-        MissingError: BrowserGym, a browser, pages or sites are not here, or the benchmark does not load.
+        MissingError: BrowserGym, a browser, pages or sites are missing, or the benchmark does not load.
         UsageError: There is no such task.
         GameError: Its process does not start.
     """
@@ -176,10 +177,10 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
 
 
 class BrowserGymEnvironment(WebEnvironment):
-    """One of BrowserGym's tasks. Implements `engine.environment.Environment`.
+    """A task of BrowserGym. Implements `engine.environment.Environment`.
 
-    An episode ends when the task says so. A message to the user goes to the task, which may judge it, or not care; an
-    open-ended one has nobody who would, so the message is the end.
+    The task decides when an episode ends. It receives messages to the user and may judge them. An open-ended
+    task has no judge, so a message ends it.
     """
 
     def __init__(
@@ -206,7 +207,7 @@ class BrowserGymEnvironment(WebEnvironment):
         self._passes_on = task != OPEN_ENDED
 
     def _worth(self, reward: float) -> float:
-        """Return the score of a task's reward; some benchmarks give parts."""
+        """Return the score for a task's reward. Some benchmarks give partial rewards."""
         return min(1.0, max(0.0, reward))
 
 
@@ -216,10 +217,10 @@ def _environment(variables: Mapping[str, str], pages: str | None) -> dict[str, s
 
 
 def _sites(family: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the sites that a benchmark is about to their base URLs, of those that have one.
+    """Return the base URLs of a benchmark's sites by name, for sites that have one.
 
     Raises:
-        MissingError: A variable that it wants is not set.
+        MissingError: A required variable is not set.
     """
     missing = [name for name in _SITES[family] if not variables.get(name, "").strip()]
     if missing:
@@ -238,4 +239,4 @@ def _place(url: str) -> str:
 
 
 def _nothing() -> None:
-    """Nothing is to be closed."""
+    """Do nothing."""

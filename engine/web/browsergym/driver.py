@@ -1,4 +1,4 @@
-"""BrowserGym in its own process, driven as a browser of ours is: what is seen is a page, what is done is a call."""
+"""Drives BrowserGym in its own process, with the same interface as our own browser."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from engine.web.browser.snapshot import Page, parse
 from engine.workers import LineWorker
 
 OPEN_S = 180.0
-"""Seconds that importing BrowserGym and its benchmarks may take; some try for a minute to reach a hub."""
+"""Time limit in seconds for importing BrowserGym and its benchmarks. Some try for a minute to reach a server."""
 RESET_S = 180.0
-"""Seconds that an episode's beginning may take: a browser starts, and a task may log in and set data up."""
+"""Time limit in seconds for the beginning of an episode. A browser starts, and a task may log in and create data."""
 STEP_S = 90.0
 _PAUSE_MS = 100
 
 
 class GymProcess(LineWorker):
-    """BrowserGym's worker, asked with a deadline.
+    """BrowserGym's worker process. Requests have deadlines.
 
     Args:
-        python: An interpreter that has BrowserGym.
-        environment: Of the process.
+        python: An interpreter with BrowserGym.
+        environment: Environment variables of the process.
 
     Raises:
-        GameError: The system gives no process.
+        GameError: The process cannot be started.
     """
 
     def __init__(self, python: Path, environment: Mapping[str, str]) -> None:
@@ -40,25 +40,25 @@ class GymProcess(LineWorker):
 
 
 class WideGate(Gate):
-    """For benchmarks that go to the open web: everything of http and https, and nothing else."""
+    """The gate for benchmarks of the open web. It allows all http and https URLs."""
 
     __slots__ = ()
 
     def allows(self, url: str) -> bool:
-        """Whether `url` may be asked for."""
+        """Whether `url` may be requested."""
         return urlsplit(url).scheme in ("http", "https", "about")
 
 
 class GymDriver:
-    """What `engine.web.environment` needs of a browser, by way of BrowserGym.
+    """The driver for `engine.web.environment` that uses BrowserGym.
 
     Args:
-        python: An interpreter that has BrowserGym.
-        task: Such as "miniwob.click-test".
+        python: An interpreter with BrowserGym.
+        task: BrowserGym's name of the task, for instance "miniwob.click-test".
         executable: Path of a Chromium.
-        hosts: `host:port` that may be reached; None for the open web.
-        environment: Of the process; benchmarks find their sites there.
-        given: What the task is to be made with, where it does not say all itself.
+        hosts: The `host:port` that may be reached; None for the open web.
+        environment: Environment variables of the process. Benchmarks find their sites there.
+        given: Arguments for making the task.
 
     Raises:
         GameError: The process does not start.
@@ -79,9 +79,9 @@ class GymDriver:
         self.traffic = Traffic()
         self.limits = Limits()
         self.reward: float | None = None
-        """What the episode is worth, once it is over."""
+        """The reward of the episode, None until it is over."""
         self.truncated = False
-        """Whether it is over because BrowserGym cut it off."""
+        """Whether BrowserGym cut the episode off."""
         self._how = python, dict(environment)
         self._open = {
             "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
@@ -93,13 +93,13 @@ class GymDriver:
         self._start()
 
     def begin(self, urls: Sequence[str]) -> Seen:
-        """Forget the last episode; the next one begins with `start`."""
+        """Reset the driver for a new episode, which begins with `start`."""
         self.traffic, self.reward, self._best, self.truncated = Traffic(), None, 0.0, False
         self._seen, self._fresh = Seen(Page()), False
         return self._seen
 
     def start(self, seed: int) -> str:
-        """Begin the task's episode and return what it asks.
+        """Begin an episode of the task and return its goal.
 
         Raises:
             GameError: The process ended, or the task could not be set up.
@@ -110,10 +110,10 @@ class GymDriver:
         return " ".join(str(reply["goal"]).split())
 
     def act(self, call: Call) -> Seen:
-        """Take an action on the page seen last, and look. What fails is told in `error`.
+        """Take an action on the present page and return the result. If it fails, `error` says why.
 
         Raises:
-            GameError: The process is gone.
+            GameError: The process ended.
         """
         try:
             action = spoken(call, self._seen.page)
@@ -128,22 +128,22 @@ class GymDriver:
         return self._step(action)
 
     def look(self) -> Seen:
-        """Look at the page as it is now."""
+        """Return the page as it is now."""
         if self._fresh:
             self._fresh = False
             return self._seen
         return self._step(f"noop({_PAUSE_MS})")
 
     def evaluate(self, script: str, argument: Any = None) -> Any:
-        """Return None: no scripts of ours run in BrowserGym's pages."""
+        """Return None, because our scripts do not run in BrowserGym's pages."""
         return None
 
     def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
-        """Return the shown tab as JPEG, b"" where it cannot be taken; elements by handle are painted over."""
+        """Return the visible tab as JPEG, b"" if no picture can be taken. Elements in `hidden` are covered."""
         return base64.b64decode(self._ask(STEP_S, op="picture", hidden=list(hidden))["picture"])
 
     def close(self) -> None:
-        """End the process; safe to call twice."""
+        """End the process; calling this twice is safe."""
         process, self._process = self._process, None
         if process is not None:
             process.end()
@@ -167,10 +167,10 @@ class GymDriver:
         process = self._process
         try:
             if process is None:
-                process = self._start()  # It was lost in an earlier episode.
+                process = self._start()  # It ended in an earlier episode.
             return process.ask(seconds, **request)
         except GameError:
-            self.close()  # Whatever state it is in, the next episode begins with a new one.
+            self.close()  # Its state is unknown, so the next episode starts a new one.
             raise
 
     def _step(self, action: str) -> Seen:
@@ -196,24 +196,24 @@ class GymDriver:
 
 
 class GymRules:
-    """How BrowserGym's episodes begin, and what they are worth."""
+    """The beginning and the reward of BrowserGym's episodes."""
 
     def begin(self, driver: Any, seed: int) -> str:
-        """Begin the episode and return what is asked."""
+        """Begin an episode and return its goal."""
         return str(driver.start(seed))
 
     def reward(self, driver: Any) -> float | None:
-        """Return the task's best reward once it is over, None before."""
+        """Return the task's best reward, None until the episode is over."""
         reward: float | None = driver.reward
         return reward
 
     def truncated(self, driver: Any) -> bool:
-        """Return whether BrowserGym cut the episode off, before the task ended it."""
+        """Return whether BrowserGym cut the episode off before the task ended it."""
         return bool(driver.truncated)
 
 
 def spoken(call: Call, page: Page) -> str:
-    """Return an action in BrowserGym's own words, its element by bid.
+    """Return an action in BrowserGym's grammar, with its element by bid.
 
     Raises:
         UsageError: The element is not on the page.
@@ -225,7 +225,7 @@ def spoken(call: Call, page: Page) -> str:
 
 
 def does_not_load(family: str, why: str, python: Path) -> str:
-    """Return a sentence about a benchmark that is there and cannot be imported."""
+    """Return a sentence about a benchmark that is installed but cannot be imported."""
     lacks = f"; it lacks packages: {python} -m pip install browsergym-{family.replace('_', '-')}"
     return f"BrowserGym's benchmark {family} does not load here ({why}){lacks if 'ModuleNotFound' in why else ''}"
 

@@ -1,16 +1,17 @@
-"""One BrowserGym environment in a process of its own: one JSON request a line in, one JSON reply a line out.
+"""The worker process of one BrowserGym environment. It reads a JSON request per line and writes a JSON reply per line.
 
-Runs in an environment that has BrowserGym, for it wants an old Playwright; imports nothing of this project. Ends with
-its input. Requests, by `op`:
+It runs in a Python environment with BrowserGym, which needs an old Playwright, and imports nothing of this
+project. It ends when its input ends. Requests, by `op`:
 
-list    names of the tasks that are installed, and of benchmarks that do not load why
-open    `task` such as "miniwob.click-test", `given` (what the task is to be made with), `executable`, `hosts` (what may
-        be reached; null for everything)
+list    the names of installed tasks, and why benchmarks do not load
+open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts`
+(may be
+        reached; null for all)
 reset   `seed`
-step    `action` in BrowserGym's grammar, elements by their bid
-picture `hidden`: bids to be painted over
+step    `action` in BrowserGym's grammar, with elements by bid
+picture `hidden`: bids of elements to cover
 
-A page comes in the format of Playwright's accessibility snapshot, bids as its handles.
+Pages are in the format of Playwright's accessibility snapshot, with bids as handles.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 
 MOST_NODES = 20_000
 HOISTED = frozenset({"none", "presentation", "MenuListPopup", "RootWebArea", "Ignored", "IgnoredRole"})
-"""Roles that stand for nothing a person sees; what is in them counts as their parent's."""
+"""Roles of invisible elements. Their children are treated as children of their parent."""
 SKIPPED = frozenset({"InlineTextBox", "ListMarker", "LineBreak"})
 ROLES = {
     "StaticText": "text", "image": "img", "LabelText": "generic", "Iframe": "iframe", "DisclosureTriangle": "summary",
@@ -45,21 +46,21 @@ TEXT_IS_NAME = frozenset({
 
 
 class Messages:
-    """BrowserGym's chat without the second browser that it draws it in."""
+    """Replaces BrowserGym's chat, which would open a second browser."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.messages: list[dict[str, Any]] = []
         self.recording_start_time = None
 
     def add_message(self, role: str, msg: str) -> None:
-        """Keep a message."""
+        """Store a message."""
         self.messages.append({"role": role, "timestamp": 0.0, "message": msg})
 
     def wait_for_user_message(self) -> None:
-        """Nobody will write one."""
+        """Return at once, because no user writes messages."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class Gym:
@@ -68,7 +69,7 @@ class Gym:
     def __init__(self) -> None:
         self._env: Any = None
         self._heard = 0
-        """Messages that were told of, or were there at the beginning."""
+        """Number of messages that were already reported, or were there at the beginning."""
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to a request."""
@@ -96,7 +97,7 @@ class Gym:
     def open(
         self, task: str, given: dict[str, str], executable: str, hosts: list[str] | None
     ) -> dict[str, Any]:
-        """Make the environment; the browser starts with the first reset."""
+        """Make the environment. The browser starts with the first reset."""
         tasks, broken = known(task)
         if task not in tasks:
             return {"missing": task, "tasks": tasks, "broken": broken}
@@ -105,7 +106,7 @@ class Gym:
         from browsergym.core.action.highlevel import HighLevelActionSet
 
         browsergym.core.env.Chat = Messages
-        # Its own way changes the device's metrics for each picture, and the page loses its size.
+        # BrowserGym's own method changes the device's metrics for each picture, and the page loses its size.
         browsergym.core.env.extract_screenshot = lambda page: None
         browser: dict[str, Any] = {"executable_path": executable}
         if hosts is not None:
@@ -126,7 +127,7 @@ class Gym:
         return {}
 
     def told(self, seen: dict[str, Any]) -> dict[str, Any]:
-        """Return what is to be known of an observation."""
+        """Return the reply for an observation."""
         page = self._env.page
         scale = float(getattr(page, "_bgym_scale_factor", 1.0)) or 1.0
         size = page.viewport_size or {"width": 1280, "height": 720}
@@ -143,7 +144,7 @@ class Gym:
         }
 
     def picture(self, hidden: list[str]) -> bytes:
-        """Return the page as JPEG, b"" where it cannot be taken."""
+        """Return the page as JPEG, b"" if no picture can be taken."""
         page = self._env.page
         mask = [frame.locator(f'[bid="{bid}"]') for bid in hidden if bid.isalnum() for frame in page.frames]
         with contextlib.suppress(Exception):
@@ -159,8 +160,7 @@ class Gym:
 
 
 def known(task: str) -> tuple[list[str], dict[str, str]]:
-    """Return the tasks of the benchmark that a task is of, of all that are installed for ""; and benchmark to why it
-    does not load.
+    """Return the tasks of the benchmark of `task`, or of all installed ones for "", and the errors by benchmark.
 
     Benchmarks register their tasks when they are imported.
     """
@@ -179,7 +179,7 @@ def known(task: str) -> tuple[list[str], dict[str, str]]:
     for name in wanted:
         try:
             import_benchmark(name)
-        except Exception as error:  # One that lacks something must not hide the others.
+        except Exception as error:  # One broken benchmark must not hide the others.
             broken[name] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     names = (str(name) for name in gymnasium.envs.registry)
     tasks = sorted(name.removeprefix("browsergym/") for name in names if name.startswith("browsergym/"))
@@ -187,9 +187,10 @@ def known(task: str) -> tuple[list[str], dict[str, str]]:
 
 
 def import_benchmark(name: str) -> None:
-    """Import a benchmark, also where it wants to fetch what few of its tasks are judged with.
+    """Import a benchmark, even if it would download something that only few of its tasks need.
 
-    WebArena and its kin load a tokenizer from the network, or do not load; only parts of answers need it.
+    WebArena and related benchmarks load a tokenizer from the network at import, which only some comparisons
+    of answers need.
     """
     if name != "miniwob" and importlib.util.find_spec("nltk"):
         nltk: Any = importlib.import_module("nltk")
@@ -211,7 +212,7 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
 
     Args:
         tree: `nodes` of Chromium's accessibility tree, the first one the root.
-        extra: bid to `bbox` and `clickable`; boxes are multiplied by `scale`.
+        extra: `bbox` and `clickable` by bid. Boxes are multiplied by `scale`.
     """
     nodes = {node["nodeId"]: node for node in tree["nodes"]}
     if not tree["nodes"]:
@@ -233,7 +234,7 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
             about = extra.get(str(node.get("browsergym_id", "")), {})
             box = _box(about, scale, above.corner)
             line, name = _line(node, role, about, box or above.box)
-            # Text has no box of its own; alone in something, it has that one's.
+            # A text has no box of its own. If it is an only child, it has its parent's box.
             below = dataclasses.replace(above, box=box if len(inside) == 1 else "")
             said = role == "StaticText" and above.role in TEXT_IS_NAME and name in above.name
             empty = ROLES.get(role, role) == "generic" and not name and not about.get("clickable")
@@ -248,7 +249,7 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
 
 @dataclasses.dataclass(frozen=True)
 class Above:
-    """What an element is in: its depth, the corner of its frame, the name and role around it, a box for bare text."""
+    """The surroundings of an element: depth, corner of the frame, name and role of the parent, and a box for texts."""
 
     depth: int = 0
     corner: tuple[float, float] = (0.0, 0.0)
@@ -263,7 +264,7 @@ def _corner(about: dict[str, Any], scale: float) -> tuple[float, float] | None:
 
 
 def _box(about: dict[str, Any], scale: float, corner: tuple[float, float]) -> str:
-    """Return an element's box, counted from the corner of its frame; "" where it has none."""
+    """Return an element's box relative to the corner of its frame, "" if it has none."""
     if not about.get("bbox"):
         return ""
     x, y, width, height = (float(v) / scale for v in about["bbox"])
@@ -291,10 +292,10 @@ def _line(node: dict[str, Any], role: str, about: dict[str, Any], box: str) -> t
 
 
 def main() -> int:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     logging.disable(logging.CRITICAL)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # Whatever is printed is no reply.
+    os.dup2(2, 1)  # Printed text must not mix with replies.
     sys.stdout = sys.stderr
     gym = Gym()
     for line in sys.stdin:
