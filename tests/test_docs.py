@@ -91,3 +91,7 @@ def test_links_between_pages_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
         assert (page.parent / link).exists(), link
+
+
+def test_each_field_of_a_recording_has_a_meaning():
+    assert "| |\n" not in write_formats.page()

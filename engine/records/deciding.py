@@ -15,8 +15,11 @@ class ModelCall:
 
     Attributes:
         purpose: "actions", "rewards", "state", "history", or an agent's own word, for instance "reflection".
+        model: Name of the model.
         prompt: The messages that were sent, as one text.
         reply: The raw reply, or a list of the scores if actions were scored directly.
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of the reply.
         cost_usd: US dollars; 0.0 for local models.
         latency_s: Seconds of wall time.
         cached: Whether the reply came from the cache on disk, at no cost.
@@ -136,10 +139,13 @@ class Neighbour:
     """One remembered step that values are computed from: a neighbour of N(s), or a step of a plan.
 
     Attributes:
+        entry: Entry number of the step in its scope.
         similarity: Similarity to the query state, 0 to 1. For a step of a plan: 1 if it was taken in the same state.
+        action: The action that was taken.
         g: Discounted return G of the remembered step.
         episode: Number of its episode, from 1 within its scope.
         step: Step within that episode, from 0.
+        state: The state in words.
         provenance: "agent", "human" or "imported:NAME".
         taken: The action as it was taken, if `action` is translated to the words of another task; "" if it is the same.
         ahead: For a step of a plan: how many steps from now the plan repeats it. -1 for a neighbour.
@@ -210,6 +216,7 @@ class BasisItem:
     """One text that a decision is based on.
 
     Attributes:
+        text: The text.
         origin: Its origin, for people: "episode 3", "imported:NAME".
         weight: Its weight, None if it has none.
         uid: Uid of the kept record that it was taken from, "" if there is none.
@@ -228,6 +235,7 @@ class Basis:
     Attributes:
         kind: One word for programs, for instance "reflection".
         title: Title for people, for instance "Reflections".
+        items: The texts, the most important first.
         columns: Numbers by name, one for each candidate.
     """
 

@@ -18,10 +18,17 @@ class SessionStarted:
     """A session, which is a run of episodes of one agent in one environment, was opened.
 
     Attributes:
+        session: Name of the session: that of its folder.
+        environment: What is played.
+        agent: Name of the method.
+        model: Name of the model.
+        seed: Seed of the run.
+        profile: Name of the profile that the settings began with.
         settings: All settings by name, as plain JSON values.
         episodes: Number of episodes to play.
         steps: Step limit of an episode.
         memory_entries: Number of steps remembered in this scope at the start.
+        resumed: Whether the session goes on that was recorded before this event.
         reading: How logits are obtained from the model: "verbalized", "token" (log-probabilities of index tokens),
             "string" (likelihoods of the actions), or "" if there is no model.
         replaced: A sentence for each setting that could not be followed; `settings` has the value used instead.
@@ -46,7 +53,14 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStarted:
-    """An episode began. `episode` counts from 1 within the session."""
+    """An episode began.
+
+    Attributes:
+        episode: Number of the episode within the session, from 1.
+        seed: Seed that the environment was reset with.
+        observation: The first observation.
+        uid: Unique id of the episode, also in memory; "" in old recordings.
+    """
 
     episode: int
     seed: int
@@ -81,7 +95,9 @@ class ModelCalled:
     """The model was asked for something other than candidates: a state, a history, rewards, or a text of an agent.
 
     Attributes:
+        episode: Number of the episode within the session, from 1.
         step: Number of steps taken in the episode before the call.
+        call: Question and answer.
     """
 
     episode: int
@@ -91,7 +107,12 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The agent or a person chose an action. The environment has not taken it yet."""
+    """The agent or a person chose an action. The environment has not taken it yet.
+
+    Attributes:
+        episode: Number of the episode within the session, from 1.
+        decision: The choice with everything that led to it.
+    """
 
     episode: int
     decision: Decision
@@ -102,8 +123,12 @@ class Stepped:
     """The environment took the action.
 
     Attributes:
+        episode: Number of the episode within the session, from 1.
         step: Index of the step, from 0.
+        action: The action.
+        observation: What the environment showed after it.
         reward: Change of the environment's score.
+        provenance: Who chose the action: "agent" or "human".
         tokens: Model tokens of the episode so far, input plus output.
         cost_usd: Cost of the episode so far in US dollars.
     """
@@ -123,9 +148,13 @@ class PageShown:
     """How a web page looked, for people. The files are in the folder `pages` of the session.
 
     Attributes:
+        episode: Number of the episode within the session, from 1.
         step: Number of steps taken in the episode before it.
+        url: Address of the page.
+        title: Title of the page.
         task: The task in words.
-        width: Width of the browser's window in CSS pixels; `height` likewise.
+        width: Width of the browser's window in CSS pixels.
+        height: Height of the browser's window in CSS pixels.
         snapshot: Name of the file with the accessibility snapshot, "" if it was not stored.
         picture: Name of the JPEG file.
         traffic: Name of the HAR file with the requests since the previous page.
@@ -148,6 +177,7 @@ class TakenBack:
     """A person undid the last step. The episode is in the situation before that step.
 
     Attributes:
+        episode: Number of the episode within the session, from 1.
         action: The action that was undone.
         step: Number of steps of the episode that remain.
         observation: The observation after undoing.
@@ -168,6 +198,10 @@ class EpisodeEnded:
     """An episode ended, was judged, and is in memory if the agent learns.
 
     Attributes:
+        episode: Number of the episode within the session, from 1.
+        score: Score at the end.
+        max_score: Highest score there is, None if it is not known.
+        steps: Number of actions taken.
         terminated: The task itself ended it.
         truncated: The session's step limit or the environment cut it off.
         outcome: "won", "lost" or "", as in `Observation`.
@@ -175,6 +209,11 @@ class EpisodeEnded:
         returns: G_t for the session's discount.
         memory_entries: Number of steps remembered in this scope now.
         entries_added: Number of them that this episode added.
+        tokens: Model tokens of the episode, input plus output.
+        cost_usd: Cost of the episode in US dollars.
+        wall_s: Duration in seconds.
+        flips: Number of decisions that would have been others without memory.
+        tally: What became of the model's answers.
     """
 
     episode: int
@@ -197,7 +236,12 @@ class EpisodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message for the person. `level` is "info", "warning" or "error"; an error stops the session."""
+    """A message for the person.
+
+    Attributes:
+        level: "info", "warning" or "error". An error stops the session.
+        message: A sentence.
+    """
 
     level: str
     message: str
@@ -217,7 +261,14 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded:
-    """The session ended: all episodes were played, or it was stopped (`finished` is False) and can be resumed."""
+    """The session ended.
+
+    Attributes:
+        finished: Whether all episodes were played. If not, the session can be resumed.
+        episodes: Number of episodes played.
+        average: Mean score of the episodes, 0.0 if none was played.
+        final: Score of the last episode, 0.0 if none was played.
+    """
 
     finished: bool
     episodes: int
