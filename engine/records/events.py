@@ -19,6 +19,8 @@ class SessionStarted:
         episodes: How many the session is to play.
         steps: Step limit of an episode.
         memory_entries: Steps remembered in this scope at the start.
+        next_entry: Entry number of the first step that was remembered after the start: what has a lower one was there
+            before. None in recordings of earlier versions.
         reading: How the model's opinion is read: "verbalized", "token" (log-probabilities of index tokens), "string"
             (likelihoods of the actions), or "" where there is no model.
         replaced: What the settings ask for and cannot be had, a sentence each; `settings` has what is done instead.
@@ -37,6 +39,7 @@ class SessionStarted:
     resumed: bool = False
     reading: str = ""
     replaced: tuple[str, ...] = ()
+    next_entry: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
