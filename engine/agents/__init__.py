@@ -45,7 +45,8 @@ def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
 
-    return JitrlAgent(context.model, make_estimator(context.memory, context.settings), context.settings)
+    estimator = make_estimator(context.memory, context.settings, context.before)
+    return JitrlAgent(context.model, estimator, context.settings)
 
 
 def _static(context: AgentContext) -> Agent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class AgentContext:
         settings: The settings in effect.
         write: Asks the model in words. Call it only from `begin_episode`, `decide` and `end_episode`.
         kept: The method's own records.
+        before: For a session that is resumed, number of the first entry that was remembered after it began; None
+            otherwise.
     """
 
     model: Prior
@@ -99,6 +101,7 @@ class AgentContext:
     settings: Settings
     write: Write
     kept: Notebook
+    before: int | None = None
 
 
 class Agent(Protocol):
@@ -143,4 +146,51 @@ class Agent(Protocol):
             episode: The episode as stored in memory; its number is 0 if it was not stored.
             first: Entry number of its step 0, -1 if it was not stored.
         """
+        ...
+
+
+class Learner(Protocol):
+    """What an agent learns step by step and keeps in no file.
+
+    When a session is resumed, it is told again what happened in it, in the same order. It asks no model.
+    """
+
+    def begin_episode(self, state: State) -> None:
+        """An episode began in `state`, or its steps were taken again from there because the last was taken back."""
+        ...
+
+    def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
+        """The agent decided, whether or not it was carried out.
+
+        Args:
+            turn: As it was then, without texts for prompts and without `resolve`.
+            rng: As it was then.
+        """
+        ...
+
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+        """A step was taken; see `Agent.observe`."""
+        ...
+
+    def remembered(self, episode: Episode, first: int) -> None:
+        """The episode ended.
+
+        Args:
+            episode: As it is in memory. What is not there any more is not told at all.
+            first: Entry number of its step 0.
+        """
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An agent that needs more than memory and its own records to decide as it would have, had it not been left.
+
+    The steps that lead to where the unfinished episode was left are taken again: `begin_episode` and `observe` of the
+    agent tell of them. Its learner is only told what was decided before each of these.
+    """
+
+    @property
+    def learner(self) -> Learner | None:
+        """What is to be told, None where there is nothing of the kind."""
         ...

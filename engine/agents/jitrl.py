@@ -11,7 +11,7 @@ from engine.agents.base import Prior, Turn
 from engine.agents.static import NO_OPTION, StaticAgent, tally
 from engine.records import Candidate, Decision, Episode, Neighbour, Proposal, State, Step, Update, Valuation
 from engine.settings import Settings
-from engine.values.base import Estimator, Query, outlook
+from engine.values.base import Estimator, Growing, Query, outlook
 
 
 class JitrlAgent(StaticAgent):
@@ -26,6 +26,7 @@ class JitrlAgent(StaticAgent):
     def __init__(self, prior: Prior, estimator: Estimator, settings: Settings, *, name: str = "jitrl") -> None:
         super().__init__(prior, settings, name=name)
         self._estimator = estimator
+        self.learner = EstimatorLearner(estimator, settings) if isinstance(estimator, Growing) else None
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
         """Return the choice for this turn.
@@ -93,18 +94,7 @@ class JitrlAgent(StaticAgent):
         candidates: tuple[Candidate, ...],
         rng: np.random.Generator,
     ) -> Valuation:
-        seen = turn.observation
-        to_gain = None if seen.max_score is None else seen.max_score - seen.score
-        query = Query(
-            turn.state,
-            neighbours,
-            candidates,
-            turn.valid_actions,
-            turn.steps_left,
-            to_gain,
-            outlook(turn.episode, turn.episodes, self._settings.settling),
-        )
-        return self._estimator.value(query, rng)
+        return self._estimator.value(_query(turn, neighbours, candidates, self._settings), rng)
 
     def _choose(
         self,
@@ -174,6 +164,49 @@ class JitrlAgent(StaticAgent):
             tally=tally(proposal, candidates, knows=knows),
             parts=(part,),
         )
+
+
+class EstimatorLearner:
+    """Tells an estimator again what happened in a session. Implements `engine.agents.base.Learner`."""
+
+    def __init__(self, estimator: Growing, settings: Settings) -> None:
+        self._estimator = estimator
+        self._settings = settings
+
+    def begin_episode(self, state: State) -> None:
+        """Tell the estimator."""
+        self._estimator.begin_episode(state)
+
+    def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
+        """Ask the estimator what it was asked then."""
+        if decision.update is not None:
+            _, optimism, _ = rng.spawn(3)
+            query = _query(turn, decision.update.neighbours, decision.candidates, self._settings)
+            self._estimator.again(query, optimism)
+
+    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+        """Tell the estimator."""
+        self._estimator.observe(step, then, terminated=terminated, lost=lost)
+
+    def remembered(self, episode: Episode, first: int) -> None:
+        """Tell the estimator where the episode is in memory."""
+        self._estimator.remembered(episode, first)
+
+
+def _query(
+    turn: Turn, neighbours: tuple[Neighbour, ...], candidates: tuple[Candidate, ...], settings: Settings
+) -> Query:
+    """Return what the estimator is asked."""
+    seen = turn.observation
+    return Query(
+        turn.state,
+        neighbours,
+        candidates,
+        turn.valid_actions,
+        turn.steps_left,
+        None if seen.max_score is None else seen.max_score - seen.score,
+        outlook(turn.episode, turn.episodes, settings.settling),
+    )
 
 
 def _can(turn: Turn, action: str) -> bool:

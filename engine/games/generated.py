@@ -307,6 +307,9 @@ class WorldKey:
             masks += b"\xff" * len(fields)
         self._addresses = np.array(addresses, dtype=np.intp)
         self._masks = np.array(masks, dtype=np.uint8)
+        # Behind the attributes: parent, next in the same place, and first thing inside, two bytes each.
+        places = [range(table + 14 * number + 6, table + 14 * number + 12) for number in range(count)]
+        self._places = np.array(places, dtype=np.intp)
 
     def __call__(self, memory: Any, score: float = 0) -> str:
         """Return the key for dynamic memory (bytes or an array of bytes) and score."""
@@ -316,6 +319,13 @@ class WorldKey:
         digest = hashlib.md5((cells[self._addresses] & self._masks).tobytes(), usedforsecurity=False)
         digest.update(str(float(score)).encode())
         return digest.hexdigest()
+
+    def order(self, memory: bytes) -> bytes:
+        """Return a key of the order in which things lie in places and in hand: they are listed in it."""
+        import numpy as np
+
+        cells = np.frombuffer(memory, dtype=np.uint8)
+        return hashlib.md5(cells[self._places].tobytes(), usedforsecurity=False).digest()
 
 
 def _word(memory: bytes, address: int) -> int:

@@ -120,6 +120,11 @@ class Scope:
         return self._entries.live
 
     @property
+    def next_entry(self) -> int:
+        """The entry number of the next step that will be remembered."""
+        return self._entries.next_entry
+
+    @property
     def episode_count(self) -> int:
         """The number of remembered episodes."""
         return len(self._entries.first)

@@ -28,6 +28,8 @@ class SessionStarted:
         episodes: Number of episodes to play.
         steps: Step limit of an episode.
         memory_entries: Number of steps remembered in this scope at the start.
+        next_entry: Entry number of the first step remembered after the start; lower ones were there before. None in
+            recordings of earlier versions.
         resumed: Whether the session goes on that was recorded before this event.
         reading: How logits are obtained from the model: "verbalized", "token" (log-probabilities of index tokens),
             "string" (likelihoods of the actions), or "" if there is no model.
@@ -49,6 +51,7 @@ class SessionStarted:
     reading: str = ""
     replaced: tuple[str, ...] = ()
     format: int = 1
+    next_entry: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,27 @@ if TYPE_CHECKING:
     from engine.settings import Settings
 
 
+def taken(decision: Decision, state: State, before: Observation, after: Observation) -> Step:
+    """Return the step that a decision became; its reward is not judged yet.
+
+    Args:
+        state: The state it was taken in.
+        before: What was seen there.
+        after: What it was answered with.
+    """
+    return Step(
+        state=state,
+        action=decision.action,
+        reward=0.0,
+        env_reward=after.score - before.score,
+        score=after.score,
+        provenance=decision.provenance,
+        valid_actions=decision.valid_actions,
+        changed=after.changed,
+        world_hash=before.world_hash,
+    )
+
+
 @dataclass(slots=True)
 class Live:
     """The running episode. It is mutable and is used only by the session's thread."""
@@ -51,17 +72,7 @@ class Live:
         self.account.step += 1
         before, self.observation = self.observation, observation
         self.texts.append(before.text)
-        step = Step(
-            state=self.state,
-            action=decision.action,
-            reward=0.0,
-            env_reward=observation.score - before.score,
-            score=observation.score,
-            provenance=decision.provenance,
-            valid_actions=decision.valid_actions,
-            changed=observation.changed,
-            world_hash=before.world_hash,
-        )
+        step = taken(decision, self.state, before, observation)
         self.steps.append(step)
         self.decisions.append(decision)
         self.state = self.abstractor.advance(decision.action, observation)
@@ -118,6 +129,7 @@ class Parts:
         kind: Kind of the environment.
         write: Asks the model for states and histories.
         settings: The settings in effect: those of the session, except the replaced ones.
+        before: Entry number of the first step that was or will be remembered after the session began.
         replaced: A sentence for each replaced setting.
     """
 
@@ -130,6 +142,7 @@ class Parts:
     agent: Agent
     evaluator: Evaluator
     settings: Settings
+    before: int
     replaced: tuple[str, ...] = ()
 
     def close(self) -> None:
@@ -145,6 +158,7 @@ def open_parts(
     saved: SavedSession,
     saves: Path,
     *,
+    before: int | None,
     check: Callable[[], None],
     warn: Callable[[str], None],
     progress: Callable[[str], None],
@@ -156,6 +170,7 @@ def open_parts(
     """Open memory, model, agent and evaluator for an environment. If that fails, the environment is closed.
 
     Args:
+        before: Number of the first entry that was remembered after the session began, None if it begins now.
         check: Raises if the person stopped the session.
         warn: Called with a sentence about each repaired file.
         progress: Called with a short phrase when something slow begins.
@@ -175,6 +190,7 @@ def open_parts(
     from engine.memory import Memory
     from engine.session.attainable import attainable
     from engine.session.notebook import SessionNotebook
+    from engine.session.store import memory_folder
     from engine.session.writing import Writer
 
     config = saved.config
@@ -182,9 +198,7 @@ def open_parts(
     model: Model | None = None
     try:
         method = AGENTS.find(config.agent)
-        owner = config.memory.removeprefix("own:") if ":" in config.memory else saved.name
-        own = saves / "sessions" / owner if owner != saved.name else saved.folder
-        memory = Memory((saves if config.memory == "shared" else own) / "memory", notice=warn, rules=scope_rules)
+        memory = Memory(memory_folder(saves, saved), notice=warn, rules=scope_rules)
         scope = memory.scope(environment.info.scope)
         check()
         progress(f"loading {config.model}")
@@ -212,11 +226,14 @@ def open_parts(
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
         agent = method.make(
-            AgentContext(model, scope, settings, Writer(model, charge, check, progress), notebook)
+            AgentContext(model, scope, settings, Writer(model, charge, check, progress), notebook, before)
         )
+        before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)
         write = Writer(model, charge, check)
-        return Parts(kind, environment, memory, scope, model, write, agent, evaluator, settings, replaced)
+        return Parts(
+            kind, environment, memory, scope, model, write, agent, evaluator, settings, before, replaced
+        )
     except BaseException:
         environment.close()
         for part in (model, memory):

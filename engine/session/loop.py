@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from engine import jitrl
-from engine.agents.base import Turn
+from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
 from engine.environment import Concluding, OpenActions, Visible, Writing
 from engine.environments import kind_of
@@ -48,7 +46,8 @@ from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
-from engine.session.past import unfinished
+from engine.session.past import Past, Take, episodes
+from engine.session.reliving import Relived, draws
 
 if TYPE_CHECKING:
     from engine.environment import Environment
@@ -114,7 +113,7 @@ class Session:
         try:
             past = self._past()
             self._recorder = recording.Recorder(self._saved.recording)
-            parts = self._open()
+            parts = self._open(past)
             live = self._take_up(parts, past)
             self._play(parts, live)
             finished = True
@@ -139,8 +138,9 @@ class Session:
 
     # -------------------------------------------------------------------------------------- opening
 
-    def _open(self) -> Parts:
+    def _open(self, past: list[tuple[float, Event]]) -> Parts:
         """Open environment, memory and model, and report slow work."""
+        started = past[0][1] if past else None
         kind = kind_of(self._config.game)
         self._emit(Thinking(kind.opening))
         parts = open_parts(
@@ -148,6 +148,7 @@ class Session:
             self._environment(),
             self._saved,
             self._saves,
+            before=started.next_entry if isinstance(started, SessionStarted) else None,
             check=self.control.check,
             warn=self._warn,
             progress=lambda text: self._emit(Thinking(text)),
@@ -208,6 +209,7 @@ class Session:
             reading=parts.model.reading,
             replaced=parts.replaced,
             format=FORMAT,
+            next_entry=parts.before,
         )
         if not past:
             self._tell(started)
@@ -221,25 +223,45 @@ class Session:
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         try:
-            left = unfinished(event for _, event in past)
+            lived = list(episodes(event for _, event in past))
         except BadFile as error:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
+        left = lived[-1] if lived and not lived[-1].ended else None
+        if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
+            raise UsageError(recording.once_only(self.episode + 1, len(left.takes[-1].steps)))
+        self._emit(Thinking("taking up the session where it was left"))
+        relived = self._relive(parts, lived)
         if left is None:
             return None
-        if left.decisions and not parts.environment.info.repeatable:
-            raise UsageError(recording.once_only(self.episode + 1, len(left.decisions)))
-        self._emit(Thinking("taking up the episode where it was left"))
-        return self._again(parts, left.account, left.decisions, left.texts)
+        take = left.takes[-1]
+        return self._again(parts, left.account(), [step.decision for step in take.steps], take, relived)
+
+    def _relive(self, parts: Parts, lived: Sequence[Past]) -> Relived | None:
+        """Tell the agent of the session's episodes, if it has to be told; return what tells it of the one left."""
+        learner = parts.agent.learner if isinstance(parts.agent, Resumable) else None
+        if learner is None:
+            return None
+        relived = Relived(learner, parts.scope, self._config, self._settings.step_limit, parts.before)
+        for episode in lived:
+            self.control.check()
+            relived.episode(episode)
+        return relived
 
     def _again(
-        self, parts: Parts, account: Account, decisions: Sequence[Decision], texts: Sequence[str] = ()
+        self,
+        parts: Parts,
+        account: Account,
+        decisions: Sequence[Decision],
+        take: Take | None = None,
+        relived: Relived | None = None,
     ) -> Live:
         """Take the actions of an episode again from its beginning.
 
         Args:
             account: Has what the episode has cost so far.
             decisions: The decisions that were carried out.
-            texts: The recorded output after each of them, to compare with; may be empty.
+            take: The same steps as they were recorded, if the output is to be compared with theirs.
+            relived: Tells the agent what it had decided.
         """
         account.step = 0
         account.tally = dataclasses.replace(account.tally, unwritten=0)  # counted anew with the steps
@@ -247,8 +269,11 @@ class Session:
             live = self._begin(parts, account)
             for number, decision in enumerate(decisions):
                 self.control.check()
+                step = take.steps[number] if take is not None else None
+                if relived is not None and step is not None and step.decided is not None:
+                    relived.decided(live.number, step.decided, live.observation)
                 self._advance(parts, live, decision)
-                if texts and live.observation.text != texts[number]:
+                if step is not None and live.observation.text != step.after.text:
                     self._emit(
                         Notice("warning", "the game answered differently this time; going on from here")
                     )
@@ -269,7 +294,7 @@ class Session:
                 try:
                     decision = self._decide(parts, live)
                 except TakeBack:
-                    live = self._take_back(parts, live)
+                    live = self._taken_back(parts, live)
                     self._show_page(parts, live)
                     continue
                 before = live.observation.score
@@ -292,15 +317,8 @@ class Session:
             self._end(parts, live)
             live = None
 
-    def _take_back(self, parts: Parts, live: Live) -> Live:
+    def _taken_back(self, parts: Parts, before: Live) -> Live:
         """Return the episode without its last step, by taking all others again."""
-        if not live.steps:
-            self._emit(Notice("info", "There is no step to take back: the episode has just begun."))
-            return live
-        if not parts.environment.info.repeatable:
-            self._emit(Notice("warning", ONCE_ONLY))
-            return live
-        before = live
         live = self._again(parts, before.account, before.decisions[:-1])
         live.started = before.started
         account = live.account
@@ -382,8 +400,7 @@ class Session:
         )
         while True:
             try:
-                # Seeded by place in the run, not by history: a resumed run draws what it would have drawn.
-                rng = np.random.default_rng([self._config.seed, live.number, step])
+                rng = draws(self._config.seed, live.number, step)
                 self._emit(Thinking("thinking"))
                 decision = parts.agent.decide(turn, rng)
                 break
@@ -392,12 +409,28 @@ class Session:
                 self._pause_for(error)
         live.account.decided(decision)
         self._tell(Decided(live.number, decision))
-        action = self._gate(live, decision)
+        while True:
+            try:
+                action = self._gate(live, decision)
+                break
+            except TakeBack:
+                if self._can_take_back(parts, live):
+                    raise
         if action is not None:
             resolve = turn.resolve
             decision = overrule(decision, (resolve(action) if resolve else None) or action)
             self._tell(Decided(live.number, decision))
         return decision
+
+    def _can_take_back(self, parts: Parts, live: Live) -> bool:
+        """Return whether the last step can be taken back; tell why where it cannot."""
+        if not live.steps:
+            self._emit(Notice("info", "There is no step to take back: the episode has just begun."))
+            return False
+        if not parts.environment.info.repeatable:
+            self._emit(Notice("warning", ONCE_ONLY))
+            return False
+        return True
 
     def _gate(self, live: Live, decision: Decision) -> str | None:
         """Let the person see the decision; return their own action if they gave one."""

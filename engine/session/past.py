@@ -1,9 +1,9 @@
-"""Reads the unfinished episode at the end of a recording: its decisions and its cost."""
+"""What a recording says of its episodes: what was decided and done in them, and what they have cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from engine.errors import BadFile
 from engine.records import (
@@ -13,68 +13,112 @@ from engine.records import (
     EpisodeStarted,
     Event,
     ModelCalled,
+    Observation,
     Stepped,
     TakenBack,
 )
 from engine.session.account import Account
-from engine.session.recording import without_last_step
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An unfinished episode.
+class Taken:
+    """A step that was taken.
 
     Attributes:
-        account: Its cost so far, including steps that were undone.
-        decisions: The decisions that were carried out and not undone.
-        texts: The environment's output after each of them.
+        decision: What was carried out.
+        decided: What the agent had decided; None where it did not decide, as the step was taken again after a later
+            one was taken back.
+        before: What was seen before it.
+        after: What was seen after it.
     """
 
-    account: Account
-    decisions: tuple[Decision, ...]
-    texts: tuple[str, ...]
+    decision: Decision
+    decided: Decision | None
+    before: Observation
+    after: Observation
 
 
-def unfinished(past: Iterable[Event]) -> Unfinished | None:
-    """Return the unfinished episode at the end of a session's events, None if there is none.
+@dataclass(slots=True)
+class Take:
+    """An episode from its beginning to its end, or to where its last step was taken back.
+
+    Attributes:
+        steps: Its steps.
+        decision: What was to be carried out after them and was not, None if there is nothing.
+        decided: What the agent had decided then.
+    """
+
+    steps: list[Taken] = field(default_factory=list)
+    decision: Decision | None = None
+    decided: Decision | None = None
+
+
+@dataclass(slots=True)
+class Past:
+    """An episode of a recording.
+
+    Attributes:
+        started: Its beginning.
+        takes: One more than there are steps that were taken back, in their order.
+        told: The events that tell what it has cost.
+        ended: Whether the recording has its end.
+    """
+
+    started: EpisodeStarted
+    takes: list[Take]
+    told: list[Event]
+    ended: bool = False
+
+    def account(self) -> Account:
+        """Return what it has cost, steps that were taken back included."""
+        return charged(Account(self.started.episode, self.started.uid), self.told)
+
+
+def episodes(past: Iterable[Event]) -> Iterator[Past]:
+    """Yield the episodes of a session's events, oldest first; all but the last one have their end.
 
     Raises:
-        BadFile: The beginning of the episode is missing.
+        BadFile: One lacks its beginning.
     """
-    told: list[Event] = []
+    episode: Past | None = None
     for event in past:
         if isinstance(event, EpisodeStarted):
-            told = [event]
+            episode = Past(event, [Take()], [])
+        elif episode is None:
+            if isinstance(event, (Decided, Stepped, TakenBack, EpisodeEnded)):
+                raise BadFile("an episode lacks its beginning")
         elif isinstance(event, EpisodeEnded):
-            told = []
+            episode.ended = True
+            yield episode
+            episode = None
         elif isinstance(event, (ModelCalled, Decided, Stepped, TakenBack)):
-            told.append(event)
-    if not told:
-        return None
-    first = told[0]
-    if not isinstance(first, EpisodeStarted):
-        raise BadFile("an episode lacks its beginning")
-    left: list[Event] = []
-    for event in told:
-        if isinstance(event, TakenBack):
-            left = without_last_step(left)
-        else:
-            left.append(event)
-    pairs, decision = [], None
-    for event in left:
-        if isinstance(event, Decided):
-            decision = event.decision
-        elif isinstance(event, Stepped) and decision is not None:
-            pairs.append((decision, event.observation.text))
-    account = charged(Account(first.episode, first.uid), told)
-    return Unfinished(account, tuple(made for made, _ in pairs), tuple(text for _, text in pairs))
+            episode.told.append(event)
+            _go_on(episode, event)
+    if episode is not None:
+        yield episode
+
+
+def _go_on(episode: Past, event: Event) -> None:
+    """Put what happened next in its place in the episode."""
+    take = episode.takes[-1]
+    if isinstance(event, TakenBack):
+        again = [replace(step, decided=None) for step in take.steps[:-1]]
+        episode.takes.append(Take(again))
+    elif isinstance(event, Decided):
+        # Who left the session before the step decided once more; what a person decides comes after the agent's.
+        take.decision = event.decision
+        if event.decision.provenance == "agent":
+            take.decided = event.decision
+    elif isinstance(event, Stepped) and take.decision is not None:
+        before = take.steps[-1].after if take.steps else episode.started.observation
+        take.steps.append(Taken(take.decision, take.decided, before, event.observation))
+        take.decision = take.decided = None
 
 
 def charged(account: Account, events: Iterable[Event]) -> Account:
-    """Add the cost of an episode's events to its account; return the account.
+    """Put on an account what the events of its episode have cost; return it.
 
-    Tokens and cost are taken from the last event that has totals, because earlier versions did not record calls outside
-    decisions.
+    Tokens and cost are those that were told last: earlier versions recorded no calls outside decisions.
     """
     decision: Decision | None = None
     for event in events:
@@ -82,7 +126,7 @@ def charged(account: Account, events: Iterable[Event]) -> Account:
             account.called(event.call)
         elif isinstance(event, Decided):
             decision = event.decision
-            if decision.provenance == "agent":  # a person's decision follows the agent's, which is already counted
+            if decision.provenance == "agent":  # a person's stands for the agent's that was told before it
                 account.decided(decision)
         elif isinstance(event, (Stepped, TakenBack)):
             if isinstance(event, Stepped) and decision is not None:

@@ -73,6 +73,15 @@ def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
     return SavedSession(name, folder, config, kind)
 
 
+def memory_folder(saves: Path, session: SavedSession) -> Path:
+    """Return where a session's memory lies: the shared one, its own, or that of another session of its suite."""
+    which = session.config.memory
+    if which == "shared":
+        return saves / "memory"
+    owner = which.removeprefix("own:")
+    return (saves / "sessions" / owner if ":" in which else session.folder) / "memory"
+
+
 def load(folder: Path) -> SavedSession:
     """Return the session in `folder`.
 

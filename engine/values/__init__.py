@@ -17,7 +17,7 @@ from engine.registry import Registry
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
     from engine.settings import Settings
-    from engine.values.base import Estimator
+    from engine.values.base import Estimator, Growing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,15 @@ class EstimatorKind:
         about: One line for people.
         make: Returns an estimator for one session, reading a memory scope.
         retrieves: Whether it asks for neighbours, so that the settings of retrieval count.
+        resume: Returns one for a session that began when memory had the entries below a number, and knows no others
+            yet. Of an estimator that is `engine.values.base.Growing`; None where memory has all that one needs.
     """
 
     name: str
     about: str
     make: Callable[[Scope, Settings], Estimator]
     retrieves: bool = False
+    resume: Callable[[Scope, Settings, int], Growing] | None = None
 
 
 def _knn(memory: Scope, settings: Settings) -> Estimator:
@@ -43,26 +46,33 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
     return KnnEstimator(retriever(memory, settings), settings)
 
 
-def _graph(memory: Scope, settings: Settings) -> Estimator:
+def _graph(memory: Scope, settings: Settings, before: int | None = None) -> Growing:
     from engine.values.graph import GraphEstimator
 
-    return GraphEstimator(memory, settings)
+    return GraphEstimator(memory, settings, before)
 
 
 BUILT_IN = (
     EstimatorKind("knn", "nearest neighbours, the paper's", _knn, retrieves=True),
-    EstimatorKind("graph", "plans through memory", _graph),
+    EstimatorKind("graph", "plans through memory", _graph, resume=_graph),
 )
 """The estimators of this project, in the order in which they are shown."""
 
 ESTIMATORS = Registry("estimator", EstimatorKind, "jitrl.estimators", BUILT_IN)
 
 
-def make_estimator(memory: Scope, settings: Settings) -> Estimator:
+def make_estimator(memory: Scope, settings: Settings, before: int | None = None) -> Estimator:
     """Return the estimator that `settings.estimator` names, reading `memory`.
+
+    Args:
+        before: Number of the first entry that was remembered after the session began, None for a session that begins
+            now. One that is `Growing` is to be told what happened since.
 
     Raises:
         UsageError: There is none of this name.
         MissingError: Neighbours are to be found by embeddings, and the package for them is not installed.
     """
-    return ESTIMATORS.find(settings.estimator).make(memory, settings)
+    kind = ESTIMATORS.find(settings.estimator)
+    if before is None or kind.resume is None:
+        return kind.make(memory, settings)
+    return kind.resume(memory, settings, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -83,5 +83,23 @@ class Estimator(Protocol):
         Args:
             episode: As it is remembered, with the number it has there.
             first: The entry number of its step 0.
+        """
+        ...
+
+
+@runtime_checkable
+class Growing(Estimator, Protocol):
+    """An estimator that keeps more of a session than memory has, such as the plan that is followed.
+
+    When a session is resumed, it is told again all that happened in it (`EstimatorKind.resume`).
+    """
+
+    def again(self, query: Query, rng: np.random.Generator) -> None:
+        """Keep what `also` and `value` kept at a decision that an earlier process of this session made.
+
+        Args:
+            query: As it was then. Its neighbours are those that the decision shows, its candidates are those that it
+                has: "both" is the source of one that the model proposed and memory knows.
+            rng: As it was then.
         """
         ...

@@ -65,9 +65,13 @@ class EpisodicMemory(Protocol):
 
 
 class GraphEstimator:
-    """V and Q by planning. Reads the whole memory once, then grows step by step."""
+    """V and Q by planning. Reads the whole memory once, then grows step by step.
 
-    def __init__(self, memory: EpisodicMemory, settings: Settings) -> None:
+    Args:
+        before: Entry number from which on memory is not read, None to read all of it.
+    """
+
+    def __init__(self, memory: EpisodicMemory, settings: Settings, before: int | None = None) -> None:
         self._settings = settings
         self._experience = Experience()
         self._limits = PlannerSettings(curiosity=settings.curiosity)
@@ -91,7 +95,8 @@ class GraphEstimator:
         self._last: tuple[Step, State, bool, bool] | None = None
         """The last step, until it is known what can be done after it."""
         for first, episode in memory.entered():
-            self._relive(episode, first)
+            if before is None or first < before:
+                self._relive(episode, first)
 
     @property
     def experience(self) -> Experience:
@@ -219,6 +224,11 @@ class GraphEstimator:
             },
             hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
         )
+
+    def again(self, query: Query, rng: np.random.Generator) -> None:
+        """Keep what `also` and `value` kept when this was decided."""
+        self.also(query.state, query.valid_actions)
+        self.value(query, rng)
 
     # ----------------------------------------------------------------------------------------- parts
 

@@ -14,7 +14,7 @@ import struct
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
@@ -26,6 +26,9 @@ from engine.games.zmachine.screen import text_only, turn_pages
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
+
+if TYPE_CHECKING:
+    from engine.games.generated import WorldKey
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OURS = {
@@ -101,7 +104,7 @@ class Interpreter:
         self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
         self._poison = poison
         self._begun: dict[int, tuple[Snapshot, str]] = {}
-        self._looks: dict[str, tuple[str, str]] = {}
+        self._looks: dict[tuple[str, bytes], tuple[str, str]] = {}
         self._pending: dict[str, Search] = {}
         self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
@@ -255,7 +258,7 @@ class Interpreter:
         """Point at the interpreter's memory, which every start allocates anew."""
         self._pending.clear()  # their searches hold on to the old one
         self._machine = Machine(self._env, self._guard)
-        self._key: Callable[..., str] | None = None
+        self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis
         if self._generated is not None:
@@ -286,21 +289,26 @@ class Interpreter:
     def _look(self, key: str) -> tuple[str, str]:
         """Return what `look` and `inventory` print; the situation, random generator included, stays.
 
-        Only generated stories are slow enough, and told apart finely enough, to remember the answer.
+        Only generated stories are slow enough, and told apart finely enough, to remember the answer. Equal worlds may
+        list the same things in another order.
         """
-        known = self._looks.get(key) if self._generated is not None else None
+        if self._key is None:
+            return self._looked()
+        seen = key, self._key.order(bytes(self._machine.memory))
+        known = self._looks.get(seen)
         if known is None:
-            saved = self._machine.take()
-            look = clean(self._take("look"))
-            self._machine.rewind(saved)
-            inventory = clean(self._take("inventory"))
-            self._machine.put(saved)
-            known = (look, inventory)
-            if self._generated is not None:
-                if len(self._looks) > 20_000:
-                    self._looks.clear()
-                self._looks[key] = known
+            if len(self._looks) > 20_000:
+                self._looks.clear()
+            known = self._looks[seen] = self._looked()
         return known
+
+    def _looked(self) -> tuple[str, str]:
+        saved = self._machine.take()
+        look = clean(self._take("look"))
+        self._machine.rewind(saved)
+        inventory = clean(self._take("inventory"))
+        self._machine.put(saved)
+        return look, inventory
 
     def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
         shown = clean(text)

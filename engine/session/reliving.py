@@ -1,0 +1,100 @@
+"""Telling an agent again what happened in its session, so that it goes on as if the session had not been left.
+
+All of it is read from the recording and from memory: nothing is played, and no model is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.agents.base import Turn
+from engine.memory.document import FORGOTTEN
+from engine.session.live import taken
+
+if TYPE_CHECKING:
+    from engine.agents.base import Learner
+    from engine.memory.scope import Scope
+    from engine.records import Decision, Observation, State
+    from engine.session.past import Past, Take
+    from engine.settings import SessionConfig
+
+
+def draws(seed: int, episode: int, step: int) -> np.random.Generator:
+    """Return the generator of a decision. Its seed is the place in the run, so it needs no state of earlier draws."""
+    return np.random.default_rng([seed, episode, step])
+
+
+@dataclass(frozen=True, slots=True)
+class Relived:
+    """Tells a learner what happened in a session.
+
+    Attributes:
+        step_limit: Of an episode.
+        before: Number of the first entry that was remembered after the session began.
+    """
+
+    learner: Learner
+    scope: Scope
+    config: SessionConfig
+    step_limit: int
+    before: int
+
+    def episode(self, past: Past) -> None:
+        """Tell of an episode; of one that was left, only of its takes before the last one.
+
+        An episode that lacks anything in memory is left out: what was forgotten is not learnt again. So is one that
+        was in memory when the session began, because the agent has read it there.
+        """
+        if not past.ended:
+            for take in past.takes[:-1]:
+                self._take(past.started.episode, take)
+            return
+        episode = self.scope.episode(past.started.uid)
+        if episode is None or any(step.provenance == FORGOTTEN for step in episode.steps):
+            return
+        _, first = self.scope.kept(episode)
+        if first < self.before:
+            return
+        for take in past.takes:
+            self._take(past.started.episode, take, episode.final)
+        self.learner.remembered(episode, first)
+
+    def decided(self, episode: int, decision: Decision, seen: Observation) -> None:
+        """Tell of a decision of the agent.
+
+        Args:
+            episode: Number of its episode.
+            seen: What was seen when it was made.
+        """
+        turn = Turn(
+            step=decision.step,
+            steps_left=self.step_limit - decision.step,
+            observation=seen,
+            state=decision.state,
+            valid_actions=decision.valid_actions,
+            episode=episode,
+            episodes=self.config.episodes,
+        )
+        self.learner.decided(turn, decision, draws(self.config.seed, episode, decision.step))
+
+    def _take(self, episode: int, take: Take, final: State | None = None) -> None:
+        """Tell of the steps of an episode.
+
+        Args:
+            final: The state after the last one, if nothing was decided there.
+        """
+        states = [step.decision.state for step in take.steps]
+        last = take.decided.state if take.decided is not None else final
+        states += [last] if last is not None else []
+        self.learner.begin_episode(states[0])
+        for step, then in zip(take.steps, states[1:], strict=False):
+            if step.decided is not None:
+                self.decided(episode, step.decided, step.before)
+            lived = taken(step.decision, step.decision.state, step.before, step.after)
+            lost = step.after.outcome == "lost"
+            self.learner.observe(lived, then, terminated=step.after.terminated, lost=lost)
+        if take.decided is not None and take.steps:
+            self.decided(episode, take.decided, take.steps[-1].after)
