@@ -37,8 +37,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _saves, _games, _models, _embedding, _keys, _own_server, _web, _gymnasium,
-        _terminal,
+        _python, _packages, _compiler, _saves, _games, _confined, _models, _embedding, _keys, _own_server, _web,
+        _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -121,6 +121,17 @@ def _games(args: argparse.Namespace) -> Iterator[Check]:
     yield Check("games", "ok" if shipped else "fail", ", ".join(shipped) or "none shipped", "reinstall jitrl")
     yield Check("more games", "ok" if others else "warn", ", ".join(others) or "none",
                 "jitrl games fetch zork1 zork3, or --games DIR with stories of yours")  # fmt: skip
+
+
+def _confined(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.games.catalogue import open_game, shipped
+
+    for story in shipped()[:1]:
+        game = open_game(story.name)
+        game.close()
+        if game.confined is not None:
+            yield Check("story process", "ok" if game.confined.complete else "warn", str(game.confined),
+                        "play only stories that you trust, or use Linux 5.13 or newer with Landlock")  # fmt: skip
 
 
 def _models(args: argparse.Namespace) -> Iterator[Check]:
