@@ -270,7 +270,7 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     from importlib.metadata import PackageNotFoundError, version
 
     from engine.paths import saves_folder
-    from engine.web.browser.chromium import VARIABLE, find_browser
+    from engine.web.browser.chromium import VARIABLE, find_browser, why_no_sandbox
     from engine.web.sites.manager import Sites
     from engine.web.sites.miniwob import pages_folder
     from engine.web.tasks import suites as tasks
@@ -286,6 +286,10 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     browser = find_browser()
     yield Check("browser", "ok" if browser else "warn", browser or "none",
                 f"for web tasks: apt install chromium, or {VARIABLE}=/path/to/chromium")  # fmt: skip
+    if browser:
+        why = why_no_sandbox(browser)
+        yield Check("browser sandbox", "warn" if why else "ok", f"off: {why}" if why else "on",
+                    "run jitrl as a user other than root who may make user namespaces")  # fmt: skip
     found = Sites(saves).status()
     up = [site.name for site in found if site.state == "up"]
     bad = [f"{site.name}: {site.note}" for site in found if site.state in ("missing", "failing")]
