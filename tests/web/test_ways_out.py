@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from engine.web.browsergym import adapter as browsergym
 from engine.web.environment import WebEnvironment
+from engine.web.opening import open_web
 from engine.web.records import Assignment
 from tests.web.pages import until
 
@@ -125,6 +129,23 @@ def test_webrtc_and_webtransport_send_nothing(browser_path, site, without, monke
         assert "called" in seen.description
         assert ("not a constructor" in seen.description) == (without != "WITHOUT_WEBRTC")
         until(lambda: site.udp.got + site.tcp.got, 2.0)
+    assert (site.udp.got, site.tcp.got) == (0, 0)
+
+
+def test_browsergyms_browser_sends_nothing_by_webrtc_either(browser_path, site, tmp_path):
+    if browsergym.find_python(Path("saves"), os.environ) is None:
+        pytest.skip("BrowserGym is not here (JITRL_BROWSERGYM names a Python that has it)")
+    env = open_web(f"web:browsergym-openended {site.url}/call Call", tmp_path, os.environ)
+    try:
+        seen = env.reset(1)
+        for _ in range(10):
+            if "called" in seen.description:
+                break
+            seen = env.step("noop()")
+        assert "called: fulfilled" in seen.description
+        until(lambda: site.udp.got + site.tcp.got, 2.0)
+    finally:
+        env.close()
     assert (site.udp.got, site.tcp.got) == (0, 0)
 
 
