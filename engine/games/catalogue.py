@@ -109,7 +109,7 @@ def open_game(name: str, *, games: str | Path | None = None, saves: Path | None 
 
     story = find_game(name, games=games, saves=saves)
     try:
-        cache = ensure_folder(saves / "cache") if saves is not None else None
+        cache = ensure_folder(ensure_folder(saves / "cache") / "games") if saves is not None else None
     except StorageError:
         cache = None
     return GameEnvironment(story, cache)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.codec import from_plain
+from engine.confine import Confinement
 from engine.environment import Abstractor
 from engine.errors import GameError
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
@@ -59,6 +60,8 @@ class GameEnvironment:
         self._last: Observation | None = None
         self.scored = False
         """Whether score and moves are known, or read from the story; if not, the score stays 0."""
+        self.confined: Confinement | None = None
+        """How the worker is cut off from the rest of the machine; None before it has told."""
         self.complete = True
         """Whether the valid actions returned last are all there are."""
         try:
@@ -210,7 +213,7 @@ class GameEnvironment:
             },
             LOAD_SECONDS,
         )
-        self.scored = bool(begun["scored"])
+        self.scored, self.confined = bool(begun["scored"]), Confinement(**begun["confined"])
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""

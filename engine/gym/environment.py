@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.confine import clean
 from engine.environment import Abstractor
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.gym.marks import plain
@@ -27,6 +28,13 @@ from engine.workers import LineWorker, WorkerFailed, WorkerLost
 
 PYTHON = "JITRL_GYM"
 """Names an interpreter that has the packages of environments, where that is not this one."""
+PASSED = "JITRL_GYM_PASS"
+"""Names further environment variables, with commas between them, that the process of an environment gets."""
+_FURTHER = (
+    "USER", "LOGNAME", "TERM", "JAVA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES", "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE",
+)  # fmt: skip
+"""Environment variables that packages commonly need besides those of Python (`engine.confine.clean`). None is a key."""
 OPEN_S = 180.0
 """Seconds that importing a package and making an environment may take; TextWorld compiles games."""
 RESET_S = 60.0
@@ -41,7 +49,8 @@ class GymEnvironment:
     Args:
         name: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`, see `engine.gym.naming`.
         cache: Folder for what is worth keeping, such as compiled games.
-        variables: Environment variables; JITRL_GYM names an interpreter that has the package.
+        variables: Environment variables; JITRL_GYM names an interpreter that has the package, JITRL_GYM_PASS
+            further variables for its process, which gets no others than those that programs commonly need.
 
     Raises:
         MissingError: The package, or one that it needs, is not installed.
@@ -277,11 +286,12 @@ def _interpreter(variables: Mapping[str, str]) -> str:
 
 
 def _variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the process's environment variables: no folder of ours on its path, no needless threads."""
+    """Return the process's environment variables: no keys, no folder of ours on its path, no needless threads."""
+    named = (name.strip() for name in variables.get(PASSED, "").split(","))
     given = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
     return {
-        **variables, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, given)), "PYTHONSAFEPATH": "1",
-        "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+        **clean(variables, (*_FURTHER, *named)), "PYTHONPATH": os.pathsep.join(map(os.path.abspath, given)),
+        "PYTHONSAFEPATH": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
     }  # fmt: skip
 
 

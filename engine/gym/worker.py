@@ -167,7 +167,9 @@ def main(folder: str) -> int:
     import engine.gym.nethack
     import engine.gym.reading
     import engine.gym.textworld_games  # noqa: F401
+    from engine.confine import no_new_privileges
 
+    no_new_privileges()
     sys.path.remove(root)
     server = Server()
     for line in requests:

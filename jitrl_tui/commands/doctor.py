@@ -37,8 +37,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _saves, _games, _models, _embedding, _keys, _own_server, _web, _gymnasium,
-        _terminal,
+        _python, _packages, _compiler, _saves, _games, _confined, _models, _embedding, _keys, _own_server, _web,
+        _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -121,6 +121,17 @@ def _games(args: argparse.Namespace) -> Iterator[Check]:
     yield Check("games", "ok" if shipped else "fail", ", ".join(shipped) or "none shipped", "reinstall jitrl")
     yield Check("more games", "ok" if others else "warn", ", ".join(others) or "none",
                 "jitrl games fetch zork1 zork3, or --games DIR with stories of yours")  # fmt: skip
+
+
+def _confined(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.games.catalogue import open_game, shipped
+
+    for story in shipped()[:1]:
+        game = open_game(story.name)
+        game.close()
+        if game.confined is not None:
+            yield Check("story process", "ok" if game.confined.complete else "warn", str(game.confined),
+                        "play only stories that you trust, or use Linux 5.13 or newer with Landlock")  # fmt: skip
 
 
 def _models(args: argparse.Namespace) -> Iterator[Check]:
@@ -259,7 +270,7 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     from importlib.metadata import PackageNotFoundError, version
 
     from engine.paths import saves_folder
-    from engine.web.browser.chromium import VARIABLE, find_browser
+    from engine.web.browser.chromium import VARIABLE, find_browser, why_no_sandbox
     from engine.web.sites.manager import Sites
     from engine.web.sites.miniwob import pages_folder
     from engine.web.tasks import suites as tasks
@@ -275,6 +286,10 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
     browser = find_browser()
     yield Check("browser", "ok" if browser else "warn", browser or "none",
                 f"for web tasks: apt install chromium, or {VARIABLE}=/path/to/chromium")  # fmt: skip
+    if browser:
+        why = why_no_sandbox(browser)
+        yield Check("browser sandbox", "warn" if why else "ok", f"off: {why}" if why else "on",
+                    "run jitrl as a user other than root who may make user namespaces")  # fmt: skip
     found = Sites(saves).status()
     up = [site.name for site in found if site.state == "up"]
     bad = [f"{site.name}: {site.note}" for site in found if site.state in ("missing", "failing")]

@@ -107,7 +107,7 @@ def test_valid_actions_come_from_the_cache_of_an_earlier_process(games_folder, t
     first = ask()
     assert ask() == first
     # Only a reader of the cache can come to know what is written there.
-    (file,) = (tmp_path / "cache").glob("actions-*.sqlite")
+    (file,) = (tmp_path / "cache" / "games").glob("actions-*.sqlite")
     with sqlite3.connect(file) as disk:
         disk.execute("UPDATE actions SET found = 'dance'")
     assert ask() == ("dance",)

@@ -95,9 +95,10 @@ class Refused(Exception):
 
 @pytest.mark.parametrize(
     ("after", "wait"),
-    [("7", 7.0), ("0.5", 0.5), ("1e308", 300.0), ("1e999", 300.0), ("inf", 300.0), ("-5", 0.0), ("nan", None),
-     ("soon", None), ("", None), (None, None), ("Mon, 99 Foo 2020 00:00:00 GMT", None), ("9" * 400, 300.0),
-     ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("Fri, 31 Dec 9999 23:59:59 -2359", 300.0)],
+    [("7", 7.0), ("0.5", 0.5), ("3600", 300.0), ("1e308", None), ("1e999", None), ("inf", None), ("-5", None),
+     ("nan", None), ("soon", None), ("", None), (None, None), ("Mon, 99 Foo 2020 00:00:00 GMT", None),
+     ("9" * 400, None), ("-0", 0.0), ("86401", None), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+     ("Fri, 31 Dec 9999 23:59:59 -2359", None)],
 )  # fmt: skip
 def test_any_retry_after_can_be_read(after, wait):
     found = explain(Refused("slow down", after), "m").wait
@@ -151,6 +152,18 @@ def test_a_busy_server_is_asked_until_it_answers(server: Server, refusal):
     assert reply.call.retries == 6
     assert model.usage.retries == 6
     assert len(server.requests) == 7
+    model.close()
+
+
+@pytest.mark.parametrize("after", ["1e308", "-7", "inf", "nan", "86401", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_pause_that_makes_no_sense_is_not_made(server: Server, after: str):
+    server.script = [bad.status(429, "slow down", retry_after=after)]
+    server.default = bad.reply("done")
+    model = opened(server, limits={"patience_s": 600.0})
+    model._gateway.prepare()
+    started = time.monotonic()
+    assert model.complete("history", QUESTION).text == "done"
+    assert time.monotonic() - started < 10
     model.close()
 
 

@@ -80,6 +80,7 @@ class Interpreter:
         cache: Folder of what is kept between sessions, None for nowhere.
         poison: Commands that hung or crashed the interpreter before, never to be tried.
         guard: Told each command before it is run.
+        library: What `load_library` returned, for no other story; None to load it here.
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class Interpreter:
         cache: str | None,
         poison: frozenset[str] = frozenset(),
         guard: Callable[[bytes], None] | None = None,
+        library: Any = None,
     ) -> None:
         self._story = story
+        self._library = library
         self._guard = guard
         self._digest = digest
         self._generated: Any = None
@@ -220,7 +223,7 @@ class Interpreter:
         self._note(b"(loading the story)")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._env = _open_quickly(self._story)
+            self._env = _open_quickly(self._story, self._library)
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
         self._data = Path(self._story).read_bytes()
@@ -431,17 +434,29 @@ class Interpreter:
         return tuple(found)
 
 
-def _open_quickly(story: str) -> Any:
-    """Open a story without Jericho's work on command templates, which takes longer than all the rest.
+def load_library() -> Any:
+    """Return Jericho's interpreter, loaded for one story.
 
-    Jericho does that work whenever a story is opened. Nothing here needs it, but for stories whose grammar
-    cannot be read, and those have it done later.
+    Jericho does this whenever it opens a story, by way of a temporary folder. A confined process cannot do it.
     """
     from jericho import jericho
 
-    generator = jericho.TemplateActionGenerator
+    return jericho._load_frotz_lib()
+
+
+def _open_quickly(story: str, library: Any) -> Any:
+    """Open a story without Jericho's work on command templates, which takes longer than all the rest.
+
+    Jericho does that work whenever a story is opened. Nothing here needs it, but for stories whose grammar
+    cannot be read, and those have it done later. A `library` that is given is not loaded again.
+    """
+    from jericho import jericho
+
+    generator, loader = jericho.TemplateActionGenerator, jericho._load_frotz_lib
     jericho.TemplateActionGenerator = lambda bindings: None
+    if library is not None:
+        jericho._load_frotz_lib = lambda: library
     try:
         return jericho.FrotzEnv(story, seed=1)
     finally:
-        jericho.TemplateActionGenerator = generator
+        jericho.TemplateActionGenerator, jericho._load_frotz_lib = generator, loader

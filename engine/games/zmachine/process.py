@@ -15,6 +15,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from engine.confine import clean
 from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 
 _LAST_BREATH_S = 2.0
@@ -120,12 +121,12 @@ def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the worker's environment: the project's root on Python's path, and one thread for numpy."""
+    """Return the worker's environment: no keys, the project's root on Python's path, and one thread for numpy."""
     root = str(Path(__file__).resolve().parents[3])
     # The working directory is deleted, so relative paths in PYTHONPATH are made absolute.
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     path = os.pathsep.join([root, *map(os.path.abspath, given)])
-    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {**clean(os.environ), "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def _unnamed_file() -> int:

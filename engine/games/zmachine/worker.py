@@ -7,11 +7,15 @@ The process ends with its parent, however that ends: its socket closes, and it l
 then. (Linux could kill it along with its parent, but with the thread that started it, too.) One command may
 use so much processor time; then the kernel ends the process, which no hanging C code can prevent. Which
 command that was stands in the note, a few bytes of memory shared with the parent.
+
+Before the story is opened, the process gives up what a story has no need of (`engine.confine`): it can read that
+story and the code it runs, write to the cache, and reach nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import mmap
 import os
@@ -20,14 +24,19 @@ import signal
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
+from engine.confine import Confinement, confine
 from engine.waiting import readable
 
 _HEAD = struct.Struct("<II")
 MEMORY_LIMIT = 2**30
 """Address space, bytes; a story that wants more is broken."""
 FILE_LIMIT = 2**29
+"""Size of a file of the cache, bytes."""
+OPEN_LIMIT = 64
+"""Files open at once."""
 COMMAND_SECONDS = 3.0
 """Processor time for one command."""
 NOTE_SIZE = 256
@@ -102,8 +111,10 @@ class _Server:
         """Load what the first request names, then obey until the parent is gone."""
         request, _ = receive(self._channel)
         try:
-            from engine.games.zmachine.interpreter import Interpreter
+            from engine.games.zmachine.interpreter import Interpreter, load_library
 
+            library = load_library()
+            confined = _give_up(request)
             self._interpreter = Interpreter(
                 request["story"],
                 request["metadata"],
@@ -111,11 +122,12 @@ class _Server:
                 request["cache"],
                 frozenset(request["poison"]),
                 self._guard,
+                library,
             )
         except Exception as error:  # told to the parent, which knows what to say
             send(self._channel, {"error": f"{type(error).__name__}: {error}"})
             return
-        send(self._channel, {"scored": self._interpreter.scored})
+        send(self._channel, {"scored": self._interpreter.scored, "confined": dataclasses.asdict(confined)})
         while True:
             self._guard.rest()
             self._wait()
@@ -170,11 +182,33 @@ class _Server:
             raise _Orphaned
 
 
+def _give_up(request: dict[str, Any]) -> Confinement:
+    """Keep only the rights that playing the requested story takes. All imports from outside the project come before."""
+    import jericho
+    import numpy
+
+    cache = request["cache"]
+    _limit(resource.RLIMIT_FSIZE, FILE_LIMIT if cache else 0)
+    _limit(resource.RLIMIT_NOFILE, OPEN_LIMIT)
+    _limit(resource.RLIMIT_NPROC, 0)
+    # Some modules are imported only when they are needed: of Python, and of these packages.
+    code = [os.__file__, numpy.__file__, jericho.__file__]
+    folders = [*map(os.path.dirname, code), str(Path(__file__).resolve().parents[2])]
+    files = [request["story"], request["metadata"]]
+    return confine([*folders, *filter(None, files)], [cache] if cache else [])
+
+
+def _limit(kind: int, most: int) -> None:
+    """Lower a limit for good. One that is lower already stays."""
+    hard = resource.getrlimit(kind)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+
+
 def main(descriptor: int, note: int) -> None:
     """Answer requests until the parent is gone."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_AS, MEMORY_LIMIT)
+    _limit(resource.RLIMIT_CORE, 0)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     channel = socket.socket(fileno=descriptor)

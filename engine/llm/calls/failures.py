@@ -6,7 +6,6 @@ class there (an exhausted quota is a rate limit, a refused connection a server e
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import time
@@ -24,7 +23,9 @@ RATE, BUSY = "rate", "busy"
 """Kinds that pass with time: the server limits calls (429), or is overloaded (503)."""
 
 LONGEST_WISH = 300.0
-"""Longest pause that a server may ask for, in seconds."""
+"""Longest pause that is made because a server asks for it, in seconds."""
+_MOST_SENSIBLE = 86_400.0
+"""A server that asks for a longer pause than a day, or for a negative one, means something else, and is not heeded."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(
@@ -122,7 +123,7 @@ def _refused_for_now(
             return None
         wait = _retry_after(error)
         if wait is None and soon is not None:
-            wait = min(LONGEST_WISH, float(soon[1]))
+            wait = _sensible(float(soon[1]))
         return Failure(RATE, f"{model} takes no more calls for now (rate limit); wait a minute, then go on",
                        retry=True, fatal=True, wait=wait)  # fmt: skip
     return None
@@ -194,7 +195,10 @@ def key_name(model: str) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Return the seconds that a server asked to wait, None if it did not or they cannot be read."""
+    """Return the seconds that a server asked to wait; None if it did not, or if that makes no sense.
+
+    A date that has passed means now.
+    """
     for headers in (
         getattr(error, "litellm_response_headers", None),
         getattr(getattr(error, "response", None), "headers", None),
@@ -204,12 +208,16 @@ def _retry_after(error: BaseException) -> float | None:
             seconds = float(text)
         except ValueError:
             try:
-                seconds = parsedate_to_datetime(text).timestamp() - time.time()
+                seconds = max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
             except (ValueError, TypeError, OverflowError):
                 continue
-        if not math.isnan(seconds):
-            return min(LONGEST_WISH, max(0.0, seconds))
+        return _sensible(seconds)
     return None
+
+
+def _sensible(seconds: float) -> float | None:
+    """Return a pause that a server asked for, shortened to `LONGEST_WISH`; None for one that makes no sense."""
+    return min(LONGEST_WISH, seconds) if 0.0 <= seconds <= _MOST_SENSIBLE else None
 
 
 def _header(headers: Any, name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from engine.errors import MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "JITRL_CHROMIUM"
+_START_S = 30.0
 
 
 def find_browser() -> str | None:
@@ -25,6 +28,32 @@ def find_browser() -> str | None:
     cache = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
     found = [p for p in cache.glob("chromium*/chrome-*/*") if p.name in ("chrome", "headless_shell")]
     return str(max(found)) if found else None
+
+
+def may_use_sandbox() -> bool:
+    """Whether Chromium's sandbox is worth a try: it does not run for root."""
+    return not hasattr(os, "geteuid") or os.geteuid() != 0
+
+
+def blames_sandbox(told: str) -> bool:
+    """Whether a browser that did not start says that its sandbox is the reason."""
+    return "sandbox" in told.lower()
+
+
+def why_no_sandbox(browser: str) -> str:
+    """Return why web sessions run without Chromium's sandbox here, "" if they run in it. This starts the browser."""
+    if not may_use_sandbox():
+        return "this user is root"
+    with tempfile.TemporaryDirectory(prefix="jitrl-browser-") as profile:
+        command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom", "about:blank"]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=_START_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"the browser does not start: {error}"
+    refused = done.returncode != 0 and blames_sandbox(done.stderr)
+    return "this user may not make user namespaces" if refused else ""
 
 
 def missing() -> str:

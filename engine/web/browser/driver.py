@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from engine.errors import GameError, UsageError
 from engine.web.actions import Call, resolve
 from engine.web.browser import tabs
-from engine.web.browser.network import Gate, Traffic, resolver_rules
+from engine.web.browser.chromium import blames_sandbox, may_use_sandbox
+from engine.web.browser.network import NO_WEBRTC, WITHOUT_WEBRTC, Gate, Traffic, resolver_rules
 from engine.web.browser.snapshot import Page, parse
 
 if TYPE_CHECKING:
@@ -176,13 +177,21 @@ class Driver:
     # --------------------------------------------------------------------------- in the loop's thread
 
     async def _start(self) -> None:
-        from playwright.async_api import async_playwright
+        from playwright.async_api import Error, async_playwright
 
         if self._playwright is None:
             self._playwright = await async_playwright().start()
-        self._browser = await self._playwright.chromium.launch(
-            executable_path=self._executable, headless=True, timeout=self.limits.start * 1000,
-            args=[f"--host-resolver-rules={resolver_rules(self.gate)}", "--disable-dev-shm-usage",
+        try:
+            self._browser = await self._launch(self._playwright, sandbox=may_use_sandbox())
+        except Error as error:
+            if not (may_use_sandbox() and blames_sandbox(str(error))):
+                raise
+            self._browser = await self._launch(self._playwright, sandbox=False)
+
+    async def _launch(self, playwright: Playwright, *, sandbox: bool) -> Browser:
+        return await playwright.chromium.launch(
+            executable_path=self._executable, headless=True, timeout=self.limits.start * 1000, chromium_sandbox=sandbox,
+            args=[f"--host-resolver-rules={resolver_rules(self.gate)}", *NO_WEBRTC, "--disable-dev-shm-usage",
                   "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync",
                   "--mute-audio"],
         )  # fmt: skip
@@ -215,6 +224,7 @@ class Driver:
         )  # fmt: skip
         context.set_default_timeout(self.limits.action * 1000)
         context.set_default_navigation_timeout(self.limits.load * 1000)
+        await context.add_init_script(WITHOUT_WEBRTC)
         await context.route("**/*", lambda route: self.gate.route(route))
         await context.route_web_socket("**/*", lambda socket: self._refuse_socket(socket))
         traffic = self.traffic
@@ -256,12 +266,16 @@ class Driver:
         # Routes do not see redirects. The resolver rules block other hosts, but not other ports of an allowed host.
         if request.redirected_from is not None and not self.gate.allows(request.url):
             self.gate.count(request.url)
-            if request.is_navigation_request() and self._tab is not None:
-                self._later(self._leave(self._tab))
+            if request.is_navigation_request():
+                self._later(self._leave(request))
 
     @staticmethod
-    async def _leave(tab: Tab) -> None:
-        await tab.goto("about:blank")
+    async def _leave(request: Any) -> None:
+        """Empty the frame that was redirected: a tab, or a frame inside a page, which stays.
+
+        A new tab may not have its frame yet; that one keeps the browser's error page.
+        """
+        await request.frame.goto("about:blank")
 
     def _opened(self, tab: Tab) -> None:
         if self._tab is not None:

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 INERT = frozenset({"about", "data", "blob"})
 """Schemes that send no request."""
+NO_WEBRTC = tuple(
+    f"--{name}=disable_non_proxied_udp" for name in ("webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy")
+)
+"""Arguments that keep Chromium from sending UDP for WebRTC, to which the resolver rules do not apply.
+
+Older versions know the second name."""
+WITHOUT_WEBRTC = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection']) delete globalThis[name];"
+"""Script for every frame that removes WebRTC, in case a browser knows neither argument."""
 UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
 LARGEST_BODY = 100_000
 MOST_ENTRIES = 2000

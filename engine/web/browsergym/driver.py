@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 from engine.errors import GameError, MissingError, UsageError
 from engine.web.actions import Call, resolve
+from engine.web.browser.chromium import why_no_sandbox
 from engine.web.browser.driver import Limits, Seen
-from engine.web.browser.network import Gate, Traffic, gate_for
+from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, parse
 from engine.workers import LineWorker
 
@@ -85,6 +86,7 @@ class GymDriver:
         self._how = python, dict(environment)
         self._open = {
             "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
+            "arguments": NO_WEBRTC, "sandbox": not why_no_sandbox(executable),
         }  # fmt: skip
         self._process: GymProcess | None = None
         self._seen = Seen(Page())

@@ -78,7 +78,7 @@ class Gym:
             tasks, broken = known("")
             return {"tasks": tasks, "broken": broken}
         if op == "open":
-            return self.open(request["task"], request["given"], request["executable"], request["hosts"])
+            return self.open(request)
         if op == "reset":
             seen, _ = self._env.reset(seed=request["seed"])
             self._heard = len(seen["chat_messages"])
@@ -94,10 +94,9 @@ class Gym:
             return {"picture": base64.b64encode(self.picture(request["hidden"])).decode()}
         raise ValueError(f"unknown request {op!r}")
 
-    def open(
-        self, task: str, given: dict[str, str], executable: str, hosts: list[str] | None
-    ) -> dict[str, Any]:
+    def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make the environment. The browser starts with the first reset."""
+        task, given, hosts = request["task"], request["given"], request["hosts"]
         tasks, broken = known(task)
         if task not in tasks:
             return {"missing": task, "tasks": tasks, "broken": broken}
@@ -108,7 +107,11 @@ class Gym:
         browsergym.core.env.Chat = Messages
         # BrowserGym's own method changes the device's metrics for each picture, and the page loses its size.
         browsergym.core.env.extract_screenshot = lambda page: None
-        browser: dict[str, Any] = {"executable_path": executable}
+        add_arguments(request["arguments"])
+        browser: dict[str, Any] = {
+            "executable_path": request["executable"],
+            "chromium_sandbox": request["sandbox"],
+        }
         if hosts is not None:
             browser["proxy"] = {"server": "http://127.0.0.1:9", "bypass": ",".join(["<-loopback>", *hosts])}
         actions = HighLevelActionSet(
@@ -157,6 +160,17 @@ class Gym:
         with contextlib.suppress(Exception):
             if env is not None:
                 env.close()
+
+
+def add_arguments(further: list[str]) -> None:
+    """Start every browser with further arguments. BrowserGym gives some of its own, and takes no others."""
+    playwright: Any = importlib.import_module("playwright.sync_api")
+    launch = playwright.BrowserType.launch
+
+    def launch_with_them(self: Any, **given: Any) -> Any:
+        return launch(self, **{**given, "args": [*(given.get("args") or ()), *further]})
+
+    playwright.BrowserType.launch = launch_with_them
 
 
 def known(task: str) -> tuple[list[str], dict[str, str]]:
