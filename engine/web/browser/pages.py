@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from engine.disk import open_binary, private_folder, write_private
 from engine.environment import Sight
 from engine.records import PageShown
 from engine.web.browser.snapshot import Page, parse
@@ -95,7 +95,7 @@ class PageStore:
         if not _NAME.fullmatch(name):  # A recording from elsewhere must not name files outside this folder.
             return b""
         try:
-            with (self._folder / name).open("rb") as file:
+            with open_binary(self._folder / name) as file:
                 return file.read(limit)
         except OSError:
             return b""
@@ -107,20 +107,12 @@ class PageStore:
             OSError: Writing failed; no partial file is left.
         """
         if self._used < 0:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            private_folder(self._folder)
             with os.scandir(self._folder) as files:
                 self._used = sum(file.stat().st_size for file in files)
         if self._used + len(data) > self._most:
             return False
-        partial = self._folder / f"{name}.part"
-        try:
-            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(data)
-            os.replace(partial, self._folder / name)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+        write_private(self._folder / name, data)
         self._used += len(data)
         return True
 
