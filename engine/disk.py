@@ -11,8 +11,8 @@ import errno
 import os
 import stat
 import tempfile
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 LARGEST = 64 << 20
 """Most bytes that are read of a file at once, where its format has no limit of its own."""
@@ -55,7 +55,7 @@ def open_descriptor(path: str | Path, flags: int = 0) -> int:
     return fd
 
 
-def open_binary(path: str | Path) -> IO[bytes]:
+def open_binary(path: str | Path) -> BufferedReader:
     """Open a regular file for reading bytes; see `open_descriptor`."""
     return os.fdopen(open_descriptor(path), "rb")
 

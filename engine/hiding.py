@@ -54,7 +54,7 @@ def hidden(text: str, secrets: Iterable[str], mark: str = REDACTED, taken: set[s
         taken: Gets the secrets that were found.
     """
     for secret in sorted(set(secrets), key=len, reverse=True):
-        for form in _forms(secret):
+        for form in forms_of(secret):
             if form in text:
                 changed = _pattern(form).sub(lambda _: mark, text)
                 if taken is not None and changed != text:
@@ -87,7 +87,7 @@ def _cleaned(value: Any, secrets: Collection[str]) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _forms(secret: str) -> tuple[str, ...]:
+def forms_of(secret: str) -> tuple[str, ...]:
     """Return a secret as texts, addresses and JSON write it, the longest first; () if it is too short."""
     if len(secret) < SHORTEST:
         return ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import JitrlError
+from engine.hiding import without_credentials
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
@@ -118,7 +119,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     return Known(
         name=name,
         provider=provider,
-        address=base,
+        address=without_credentials(base),
         key=key,
         key_set=bool(key and (env.get(key) or not needed)),
         usd_in=_millions(info.get("input_cost_per_token")),
@@ -181,11 +182,17 @@ def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
     """
     import json
     import urllib.request
+    from base64 import b64encode
+    from urllib.parse import unquote, urlsplit
 
+    login = unquote(urlsplit(base).netloc.rpartition("@")[0])
     headers = {"authorization": f"Bearer {key}"} if key else {}
+    if login and not key:
+        headers["authorization"] = f"Basic {b64encode(login.encode()).decode()}"
     if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{base} is no address: it begins with http:// or https://")
-    request = urllib.request.Request(base.rstrip("/") + "/models", headers=headers)
+        raise ValueError(f"{without_credentials(base)} is no address: it begins with http:// or https://")
+    shown = without_credentials(base).rstrip("/")
+    request = urllib.request.Request(f"{shown}/models", headers=headers)
     with urllib.request.urlopen(request, timeout=seconds) as response:
         found = json.loads(response.read(1 << 20))
     try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from engine.hiding import without_credentials
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
@@ -48,12 +49,15 @@ def remote_client(
         if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
     pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
-    identity = f"{name} {base}" if base else name
+    identity = f"{name} {without_credentials(base)}" if base else name
     return Client(name, name, identity, gateway, replies, pace, limits, options)
 
 
 def address(name: str, environment: Mapping[str, str]) -> str:
-    """Return the server of one's own that calls to `name` go to, "" for the provider's."""
+    """Return the server of one's own that calls to `name` go to, "" for the provider's.
+
+    It may have credentials; `engine.hiding.without_credentials` takes them out where it is shown.
+    """
     base = environment.get("JITRL_API_BASE", "")
     if not base and name.startswith("openai/"):
         base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from engine.disk import open_binary, private_folder, write_private
 from engine.environment import Sight
+from engine.hiding import REDACTED, hidden
 from engine.records import PageShown
 from engine.web.browser.snapshot import Page, parse
-from engine.web.choices import REDACTED, is_secret
-from engine.web.drawing.text import SHORTEST_SECRET, redact
+from engine.web.choices import is_secret
 
 FOLDER = "pages"
 LARGEST_SNAPSHOT = 1_000_000
@@ -128,44 +127,16 @@ def _har(entries: Sequence[Mapping[str, Any]]) -> bytes:
 # ------------------------------------------------------------------------------------------- secrets
 
 
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """Return text without secrets, in plain form and as URLs and JSON encode them."""
-    forms = set()
-    for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET:
-            written_as = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
-            forms |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), *written_as}
-    return redact(text, forms)
-
-
-def redacted_entries(
-    entries: Iterable[Mapping[str, Any]], secrets: Iterable[str]
-) -> tuple[Mapping[str, Any], ...]:
-    """Return HAR entries without secrets."""
-    kept = tuple(secrets)
-    return tuple(_scrubbed(entry, kept) for entry in entries)
-
-
-def _scrubbed(value: Any, secrets: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return redacted(value, secrets)
-    if isinstance(value, Mapping):
-        return {key: _scrubbed(item, secrets) for key, item in list(value.items())}
-    if isinstance(value, list):
-        return [_scrubbed(item, secrets) for item in value]
-    return value
-
-
 def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None:
     """Return the handles of elements to hide: secret text boxes, and elements that contain a secret.
 
     Returns:
         None if such an element has no handle, and no element around it has one. Then the whole page must be hidden.
     """
-    kept = [s for s in secrets if len(s) >= SHORTEST_SECRET]
-    found = []
+    kept, found = tuple(secrets), list[str]()
     for node in page.nodes:
-        if is_secret(node) or any(s in node.name or s in node.value for s in kept):
+        told = f"{node.name}\n{node.value}"
+        if is_secret(node) or hidden(told, kept) != told:
             ref, above = node.ref, node.parent
             while not ref and above >= 0:
                 ref, above = page.nodes[above].ref, page.nodes[above].parent
@@ -200,6 +171,8 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
             key += f" [ref={node.ref}]"
         if node.clickable:
             key += " [cursor=pointer]"
+        if node.secret:
+            key += " [secret]"
         if node.box:
             x, y, width, height = node.box
             key += f" [box={x - dx:g},{y - dy:g},{width:g},{height:g}]"
@@ -212,4 +185,4 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
 
 
 def _quoted(text: str, secrets: tuple[str, ...]) -> str:
-    return json.dumps(redacted(text, secrets))
+    return json.dumps(hidden(text, secrets))
