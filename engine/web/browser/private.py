@@ -31,18 +31,20 @@ IS_SECRET = """e => {
 }"""
 IN_FRAME = f"""() => {{
   const secret = {IS_SECRET};
-  const found = {{shown: 0, names: []}};
+  const found = {{shown: 0, names: [], bids: []}};
   const look = root => {{
     for (const e of root.querySelectorAll('*')) {{
       if (e.shadowRoot) look(e.shadowRoot);
       if (!e.matches('input, textarea, select, [contenteditable]') || !secret(e)) continue;
       found.shown += e.getClientRects().length > 0;
       found.names.push(...[e.name, e.id].filter(name => typeof name === 'string' && name));
+      if (e.getAttribute('bid')) found.bids.push(e.getAttribute('bid'));
     }}
   }};
   look(document);
   return found;
 }}"""
+"""Returns how many such boxes a frame shows, their names, and the marks that BrowserGym gave them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ its input. Requests, by `op`:
 
 list    names of the tasks that are installed, and of benchmarks that do not load why
 open    `task` such as "miniwob.click-test", `given` (what the task is to be made with), `executable`, `hosts` (what may
-        be reached; null for everything)
+        be reached; null for everything), `secrets` (a script that finds the boxes for secrets in a frame)
 reset   `seed`
 step    `action` in BrowserGym's grammar, elements by their bid
 picture `hidden`: bids to be painted over
@@ -67,6 +67,7 @@ class Gym:
 
     def __init__(self) -> None:
         self._env: Any = None
+        self._secrets = ""
         self._heard = 0
         """Messages that were told of, or were there at the beginning."""
 
@@ -77,6 +78,7 @@ class Gym:
             tasks, broken = known("")
             return {"tasks": tasks, "broken": broken}
         if op == "open":
+            self._secrets = request["secrets"]
             return self.open(request["task"], request["given"], request["executable"], request["hosts"])
         if op == "reset":
             seen, _ = self._env.reset(seed=request["seed"])
@@ -132,6 +134,7 @@ class Gym:
         size = page.viewport_size or {"width": 1280, "height": 720}
         active = int(seen["active_page_index"][0])
         return {
+            **self.secrets(),
             "url": str(seen["url"]),
             "title": str(seen["open_pages_titles"][active]),
             "tabs": [str(url) for url in seen["open_pages_urls"]],
@@ -141,6 +144,16 @@ class Gym:
             "width": int(size["width"]),
             "height": int(size["height"]),
         }
+
+    def secrets(self) -> dict[str, list[str]]:
+        """Return the bids and the names of the boxes that take secrets."""
+        bids, names = [], []
+        for frame in self._env.page.frames:
+            with contextlib.suppress(Exception):  # A frame may be gone.
+                found = frame.evaluate(self._secrets)
+                bids += map(str, found["bids"])
+                names += map(str, found["names"])
+        return {"secret": bids, "fields": names}
 
     def picture(self, hidden: list[str]) -> bytes:
         """Return the page as JPEG, b"" where it cannot be taken."""
