@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
-from engine.games.story import LARGEST, Story, name_for_jericho, story_bytes
+from engine.games.story import LARGEST, Story, StoryPath, story_bytes
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
@@ -64,7 +64,7 @@ def with_max_score(story: Story) -> Story:
         return story
     import jericho
 
-    env = jericho.FrotzEnv(name_for_jericho(story.path), seed=1)
+    env = jericho.FrotzEnv(StoryPath(story.path), seed=1)
     return dataclasses.replace(story, max_score=float(env.get_max_score()))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.disk import open_descriptor, read_bytes
+from engine.disk import read_bytes
 
 LARGEST = 2**20
 """Most bytes of a story file. Stories of version 8, the largest, have 512 KiB; Jericho knows padded files."""
@@ -21,19 +22,17 @@ def story_bytes(path: str | Path) -> bytes:
     return read_bytes(path, LARGEST)
 
 
-def name_for_jericho(path: str | Path) -> str:
-    """Return a path of the file whose name is valid UTF-8: Jericho takes no other.
+class StoryPath(str):
+    """The path of a story file for Jericho, which takes texts only: this one is encoded as the file system does it."""
 
-    For another name it is the path of an open descriptor, which stays open as long as this process.
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        """Return the bytes of the path."""
+        return _Encoded(os.fsencode(str(self)))
 
-    Raises:
-        OSError: The file cannot be opened.
-    """
-    try:
-        str(path).encode("utf-8")
-    except UnicodeEncodeError:
-        return f"/dev/fd/{open_descriptor(path)}"
-    return str(path)
+
+class _Encoded(bytes):
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return os.fsdecode(bytes(self))
 
 
 @dataclass(frozen=True, slots=True)

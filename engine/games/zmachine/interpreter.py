@@ -19,7 +19,7 @@ from typing import Any
 from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
-from engine.games.story import name_for_jericho, story_bytes
+from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.scene import still_look
@@ -218,7 +218,7 @@ class Interpreter:
         self._note(b"(loading the story)")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._env = _open_quickly(name_for_jericho(self._story))
+            self._env = _open_quickly(StoryPath(self._story))
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
         self._data = story_bytes(self._story)
