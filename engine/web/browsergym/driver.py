@@ -189,9 +189,9 @@ class GymDriver:
 
     def _see(self, reply: Mapping[str, Any]) -> Seen:
         text, url, title = str(reply["snapshot"]), without_credentials(str(reply["url"])), str(reply["title"])
-        self._private |= {(url, str(bid)) for bid in reply["secret"]}
+        self._private |= {(url, str(bid)) for bid in reply.get("secret", ())}
         refs = frozenset(bid for place, bid in self._private if place == url)
-        self.traffic.fields.update(map(str, reply["fields"]))
+        self.traffic.fields.update(map(str, reply.get("fields", ())))
         secrets = private.typed_in(parse(text, url, title), refs)
         page = parse(text, url, title, refs)
         error = str(reply["error"]).strip()
