@@ -60,7 +60,7 @@ def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
     stem = Path(config.game).stem.lower()
     readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
-    folder = ensure_folder(saves / "sessions" / name)
+    folder = ensure_folder(ensure_folder(saves / "sessions") / name)
     content = json.dumps({"format": _FORMAT, "kind": kind, "config": to_plain(config)}, indent=1)
     try:
         write_private(folder / _CONFIG, content)

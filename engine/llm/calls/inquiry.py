@@ -13,7 +13,7 @@ from engine.hiding import without_credentials
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address, open_client
+from engine.llm.calls.opening import address, open_client, parted
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
 from engine.settings import Settings
@@ -182,17 +182,12 @@ def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
     """
     import json
     import urllib.request
-    from base64 import b64encode
-    from urllib.parse import unquote, urlsplit
 
-    login = unquote(urlsplit(base).netloc.rpartition("@")[0])
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    if login and not key:
-        headers["authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+    shown, login = parted(base)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{without_credentials(base)} is no address: it begins with http:// or https://")
-    shown = without_credentials(base).rstrip("/")
-    request = urllib.request.Request(f"{shown}/models", headers=headers)
+        raise ValueError(f"{shown} is no address: it begins with http:// or https://")
+    request = urllib.request.Request(f"{shown.rstrip('/')}/models", headers=headers | login)
     with urllib.request.urlopen(request, timeout=seconds) as response:
         found = json.loads(response.read(1 << 20))
     try:

@@ -353,11 +353,11 @@ class Driver:
 
         if not self.gate.allows(url):
             self.gate.count(url)
-            return f"{url[:120]} is outside of the task's sites and cannot be opened"
+            return f"{without_credentials(url)[:120]} is outside of the task's sites and cannot be opened"
         try:
             await tab.goto(url, wait_until="domcontentloaded")
         except (Error, TimeoutError) as error:
-            return f"{url[:120]} did not load: {tabs.first_line(error)}"
+            return without_credentials(f"{url[:400]} did not load: {tabs.first_line(error)}")
         return ""
 
     async def _look(self, error: str) -> Seen:

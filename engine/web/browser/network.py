@@ -52,7 +52,7 @@ class Gate:
         """Count a request that was not allowed."""
         self.blocked += 1
         parts = urlsplit(url)
-        self.last = f"{parts.scheme}://{parts.netloc}{parts.path}"[:200]
+        self.last = without_credentials(f"{parts.scheme}://{parts.netloc}{parts.path}")[:200]
 
     async def route(self, route: Route) -> None:
         """Handle a request of the browser: continue or abort it."""

@@ -147,7 +147,7 @@ class Gym:
 
     def secrets(self) -> dict[str, list[str]]:
         """Return the bids and the names of the boxes that take secrets."""
-        bids, names = [], []
+        bids, names = list[str](), list[str]()
         for frame in self._env.page.frames:
             with contextlib.suppress(Exception):  # A frame may be gone.
                 found = frame.evaluate(self._secrets)
