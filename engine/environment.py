@@ -124,6 +124,15 @@ class OpenActions(Protocol):
         ...
 
 
+@runtime_checkable
+class Discreet(Protocol):
+    """An environment in which secrets are typed, such as passwords."""
+
+    def secrets(self) -> frozenset[str]:
+        """Return the secrets that are known now. They are taken out of all that is told, recorded and remembered."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """The visible page, without secrets.

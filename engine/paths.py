@@ -9,14 +9,21 @@ import os
 import re
 from pathlib import Path
 
+from engine.disk import private_folder, shown
 from engine.errors import StorageError, UsageError
 
 
 def saves_folder(given: str | Path | None = None) -> Path:
-    """Return the saves folder; it is created with mode 0700 if missing."""
+    """Return the saves folder; it is created with mode 0700 if missing.
+
+    A folder that the user names and that is there keeps its rights: it may be a shared one. What is made in it is
+    private.
+    """
     chosen = given or os.environ.get("JITRL_SAVES")
     if chosen:
         folder = Path(chosen).expanduser()
+        if folder.is_dir():
+            return folder
     else:
         checkout = Path(__file__).resolve().parent.parent
         if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
@@ -28,17 +35,25 @@ def saves_folder(given: str | Path | None = None) -> Path:
     return ensure_folder(folder)
 
 
-def ensure_folder(folder: Path) -> Path:
-    """Create `folder` with mode 0700 if missing, and return it.
+def ensure_folder(folder: Path, *, private: bool = True) -> Path:
+    """Create `folder` if missing, and return it.
+
+    Args:
+        folder: The folder.
+        private: Only its owner may use it: its mode is 0700, also where it was there before. Otherwise it has the
+            user's usual rights, or those that it has.
 
     Raises:
         StorageError: It cannot be created, or is not a folder.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if private:
+            private_folder(folder)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"cannot use {folder} to save in ({error.strerror}); choose another folder with --saves DIR"
+            f"cannot use {shown(folder)} to save in ({error.strerror}); choose another folder with --saves DIR"
         ) from None
     return folder
 
@@ -52,4 +67,4 @@ def slug(name: str) -> str:
     if not name or name in {".", ".."} or "\0" in name:
         raise UsageError(f"{name!r} cannot be used as a name in the saves folder")
     readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
-    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"

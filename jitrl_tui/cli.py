@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import signal
 import sys
@@ -74,13 +75,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     args.saves = getattr(args, "saves", None) or os.environ.get("JITRL_SAVES") or None
     args.games = getattr(args, "games", None) or os.environ.get("JITRL_GAMES") or None
+    from engine.disk import shown
     from engine.errors import JitrlError
+    from engine.hiding import without_credentials
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # A name of a file may have bytes that are no text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
     try:
         return handler(args)
     except JitrlError as error:
-        print(f"jitrl: {error}", file=sys.stderr)
+        print(f"jitrl: {shown(without_credentials(str(error)))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

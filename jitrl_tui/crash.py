@@ -1,28 +1,45 @@
 """What is left of a bug of ours: a traceback in a file, and a sentence that says where.
 
-Never the local variables of the frames: a key could be among them.
+Never the local variables of the frames: a key could be among them. Keys in the messages are taken out.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 import traceback
 from pathlib import Path
 
+from engine.disk import shown
+from engine.errors import StorageError
+from engine.hiding import hidden, secrets_of, without_credentials
+from engine.paths import ensure_folder, saves_folder
+
 
 def named(error: BaseException | None) -> str:
     """Return what an exception is and says, in a line."""
-    return f"{type(error).__name__}: {error}" if error is not None else "no reason given"
+    return _clean(f"{type(error).__name__}: {error}") if error is not None else "no reason given"
 
 
 def written_down(error: BaseException | None, saves: Path | None) -> str:
-    """Write a traceback to a file in the saves folder's `log`, or a temporary one; return a sentence about it."""
-    folder = saves / "log" if saves is not None else Path(tempfile.gettempdir())
-    where = folder / f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+    """Write a traceback to a new private file in the saves folder's `log`; return a sentence about it.
+
+    Args:
+        error: What was raised.
+        saves: The saves folder, None for the usual one.
+    """
+    text = _clean("".join(traceback.format_exception(error)))
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        where.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    except OSError:
+        folder = ensure_folder((saves if saves is not None else saves_folder()) / "log")
+        # Made with O_EXCL and O_NOFOLLOW, mode 0600, under a name that nobody can foresee.
+        fd, where = tempfile.mkstemp(".txt", f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}-", folder)
+        with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except (OSError, StorageError):
         return "The details could not be written down."
-    return f"The details are in {where}."
+    return f"The details are in {shown(where)}."
+
+
+def _clean(text: str) -> str:
+    return without_credentials(hidden(text, secrets_of(os.environ)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import errno
 import functools
 import hashlib
 import json
@@ -16,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
-from engine.games.story import Story
+from engine.games.story import LARGEST, Story, StoryPath, story_bytes
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 _STORIES = Path(__file__).parent / "stories"
 _VERSIONS = range(1, 9)
 _SUFFIXES = frozenset({".z1", ".z2", ".z3", ".z4", ".z5", ".z6", ".z7", ".z8", ".dat", ".zip"})
-_SMALLEST, _LARGEST = 1024, 2**20
+_SMALLEST = 1024
 
 
 def shipped() -> tuple[Story, ...]:
@@ -62,7 +64,7 @@ def with_max_score(story: Story) -> Story:
         return story
     import jericho
 
-    env = jericho.FrotzEnv(str(story.path), seed=1)
+    env = jericho.FrotzEnv(StoryPath(story.path), seed=1)
     return dataclasses.replace(story, max_score=float(env.get_max_score()))
 
 
@@ -76,10 +78,10 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     path = Path(name).expanduser()
     if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
         if path.is_dir():
-            raise UsageError(f"{name} is a folder; name a story in it, or use --games {name}")
-        if not path.is_file() and len(path.parts) > 1:
-            raise UsageError(f"there is no story at {name}")
-        if path.is_file():
+            raise UsageError(f"{shown(name)} is a folder; name a story in it, or use --games {shown(name)}")
+        if not path.exists() and len(path.parts) > 1:
+            raise UsageError(f"there is no story at {shown(name)}")
+        if path.exists():
             return read_story(path)
     stem = path.stem.lower() if path.suffix.lower() in _SUFFIXES else name.lower()
     for story in shipped():
@@ -94,7 +96,7 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
     if stem in ("zork1", "zork3"):
         hint = f"get it with: jitrl games fetch {stem}"
-    raise UsageError(f"there is no game {name!r}; {hint}")
+    raise UsageError(f"there is no game {shown(name)!r}; {hint}")
 
 
 def open_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> GameEnvironment:
@@ -122,17 +124,20 @@ def read_story(path: Path) -> Story:
         GameError: It is no story, or a damaged one.
     """
     try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= _LARGEST else b""
+        data = story_bytes(path)
     except OSError as error:
-        raise GameError(f"cannot read the story {path}: {error.strerror}") from None
+        if error.errno == errno.EFBIG:
+            raise GameError(
+                f"{shown(path)} is no Z-machine story: over {LARGEST:,} bytes are more than any can have"
+            ) from None
+        raise GameError(f"cannot read the story {shown(path)}: {error.strerror}") from None
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     for story in shipped():
         if story.digest == digest:
             return story
     known = _known_to_jericho().get(digest)
     if known is None:
-        _check_header(path, data, size)
+        _check_header(shown(path), data)
     metadata = path.with_suffix(".json")
     made = known is None and path.name.lower().startswith("tw-")
     max_score = _max_score_of(metadata) if made else None
@@ -141,7 +146,7 @@ def read_story(path: Path) -> Story:
     fetched = next((key for key, release in RELEASES.items() if release.md5 == digest), None)
     story = Story(
         name=name,
-        title=name.replace("-", " ").title() if generated else path.stem,
+        title=name.replace("-", " ").title() if generated else shown(path.stem),
         path=path.resolve(),
         digest=digest,
         supported=known is not None or generated,
@@ -161,7 +166,7 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
         return (1, tuple(data[story.name])) if story.name in data else None
     if story.metadata is not None:
         try:
-            commands = json.loads(walkthrough_of(story.path).read_text(encoding="utf-8"))
+            commands = json.loads(read_text(walkthrough_of(story.path)))
         except (OSError, ValueError):
             return None
         return 1, tuple(map(str, commands))
@@ -182,17 +187,16 @@ def walkthrough_of(path: Path) -> Path:
 
 def _name(path: Path) -> str:
     """Return what a story file is called. Files that TextWorld made begin with `tw-`, or have no score."""
-    return path.stem.lower().removeprefix("tw-")
+    return shown(path.stem.lower().removeprefix("tw-"))
 
 
-def _check_header(path: Path, data: bytes, size: int) -> None:
+def _check_header(path: str, data: bytes) -> None:
     """Refuse what would end the interpreter (and any process it is in) or keep it busy for ever."""
+    size = len(data)
 
     def word(at: int) -> int:
         return data[at] << 8 | data[at + 1]
 
-    if size > _LARGEST:
-        raise GameError(f"{path} is no Z-machine story: {size:,} bytes are more than any can have")
     if size < _SMALLEST:
         raise GameError(f"{path} is no Z-machine story: {size} bytes are too few")
     version = data[0]
@@ -251,6 +255,6 @@ def _shipped(item: dict[str, Any]) -> Story:
 
 def _max_score_of(metadata: Path) -> float | None:
     try:
-        return float(json.loads(metadata.read_text(encoding="utf-8"))["max_score"])
+        return float(json.loads(read_text(metadata))["max_score"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

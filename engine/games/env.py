@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.codec import from_plain
 from engine.confine import Confinement
+from engine.disk import shown
 from engine.environment import Abstractor
 from engine.errors import GameError
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
@@ -77,7 +78,7 @@ class GameEnvironment:
     def info(self) -> EnvironmentInfo:
         """What stays the same while the environment is open."""
         s = self._story
-        return EnvironmentInfo(s.name, s.title, s.scope, s.max_score, str(s.path), s.digest)
+        return EnvironmentInfo(s.name, s.title, s.scope, s.max_score, shown(s.path), s.digest)
 
     def reset(self, seed: int) -> Observation:
         """Begin an episode.
@@ -262,13 +263,13 @@ def _why_not(story: Story, lost: WorkerLost) -> str:
         case "silence":
             return (
                 f"{story.title} did not start within {LOAD_SECONDS:g} s; try again when the machine is less "
-                f"busy, and if it happens again, {story.path} is damaged"
+                f"busy, and if it happens again, {shown(story.path)} is damaged"
             )
         case "hung":
-            return f"{story.path} runs for ever when it starts: it is damaged"
+            return f"{shown(story.path)} runs for ever when it starts: it is damaged"
     if not lost.command:
         return "the game's process ended before it came to the story; `jitrl doctor` looks for the cause"
-    return f"{story.path} crashes the interpreter: it is damaged or no story for it"
+    return f"{shown(story.path)} crashes the interpreter: it is damaged or no story for it"
 
 
 def sanitise(action: str) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.disk import read_bytes, shown
 from engine.errors import GameError, MissingError, StorageError, UsageError
+from engine.hiding import without_credentials
 from engine.paths import ensure_folder
 
 BASE = "https://raw.githubusercontent.com/historicalsource"
@@ -79,13 +81,13 @@ def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE)
         raise UsageError(
             f"only {' and '.join(RELEASES)} can be fetched, not {name!r}; others: jitrl games add FILE"
         )
-    target = ensure_folder(saves / "games") / f"{name}.z5"
-    if target.is_file() and _md5(target.read_bytes()) == release.md5:
+    target = ensure_folder(saves / "games", private=False) / f"{name}.z5"
+    if _is_there(target, release):
         tell(f"{name} is already there: {target}")
         return target
     address = f"{base}/{release.path}"
-    tell(f"getting {address}")
-    data = _download(address, name)
+    data = _download(address, name, tell)
+    address = without_credentials(address)
     if _md5(data) == release.raw_md5:
         data += release.padding
     if _md5(data) != release.md5:
@@ -109,22 +111,31 @@ def keep(data: bytes, target: Path) -> None:
         os.replace(partial, target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise StorageError(f"cannot write {target}: {error.strerror}") from None
+        raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
 
 
-def _download(address: str, name: str) -> bytes:
+def _is_there(target: Path, release: Release) -> bool:
+    try:
+        return _md5(read_bytes(target, _LARGEST)) == release.md5
+    except OSError:
+        return False
+
+
+def _download(url: str, name: str, tell: Callable[[str], None]) -> bytes:
     import urllib.error
     import urllib.request
 
+    address = without_credentials(url)
+    tell(f"getting {address}")
     try:
-        with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
             data: bytes = answer.read(_LARGEST + 1)
     except urllib.error.HTTPError as error:
         raise MissingError(
             f"{address} answered {error.code}; get {name} yourself and use: jitrl games add FILE"
         ) from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
+        reason = without_credentials(str(getattr(error, "reason", error)))
         raise MissingError(
             f"cannot reach {address} ({reason}); go online, or use: jitrl games add FILE"
         ) from None

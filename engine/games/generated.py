@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import read_text
 from engine.errors import BadFile
 
 _FORMAT = 1
@@ -100,7 +101,7 @@ class GeneratedStory:
             BadFile: The file cannot be read, is damaged, or is of another version.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(read_text(path))
         except (OSError, ValueError) as error:
             raise BadFile(f"the metadata {path} cannot be read ({error}); make the story again") from None
         if not isinstance(data, dict):

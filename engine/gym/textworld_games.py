@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from engine.disk import read_bytes, shown
 from engine.gym.making import Made, NoSuch, Unfit, versions
 
 _PROMPT = re.compile(r"\n>[^\n]*\Z")
@@ -38,11 +39,15 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
         raise Unfit(f"{env_id} describes a game and prints nothing; name the story beside it, {path.stem}.z8")
     if env_id in CHALLENGES:
         path = _compiled(env_id, given, cache)
-    elif not path.is_file():
+    elif not path.exists():
         raise NoSuch(sorted(CHALLENGES))
     elif given:
         raise Unfit(f"a game file takes no options such as {next(iter(given))}")
-    digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        raise Unfit(f"{shown(path)} cannot be read: {error.strerror}") from None
+    digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return Made(TextWorldGame(path), f"{path}, {versions('textworld')}", digest)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from engine.disk import open_binary
 from engine.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _tensor(path: Path, name: str) -> NDArray[np.float16]:
         OSError: The file cannot be read.
         KeyError, ValueError: It holds no such matrix.
     """
-    with path.open("rb") as file:
+    with open_binary(path) as file:
         length = int.from_bytes(file.read(8), "little")
         if not 0 < length < 1 << 20:
             raise ValueError(f"{path.name} is no file of weights")

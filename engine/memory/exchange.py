@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engine.codec import from_plain, to_plain
+from engine.disk import open_binary, shown
 from engine.errors import BadFile, UsageError
 from engine.memory import document as documents
 from engine.memory.document import FORGOTTEN
@@ -199,10 +200,13 @@ def open_source(path: Path) -> Source:
         if not found:
             raise UsageError(f"there is no memory in {path}")
         return _journals(path, found)
-    if not path.is_file():
-        raise UsageError(f"there is nothing at {path}")
-    with path.open("rb") as file:
-        start = file.read(200)
+    try:
+        with open_binary(path) as file:
+            start = file.read(200)
+    except FileNotFoundError:
+        raise UsageError(f"there is nothing at {shown(path)}") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {shown(path)}: {error.strerror}") from None
     if FORMAT.encode() in start:
         scopes: dict[str, list[Carried]] = {}
         for one in read_export(path, lambda text: None):
@@ -249,9 +253,9 @@ def read_export(path: Path, tell: Teller) -> Iterator[Carried]:
         UsageError: It cannot be opened.
     """
     try:
-        file = path.open("rb")
+        file = open_binary(path)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        raise UsageError(f"cannot read {shown(path)}: {error.strerror}") from None
     with file:
         _check_first(path, file.readline(4096))
         for number, line in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=2):

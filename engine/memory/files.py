@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from engine.disk import FILE_MODE, open_descriptor, tighten
 from engine.errors import StorageError
 
 LOCK_WAIT_S = 30.0
@@ -30,8 +31,9 @@ class FileLock:
             OSError: The lock file cannot be created.
         """
         if self._fd < 0:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags, 0o600)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(self._path, flags, FILE_MODE)
+            tighten(self._fd)
         deadline, pause = time.monotonic() + LOCK_WAIT_S, 0.0005
         while True:
             try:
@@ -65,9 +67,10 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[int]:
     Raises:
         FileExistsError: There is such a file, and `replace` is not set.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_TRUNC if replace else os.O_EXCL)
-    fd = os.open(path, flags, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags | (os.O_TRUNC if replace else os.O_EXCL), FILE_MODE)
     try:
+        tighten(fd)
         yield fd
     finally:
         os.close(fd)
@@ -114,6 +117,7 @@ def replace_file(
             if durable:
                 os.fsync(fd)
         if keep_as is not None and not keep_as.exists():
+            tighten(path)
             os.link(path, keep_as)
         os.replace(partial, path)
     finally:
@@ -129,8 +133,9 @@ def append_durably(path: Path, end: int, data: bytes) -> None:
     Raises:
         OSError: Writing failed.
     """
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
+        tighten(fd)
         write_all(fd, data)
         os.fsync(fd)
     except BaseException:
@@ -145,7 +150,7 @@ def append_durably(path: Path, end: int, data: bytes) -> None:
 def cut(path: Path, end: int, aside: Path | None) -> None:
     """Truncate a file to `end` bytes. With `aside`, the rest is copied to that file first."""
     if aside is not None:
-        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        source = open_descriptor(path, os.O_NOFOLLOW)
         try:
             with new_file(aside, replace=True) as fd:
                 at = end

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory import frame
 
@@ -118,7 +119,7 @@ class Reader:
         """
         self.forget()
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = open_descriptor(self.path, os.O_NOFOLLOW)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -285,7 +286,7 @@ class Reader:
             StorageError: The file cannot be opened.
         """
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = open_descriptor(self.path, os.O_NOFOLLOW)
         except OSError as error:
             raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
         try:

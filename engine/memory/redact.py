@@ -12,13 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.hiding import ANYWHERE, REDACTED, forms_of, hidden
 from engine.records import Episode, Kept, State, Step
 
-PLACEHOLDER = "[redacted]"
-SHORTEST = 8
-"""Least length of a secret, in characters. Shorter ones would match ordinary text."""
-
-_SECRET_NAME = re.compile(r"(?i)(key|token|secret|password|passwd|credential)s?$")
+PLACEHOLDER = REDACTED
 
 # (lower-case strings, one of which the text must contain before the pattern is tried; pattern with group "s")
 _PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
@@ -54,16 +51,11 @@ _TYPED = re.compile(r"(?is)^\s*(?:type|fill|input|enter)\b\s*\(?\s*(?P<where>\[[
                     r"\s*,?\s*(?P<what>\[.*?\]|['\"].*?['\"]|\S.*?)\s*(?P<rest>\)?\s*(?:\[[01]\])?\s*)$")  # fmt: skip
 
 
-def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of environment variables whose names look like secrets (`…_API_KEY`, `…_TOKEN`)."""
-    return frozenset(v for n, v in environment.items() if _SECRET_NAME.search(n) and len(v) >= SHORTEST)
-
-
 class Redactor:
     """Removes secrets from texts, states, episodes and kept records.
 
     Args:
-        secrets: Exact values to remove wherever they appear; those under 8 characters are ignored.
+        secrets: Exact values to remove, as `engine.hiding` does.
         forms: Whether the texts may come from forms; then values of password-like fields are removed too.
 
     Attributes:
@@ -71,16 +63,25 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, forms: bool = False) -> None:
-        known = {secret for secret in secrets if len(secret) >= SHORTEST}
-        self._secrets = sorted(known, key=len, reverse=True)
+        self._secrets: frozenset[str] = frozenset()
+        self._written: tuple[str, ...] = ()
+        """All forms in which the secrets are written."""
+        self.learn(secrets)
         self._forms = forms
         self._hints = (*_HINTS, *_FORM_HINTS) if forms else _HINTS
         self.count = 0
 
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Remove these values, too, from now on."""
+        new = frozenset(secrets) - self._secrets
+        if new:
+            self._secrets |= new
+            self._written = tuple(form for secret in self._secrets for form in forms_of(secret))
+
     def suspects(self, text: str) -> bool:
         """Whether `text` may hold a secret. A fast check; False is always right."""
-        for secret in self._secrets:
-            if secret in text:
+        for form in self._written:
+            if form in text:
                 return True
         lower = text.lower()
         for hint in self._hints:  # noqa: SIM110 -- any() takes three times as long, and this is asked often
@@ -93,10 +94,7 @@ class Redactor:
         if not self.suspects(text):
             return text
         taken: set[str] = set()
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, PLACEHOLDER)
-                taken.add(secret)
+        text = hidden(text, self._secrets, PLACEHOLDER, taken)
         lower = text.lower()
         for hints, pattern in _PATTERNS:
             if any(hint in lower for hint in hints):
@@ -120,7 +118,7 @@ class Redactor:
 
         def clean(tokens: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(
-                t for t in tokens if t.lower() not in pieces and not any(s in t.lower() for s in whole)
+                t for t in tokens if t.lower() not in pieces and hidden(t.lower(), whole) == t.lower()
             )
 
         return replace(
@@ -155,7 +153,8 @@ class Redactor:
     def episode(self, episode: Episode) -> Episode:
         """Return the episode without secrets.
 
-        Text of 8 characters or more that was typed into a password-like field is removed from all pages.
+        Text of `ANYWHERE` characters or more that was typed into a field with a password-like label is removed from
+        all pages. Labels are a guess: a shorter text may be an ordinary word.
         """
         if not self._forms and not self.suspects("\n".join(_texts_of(episode))):
             return episode
@@ -167,7 +166,7 @@ class Redactor:
             episode, steps=steps, final=final, agent=self.text(episode.agent),
             model=self.text(episode.model), session=self.text(episode.session),
         )  # fmt: skip
-        typed = {secret for secret in found if len(secret) >= SHORTEST} - set(self._secrets)
+        typed = {secret for secret in found if len(secret) >= ANYWHERE} - self._secrets
         if not typed or not self._forms:
             return cleaned
         again = Redactor([*self._secrets, *typed])

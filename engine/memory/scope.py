@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,10 @@ class Scope:
     def episode_count(self) -> int:
         """The number of remembered episodes."""
         return len(self._entries.first)
+
+    def hide(self, secrets: Collection[str]) -> None:
+        """Take these texts, too, out of whatever is stored or searched for from now on."""
+        self._redactor.learn(secrets)
 
     def append(self, episode: Episode) -> int:
         """Store an episode. It is on disk when this returns.

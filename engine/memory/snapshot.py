@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.disk import open_descriptor
 from engine.memory import files, frame
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def save(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
     """Return the metadata and the arrays of a snapshot; None if there is none or it is damaged."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = open_descriptor(path, os.O_NOFOLLOW)
     except OSError:
         return None
     with os.fdopen(fd, "rb") as file:

@@ -59,7 +59,8 @@ class Memory:
             BadFile: Its journal is foreign, damaged in its first line, or from a newer version.
             StorageError: It cannot be read, or its folder cannot be made.
         """
-        from engine.memory.redact import Redactor, secrets_of
+        from engine.hiding import secrets_of
+        from engine.memory.redact import Redactor
         from engine.memory.scope import Scope
 
         with self._lock:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import open_binary, read_bytes
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory import document as documents
 from engine.memory import files, frame
@@ -190,11 +191,11 @@ def undo_last(memory: Memory) -> tuple[int, int]:
     """
     path = memory.folder / LAST_FORGET
     try:
-        note = json.loads(path.read_bytes())
+        note = json.loads(read_bytes(path))
         operation, names = str(note["operation"]), list(map(str, note["scopes"]))
     except FileNotFoundError:
         raise UsageError("nothing was forgotten that could be put back") from None
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise BadFile(f"{path} is damaged; nothing was put back") from None
     counts = _summed(undo(memory.scope(name), operation) for name in names)
     with contextlib.suppress(OSError):
@@ -247,9 +248,12 @@ def _write_undo(
 def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document]]:
     """Return the operation, the documents of episodes and those of kept records."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        with open_binary(path) as file:
+            lines = file.read().split(b"\n")
     except FileNotFoundError:
         raise UsageError("nothing was forgotten that could be put back") from None
+    except OSError as error:
+        raise BadFile(f"cannot read {path}: {error.strerror}; it is left as it is") from None
     items: list[Any] = []
     for line in lines[:-1]:
         payload = frame.decode(line) or next((part.payload for part in frame.mend(line)), b"null")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.codec import event_to_line
+from engine.disk import read_text, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder, slug
 from engine.records import (
@@ -86,7 +87,7 @@ def keep(saves: Path, session: SavedSession, name: str) -> None:
     try:
         shutil.rmtree(partial, ignore_errors=True)
         shutil.copytree(session.folder, partial)
-        (partial / _NAME).write_text(name, encoding="utf-8")
+        write_private(partial / _NAME, name)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(partial, target)
     except OSError as error:
@@ -100,7 +101,7 @@ def named(saves: Path) -> Iterator[Named]:
     folders = [f for f in root.iterdir() if f.is_dir() and f.name[0] != "."] if root.is_dir() else []
     for folder in sorted(folders, key=lambda f: f.stat().st_mtime, reverse=True):
         try:
-            yield Named((folder / _NAME).read_text(encoding="utf-8"), sessions.load(folder))
+            yield Named(read_text(folder / _NAME), sessions.load(folder))
         except (OSError, ValueError, BadFile):
             continue
 
@@ -154,7 +155,7 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
         lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new)]
-        new.recording.write_text("".join(lines), encoding="utf-8")
+        write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except OSError as error:
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None

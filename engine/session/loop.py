@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from engine import jitrl
 from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
-from engine.environment import Concluding, OpenActions, Visible, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Visible, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
+from engine.hiding import cleaned
 from engine.kinds import Places
 from engine.records import (
     FORMAT,
@@ -89,7 +90,9 @@ class Session:
         self._config = saved.config
         self._settings = saved.config.settings
         self._saves = saves
-        self._emit = emit
+        self._secrets: Callable[[], frozenset[str]] = frozenset
+        """Returns what must not be told, recorded or remembered."""
+        self._emit: Callable[[Event], None] = lambda event: emit(cleaned(event, self._secrets()))
         self._interactive = interactive
         self._clock = clock
         self._accounts = Accounts(self._tell)
@@ -158,6 +161,8 @@ class Session:
             failed=self._pause_for,
         )
         self._settings = parts.settings
+        if isinstance(parts.environment, Discreet):
+            self._secrets = parts.environment.secrets
         for sentence in parts.replaced:
             self._tell(Notice("warning", sentence))
         if kind.ahead:
@@ -384,6 +389,7 @@ class Session:
         self._tell(Notice("warning", text))
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
+        parts.scope.hide(self._secrets())
         valid = parts.environment.valid_actions() or parts.kind.fallback
         step = len(live.steps)
         turn = Turn(
@@ -493,6 +499,7 @@ class Session:
         return jitrl.discounted_returns(rewards, self._settings.gamma)
 
     def _remember(self, parts: Parts, episode: Episode) -> int:
+        parts.scope.hide(self._secrets())
         while True:
             try:
                 return parts.scope.append(episode)
@@ -515,6 +522,7 @@ class Session:
     def _tell(self, event: Event) -> None:
         """Record an event, then show it. A recording that fails is said once; play goes on."""
         self._begun = self._begun or isinstance(event, SessionStarted)
+        event = cleaned(event, self._secrets())
         if self._recorder is not None and self._begun:
             try:
                 self._recorder.write(event, self._clock())

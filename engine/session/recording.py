@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.codec import event_from_line, event_to_line
+from engine.disk import open_binary, private_file, shown
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
     FORMAT,
@@ -46,9 +47,10 @@ class Recorder:
 
     def __init__(self, path: Path) -> None:
         try:
+            private_file(path)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StorageError(f"cannot write the recording {path}: {error.strerror}") from None
+            raise StorageError(f"cannot write the recording {shown(path)}: {error.strerror}") from None
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -66,7 +68,8 @@ class Recorder:
         """
         if isinstance(event, PASSING):
             return
-        line = event_to_line(event, at).encode() + b"\n"
+        # A name of a file may have bytes that are no text; JSON has an escape for each.
+        line = event_to_line(event, at).encode("utf-8", "backslashreplace") + b"\n"
         before = os.fstat(self._fd).st_size
         try:
             if os.write(self._fd, line) < len(line):
@@ -126,7 +129,7 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
     """
     file = path / FILE_NAME if path.is_dir() else path
     try:
-        with file.open("rb") as lines:
+        with open_binary(file) as lines:
             for number, raw in enumerate(lines, 1):
                 if not raw.endswith(b"\n"):
                     break
@@ -143,6 +146,6 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
                 if event is not None:
                     yield at, event
     except FileNotFoundError:
-        raise UsageError(f"there is no recording at {path}") from None
+        raise UsageError(f"there is no recording at {shown(path)}") from None
     except OSError as error:
-        raise BadFile(f"cannot read {file}: {error.strerror}") from None
+        raise BadFile(f"cannot read {shown(file)}: {error.strerror}") from None

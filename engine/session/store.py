@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.codec import from_plain, to_plain
+from engine.disk import open_binary, read_text, write_private
 from engine.errors import BadFile, StorageError
 from engine.paths import ensure_folder
 from engine.session import recording
@@ -42,7 +43,7 @@ class SavedSession:
     def finished(self) -> bool:
         """Whether all its episodes were played."""
         try:
-            with self.recording.open("rb") as file:
+            with open_binary(self.recording) as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
                 lines = file.read().split(b"\n")
         except OSError:
@@ -60,12 +61,10 @@ def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
     stem = Path(config.game).stem.lower()
     readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
-    folder = ensure_folder(saves / "sessions" / name)
+    folder = ensure_folder(ensure_folder(saves / "sessions") / name)
     content = json.dumps({"format": _FORMAT, "kind": kind, "config": to_plain(config)}, indent=1)
     try:
-        partial = folder / (_CONFIG + ".part")
-        partial.write_text(content, encoding="utf-8")
-        os.replace(partial, folder / _CONFIG)
+        write_private(folder / _CONFIG, content)
     except OSError as error:
         raise StorageError(
             f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
@@ -89,7 +88,7 @@ def load(folder: Path) -> SavedSession:
         BadFile: Its configuration is missing, damaged, or of a newer version.
     """
     try:
-        data = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        data = json.loads(read_text(folder / _CONFIG))
         number = data["format"]
         if number > _FORMAT:
             raise BadFile(

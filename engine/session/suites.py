@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.codec import from_plain, to_plain
+from engine.disk import read_text, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder, slug
 from engine.records import EpisodeEnded
@@ -66,7 +66,7 @@ def load(saves: Path, name: str) -> SavedSuite:
     if "/" in name or not file.is_file():
         raise UsageError(f"there is no suite {name!r}")
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_text(file))
         if data["format"] > _FORMAT:
             raise BadFile(f"the suite in {file} was made by a newer jitrl; update jitrl")
         tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
@@ -129,10 +129,8 @@ def _write(saves: Path, suite: SavedSuite) -> None:
         "format": _FORMAT, "config": to_plain(suite.config),
         "tasks": list(suite.tasks), "sessions": list(suite.sessions),
     }  # fmt: skip
-    part = root / f".{suite.name}.{os.getpid()}.part"
     try:
-        part.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        os.replace(part, root / f"{suite.name}.json")
+        write_private(root / f"{suite.name}.json", json.dumps(content, indent=1))
     except OSError as error:
         raise StorageError(
             f"cannot write to {root}: {error.strerror}; free some space or use --saves DIR"

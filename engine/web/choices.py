@@ -24,7 +24,8 @@ SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
 DONE = "done"
 SECRET_VALUE = "[secret {}]"
-REDACTED = "[redacted]"
+SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
+"""What stands for a secret in actions."""
 _QUOTED = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{1,80})'(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:[.,/:-]\d+)*)(?![\w])")
 _NAMED = re.compile(r"(?<![.?!] )(?<!^)\b([A-Z][\w'-]*(?:\s+(?:[A-Z0-9][\w'.-]*))*)")
@@ -47,8 +48,11 @@ def is_search(role: str, name: str) -> bool:
 
 
 def is_secret(node: Node) -> bool:
-    """Whether text typed into the element is secret, as in a password box."""
-    return node.role in TYPED and bool(SECRET.search(node.name))
+    """Whether text typed into the element is secret, as in a password box.
+
+    The browser says so of boxes on real pages. Pages that were stored by earlier versions have labels only.
+    """
+    return node.secret or (node.role in TYPED and bool(SECRET.search(node.name)))
 
 
 def is_plain_control(page: Page, index: int) -> bool:
@@ -124,6 +128,6 @@ def _of(page: Page, index: int, node: Node, values: tuple[str, ...], searched: t
                 for c in options
                 if c.name and not c.state("selected")
             ]
-        typed = [Call("fill", target, (text,)).text for text in values]
-        return [Call("click", target).text, *typed]
+        texts = [SECRET_VALUE.format(i + 1) for i in range(len(values))] if node.secret else values
+        return [Call("click", target).text, *(Call("fill", target, (text,)).text for text in texts)]
     return [Call("click", target).text] if node.role in CLICKED else []

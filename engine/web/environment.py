@@ -5,22 +5,22 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.environment import Abstractor, Sight
 from engine.errors import GameError, UsageError
+from engine.hiding import REDACTED, cleaned, hidden, without_credentials
 from engine.records import EnvironmentInfo, Observation
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
 from engine.web.browser.driver import Driver, Limits, Seen
 from engine.web.browser.network import gate_for
-from engine.web.browser.pages import redacted, redacted_entries, secret_handles, written
+from engine.web.browser.pages import secret_handles, written
 from engine.web.browser.signing_in import sign_in
 from engine.web.browser.snapshot import Node, Page
 from engine.web.browser.url import pattern, query_values
-from engine.web.choices import REDACTED, SECRET, SECRET_VALUE, is_secret, offered, values_of
+from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, offered, values_of
 from engine.web.drawing import text as texts
 from engine.web.records import Assignment, Judge
 from engine.web.states.state import WebAbstractor
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from engine.web.tasks.miniwob import Rules
 
 ANSWER = 2000
-SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
 
 
 class WebEnvironment:
@@ -115,8 +114,9 @@ class WebEnvironment:
         """Description of the environment; it does not change while the environment is open."""
         a = self._assignment
         title = f"{a.id}: {a.intent}" if a.intent else a.id
+        start = without_credentials(a.start_urls[0])
         return EnvironmentInfo(
-            a.id, texts.clean(title)[:120], self._scope, 1.0, a.start_urls[0], repeatable=self._repeatable
+            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable
         )
 
     @property
@@ -142,11 +142,11 @@ class WebEnvironment:
         if self._judge is not None:
             self._judge.begin()
         starts = self._assignment.start_urls
-        signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts)
-        self._seen = signed_in or self._driver.begin(starts)
+        signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts, self._secrets)
+        self._take(signed_in or self._driver.begin(starts))
         if self._rules is not None:
             self._intent = self._rules.begin(self._driver, seed)
-            self._seen = self._driver.look()
+            self._take(self._driver.look())
         self._begun = self._seen.page.url
         self._last = self._observe("\n".join(filter(None, [trouble, self._said()])), changed=True)
         self._spent = self._clock() - began
@@ -173,7 +173,7 @@ class WebEnvironment:
             if call.name in ENDING and not self._passes_on:
                 self._answer = str(call.arguments[0])[:ANSWER]
                 return self._finish(call)
-            self._seen = self._driver.look() if call.name == "noop" else self._driver.act(call)
+            self._take(self._driver.look() if call.name == "noop" else self._driver.act(call))
             if self._rules is not None:
                 reward = self._rules.reward(self._driver)
                 if reward is not None:
@@ -215,7 +215,7 @@ class WebEnvironment:
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]
-        return tuple(texts.redact(action, self._secrets) for action in (*found, *tabs))
+        return tuple(hidden(action, self._secrets) for action in (*found, *tabs))
 
     def normalised(self, action: str) -> str:
         """Return an action in the form stored in memory, with its element by role and name.
@@ -235,12 +235,10 @@ class WebEnvironment:
             call = parse(action)
             if any(REDACTED in str(argument) for argument in call.arguments):
                 return None
-            if call.target is None:
-                return call.text if self._reachable(call) and not self._tells_secret(call) else None
-            node = resolve(call.target, self._seen.page)
-            if node.state("disabled") or self._tells_secret(call, node):
+            node = resolve(call.target, self._seen.page) if call.target is not None else None
+            if node is not None and node.state("disabled"):
                 return None
-            if call.name == "fill" and is_secret(node):
+            if self._types_secret(call, node):
                 given = str(call.arguments[0])
                 if given not in self._known_secrets():
                     if SECRET_LIKE.fullmatch(given):
@@ -248,15 +246,29 @@ class WebEnvironment:
                     self._typed[given := f"[typed secret {len(self._typed) + 1}]"] = str(call.arguments[0])
                     self._secrets.add(str(call.arguments[0]))
                 call = Call(call.name, call.target, (given,))
+            elif self._tells_secret(call) or not self._reachable(call):
+                return None
             return normalise(call, self._seen.page)
         except UsageError:
             return None
 
-    def _tells_secret(self, call: Call, node: Node | None = None) -> bool:
-        """Return whether a call would write a secret outside a password box."""
-        if call.name == "fill" and node is not None and is_secret(node):
+    def secrets(self) -> frozenset[str]:
+        """Return what was typed into boxes for secrets, or was seen in them: it is told, recorded and kept nowhere."""
+        return frozenset(self._secrets)
+
+    def _types_secret(self, call: Call, node: Node | None) -> bool:
+        """Return whether a call writes into a box for secrets: its element, or else the one that has the focus."""
+        if node is None and call.name in ("keyboard_type", "keyboard_press"):
+            node = next((each for each in self._seen.page.nodes if each.state("active") and each.ref), None)
+        if node is None or not is_secret(node):
             return False
-        return any(texts.redact(str(given), self._secrets) != str(given) for given in call.arguments)
+        if call.name in ("press", "keyboard_press"):  # A key with a name, such as Enter, is none of the text.
+            return len(given := str(call.arguments[0])) == 1 or bool(SECRET_LIKE.fullmatch(given))
+        return call.name in ("fill", "keyboard_type")
+
+    def _tells_secret(self, call: Call) -> bool:
+        """Return whether a call has a secret among its texts."""
+        return any(hidden(str(given), self._secrets) != str(given) for given in call.arguments)
 
     def _reachable(self, call: Call) -> bool:
         if call.name == "goto":
@@ -289,8 +301,8 @@ class WebEnvironment:
     def abstractor(self) -> Abstractor:
         """Return a new abstractor for pages."""
         return WebAbstractor(
-            lambda: self._intent,
-            lambda: tuple(redacted(value, self._secrets) for value in query_values(self._seen.page.url)),
+            lambda: hidden(self._intent, self._secrets),
+            lambda: tuple(hidden(value, self._secrets) for value in query_values(self._seen.page.url)),
             self.screenshot,
         )
 
@@ -301,10 +313,10 @@ class WebEnvironment:
         the model sees the same picture as the recording.
         """
         if self._picture is None:
-            hidden = secret_handles(self._seen.page, self._secrets)
+            handles = secret_handles(self._seen.page, self._secrets)
             self._picture = b""
             with contextlib.suppress(GameError):  # The next step reports a browser that is gone.
-                self._picture = b"" if hidden is None else self._driver.screenshot(hidden=hidden)
+                self._picture = b"" if handles is None else self._driver.screenshot(hidden=handles)
         return self._picture
 
     def sight(self) -> Sight:
@@ -313,14 +325,14 @@ class WebEnvironment:
         new = self._driver.traffic.entries[self._looked :]
         self._looked += len(new)
         return Sight(
-            redacted(texts.clean(page.url), secrets),
-            redacted(texts.clean(page.title), secrets),
-            redacted(texts.clean(self._intent), secrets),
+            hidden(texts.clean(page.url), secrets),
+            hidden(texts.clean(page.title), secrets),
+            hidden(texts.clean(self._intent), secrets),
             written(page, secrets),
             self._driver.limits.width,
             self._driver.limits.height,
             self.screenshot(),
-            redacted_entries(new, secrets),
+            cleaned(tuple(new), secrets),
         )
 
     def judge_with(self, model: Model) -> None:
@@ -380,10 +392,10 @@ class WebEnvironment:
         shown = texts.fenced("\n".join([*head, texts.outline(page, secrets=self._secrets)]))
         description = f"Task: {texts.clean(self._intent)}\n{shown}"
         return Observation(
-            text=redacted(
+            text=hidden(
                 said or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(), self._secrets
             ),
-            description=redacted(description, self._secrets),
+            description=hidden(description, self._secrets),
             place=pattern(page.url, {**self._assignment.sites, **self._assignment.neighbours}),
             score=score,
             max_score=1.0,
@@ -409,16 +421,18 @@ class WebEnvironment:
         if any(REDACTED in str(argument) for argument in call.arguments):
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
         node = resolve(call.target, self._seen.page) if call.target is not None else None
-        if self._tells_secret(call, node):
-            raise UsageError("this text is a secret: it is typed into password boxes and told nobody else")
-        if node is None or not call.arguments:
+        if not self._types_secret(call, node):
+            if self._tells_secret(call):
+                raise UsageError("this text is a secret: it is typed into password boxes and told nobody else")
             return call
-        given = str(call.arguments[0])
-        if call.name == "fill" and is_secret(node):
-            known = self._known_secrets()
-            if given in known:
-                return Call(call.name, call.target, (known[given],))
-            if SECRET_LIKE.fullmatch(given):
-                raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
-            self._secrets.add(given)
-        return call
+        given, known = str(call.arguments[0]), self._known_secrets()
+        if given not in known and SECRET_LIKE.fullmatch(given):
+            raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
+        typed = known.get(given, given)
+        self._secrets.add(typed)
+        return Call(call.name, call.target, (typed,))
+
+    def _take(self, seen: Seen) -> None:
+        """Take in what the browser shows now."""
+        self._seen = seen
+        self._secrets |= seen.secrets

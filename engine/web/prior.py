@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from engine.errors import UsageError
 from engine.records import ActionRequest
 from engine.web.actions import Call, parse
-from engine.web.choices import DONE, SECRET, TYPED, is_search, values_of
+from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.states.wording import asks, stems, tokens
@@ -208,7 +208,7 @@ class _Page:
             score -= 3.0  # A button has this name.
         if AMOUNTS & set(stems(name)) and value.isdigit():
             score += AMOUNT
-        if SECRET.search(name):
+        if SECRET.search(name) or SECRET_LIKE.fullmatch(value):
             score += 0.5
         if index >= 0 and self._lines[index].value in self._values:
             score -= 2.0  # The field already has a value of the task.

@@ -161,20 +161,22 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.hiding import without_credentials
     from engine.llm.calls.inquiry import listed
     from engine.llm.calls.opening import address
 
     base = address("openai/", os.environ)
+    shown = without_credentials(base)
     if not base:
         yield Check("own server", "ok", "none set (JITRL_API_BASE); none is needed for local/smollm2")
         return
     try:
         names = listed(base, key=os.environ.get("OPENAI_API_KEY", ""))
     except (OSError, ValueError) as error:
-        yield Check("own server", "warn", f"{base}: {error}",
+        yield Check("own server", "warn", f"{shown}: {without_credentials(str(error))}",
                     "start it, or mend JITRL_API_BASE; it ends in /v1 as a rule")  # fmt: skip
         return
-    yield Check("own server", "ok", f"{base} has {', '.join(names[:5]) or 'no models'}")
+    yield Check("own server", "ok", f"{shown} has {', '.join(names[:5]) or 'no models'}")
 
 
 def _one_model(args: argparse.Namespace) -> Iterator[Check]:

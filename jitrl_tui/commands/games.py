@@ -141,20 +141,21 @@ def get(args: argparse.Namespace) -> int:
 
 def put(args: argparse.Namespace) -> int:
     """Copy stories, and what was made with them, into the saves folder."""
+    from engine.disk import shown
     from engine.errors import UsageError
-    from engine.games.catalogue import read_story, walkthrough_of
+    from engine.games.catalogue import read_story, story_bytes, walkthrough_of
     from engine.games.fetch import keep
     from engine.paths import ensure_folder, saves_folder
 
-    folder = ensure_folder(saves_folder(args.saves) / "games")
+    folder = ensure_folder(saves_folder(args.saves) / "games", private=False)
     for file in args.files:
-        if not file.is_file():
-            raise UsageError(f"there is no file {file}")
+        if not file.exists():
+            raise UsageError(f"there is no file {shown(file)}")
         story = read_story(file)
         if story.shipped:
-            print(f"{file} comes with jitrl as {story.name}", file=sys.stderr)
+            print(f"{shown(file)} comes with jitrl as {story.name}", file=sys.stderr)
             continue
-        keep(file.read_bytes(), folder / file.name)
+        keep(story_bytes(file), folder / file.name)
         for beside in (story.metadata, walkthrough_of(file)):
             if beside is not None and beside.is_file():
                 shutil.copyfile(beside, folder / beside.name)
@@ -198,11 +199,12 @@ def _saves(args: argparse.Namespace) -> Path:
 
 
 def _plain(story: Any) -> dict[str, Any]:
+    from engine.disk import shown
     from engine.games.catalogue import known_solution
 
     return {
         "name": story.name, "title": story.title, "shipped": story.shipped, "supported": story.supported,
         "max_score": story.max_score, "solution_known": known_solution(story) is not None, "md5": story.digest,
-        "path": str(story.path), "source": story.origin, "licence": story.licence,
+        "path": shown(story.path), "source": story.origin, "licence": story.licence,
         "description": story.description,
     }  # fmt: skip

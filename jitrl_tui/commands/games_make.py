@@ -33,7 +33,9 @@ def make(args: argparse.Namespace) -> int:
     from engine.paths import ensure_folder, saves_folder
 
     name = args.name or f"{args.kind}-{args.size}-{args.seed}"
-    folder = ensure_folder(args.output or saves_folder(getattr(args, "saves", None)) / "games")
+    folder = ensure_folder(
+        args.output or saves_folder(getattr(args, "saves", None)) / "games", private=False
+    )
     recipe = Recipe(
         name=name,
         title=name.replace("-", " ").title(),

@@ -14,6 +14,7 @@ def export(args: argparse.Namespace) -> int:
     """Write episodes to a file that any program can read."""
     import os
 
+    from engine.disk import shown
     from engine.errors import StorageError
     from engine.memory import exchange
 
@@ -23,17 +24,17 @@ def export(args: argparse.Namespace) -> int:
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
-        partial = target.with_name(target.name + ".part")
+        partial = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
-            with open(
-                os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-            ) as file:
+            # A file that the user asked for has the usual rights of their files. A link is not followed.
+            with partial.open("x", encoding="utf-8") as file:
                 count, records = exchange.export_episodes(file, scopes)
             os.replace(partial, target)
         except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write {target}: {error.strerror}") from None
-    print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {target}", file=sys.stderr)
+            if not isinstance(error, FileExistsError):
+                partial.unlink(missing_ok=True)
+            raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
+    print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}", file=sys.stderr)
     return 0
 
 

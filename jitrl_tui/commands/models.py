@@ -197,14 +197,14 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _check_name(name: str) -> None:
-    from engine.errors import MissingError, UsageError
+    from engine.errors import UsageError
     from engine.llm.local import weights
 
     local = name.startswith("local/") and name not in weights.KNOWN
     if local or (name.startswith("prior/") and name not in PRIORS):
         raise UsageError(f"there is no model {name!r}; see: jitrl models ls")
-    if name.startswith("local:") and not (path := Path(name.removeprefix("local:")).expanduser()).is_file():
-        raise MissingError(f"the model file {path} is not there")
+    if name.startswith("local:"):
+        weights.check_file(Path(name.removeprefix("local:")).expanduser())
 
 
 def _show(measured: dict[str, Any]) -> None:

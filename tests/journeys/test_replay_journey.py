@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import subprocess
 from pathlib import Path
 
@@ -89,15 +90,16 @@ def test_a_bug_of_the_screen_is_one_sentence_without_the_values_of_variables(rec
         "s.StatusBar.render = render\n"
         "sys.exit(c.main())\n"
     )
-    env = {"TMPDIR": str(tmp_path)}
+    env = {"JITRL_SAVES": str(tmp_path)}
     with Terminal("replay", str(recording), env=env, command=(COMMAND[0], "-c", broken)) as terminal:
         assert terminal.wait_for_exit() == 1
         text = " ".join(terminal.text.split())
         assert "the screen failed (ZeroDivisionError: a bug)" in text
         assert "Traceback" not in text
         assert b"sesame" not in terminal.raw
-    (report,) = tmp_path.glob("jitrl-crash-*.txt")
+    (report,) = (tmp_path / "log").glob("jitrl-crash-*.txt")
     assert "ZeroDivisionError" in report.read_text()
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
 
 
 def test_a_pipe_gets_plain_lines_and_a_bad_file_one_sentence(recording, tmp_path):

@@ -458,3 +458,23 @@ def test_actions_go_to_browsergym_in_its_own_words():
 def test_it_keeps_to_the_protocol():
     members = [name for name in vars(Environment) if not name.startswith("_")]
     assert all(hasattr(browsergym.BrowserGymEnvironment, name) for name in members)
+
+
+def test_boxes_for_secrets_are_known_by_the_browsers_word_and_stay_so(monkeypatch):
+    own = OwnGym(reward=0.0, terminated=False, truncated=False)
+    told = own.gym.told(None) | {
+        "url": "http://a/",
+        "snapshot": '- textbox "Kennwort" [ref=a12]: "geheim-eins9"\n- textbox "Name" [ref=13]: "Ana"',
+    }  # fmt: skip
+    marked = [told | {"secret": ["a12"], "fields": ["kennwort"]}, told, told | {"url": "http://b/"}]
+    own.gym.told = lambda seen: marked.pop(0)
+    monkeypatch.setattr("engine.web.browsergym.driver.GymProcess", lambda *how: own)
+    driver = GymDriver(Path("python"), "own.wait", "chromium", None, {})
+    driver.begin(())
+    driver.start(1)
+    first, second = driver.look(), driver.look()
+    for seen in (first, second):  # The page shows the password the second time.
+        assert [(node.secret, node.value) for node in seen.page.nodes] == [(True, "[redacted]"), (False, "Ana")]
+        assert seen.secrets == {"geheim-eins9"}
+    assert driver.traffic.fields == {"kennwort"}
+    assert driver.look().secrets == frozenset()  # Handles are given anew on another page.

@@ -8,13 +8,14 @@ import pytest
 
 from engine.environment import Sight, Visible
 from engine.errors import MissingError
+from engine.hiding import hidden
 from engine.records import EpisodeStarted, Notice, PageShown, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from engine.web.browser import chromium
-from engine.web.browser.pages import FOLDER, PageStore, redacted, secret_handles, written
+from engine.web.browser.pages import FOLDER, PageStore, secret_handles, written
 from engine.web.browser.snapshot import parse
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
@@ -50,7 +51,7 @@ def test_a_page_reads_the_same_after_it_was_written_and_secrets_are_gone():
     assert secret_handles(page, ["plain: text"]) is None  # Nothing around it could be painted over.
     secret = 'p\u00e4ss w/rd"'
     for form in (secret, json.dumps(secret), "p%C3%A4ss%20w%2Frd%22", "x=p%C3%A4ss+w%2Frd%22&y"):
-        assert "w" not in redacted(form, [secret])
+        assert "w" not in hidden(form, [secret])
 
 
 def test_files_are_kept_and_read_by_their_record(tmp_path):

@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
+from engine.disk import private_database
 from engine.games.actions.search import SCHEME
 
 LIMIT = 400_000
@@ -73,6 +74,7 @@ def _open(path: Path) -> sqlite3.Connection | None:
     for attempt in range(2):
         disk = None
         try:
+            private_database(path)
             disk = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
             disk.execute("PRAGMA journal_mode=WAL")
             disk.execute("PRAGMA synchronous=OFF")

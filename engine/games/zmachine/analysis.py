@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import read_text, write_private
 from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, take_bearings
@@ -97,7 +97,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
     if kept is None:
         return None
     try:
-        known = json.loads(kept.read_text(encoding="utf-8"))
+        known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
     wanted = {"bearings", "facts", "noisy", "player"}
@@ -107,10 +107,5 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
 def _save(kept: Path | None, known: dict[str, Any]) -> None:
     if kept is None:
         return
-    partial = kept.with_name(f"{kept.name}.{os.getpid()}.part")
     with contextlib.suppress(OSError):
-        try:
-            partial.write_text(json.dumps(known), encoding="utf-8")
-            os.replace(partial, kept)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_private(kept, json.dumps(known))

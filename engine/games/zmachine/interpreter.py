@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
+from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.scene import still_look
@@ -223,10 +224,10 @@ class Interpreter:
         self._note(b"(loading the story)")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._env = _open_quickly(self._story, self._library)
+            self._env = _open_quickly(StoryPath(self._story), self._library)
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
-        self._data = Path(self._story).read_bytes()
+        self._data = story_bytes(self._story)
         self._analysis = Analysis(None)
         self._begin(1)
         player = int(self._env.player_obj_num) if self._known else 0

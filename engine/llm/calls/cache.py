@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.disk import private_database
+
 LIMIT = 200_000
 """Largest number of entries. Above it, the tenth that was written first is deleted."""
 
@@ -93,7 +95,7 @@ class Cache:
         if self._broken or self._path is None:
             return None
         if self._connection is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_database(self._path)
             connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False)
             # Losing the latest entries in a power cut is acceptable. WAL prevents a damaged file.
             connection.execute("PRAGMA journal_mode=WAL")

@@ -333,20 +333,20 @@ class Client:
                 )
 
     def _read(self, response: Any) -> dict[str, Any]:
-        """Return the needed parts of litellm's response as plain values."""
+        """Return the needed parts of litellm's response as plain values. A key that a server echoes is taken out."""
         choice = response.choices[0]
         message = choice.message
         logprobs = getattr(choice, "logprobs", None)
         first = (getattr(logprobs, "content", None) or [None])[0]
         told = getattr(first, "top_logprobs", None) or ()
-        top = [(str(item.token), p) for item in told if not math.isnan(p := float(item.logprob))]
+        top = [(redact(str(item.token)), p) for item in told if not math.isnan(p := float(item.logprob))]
         usage = getattr(response, "usage", None)
         extra = getattr(message, "provider_specific_fields", None) or {}
-        text = message.content if isinstance(message.content, str) else ""
+        text = redact(message.content[: TEXT_LIMIT + 1]) if isinstance(message.content, str) else ""
         return {
             "text": text[:TEXT_LIMIT],
             "finish": "length" if len(text) > TEXT_LIMIT else str(choice.finish_reason or ""),
-            "refusal": str(getattr(message, "refusal", None) or extra.get("refusal") or ""),
+            "refusal": redact(str(getattr(message, "refusal", None) or extra.get("refusal") or "")),
             "top": top or None,
             "tokens": [
                 int(getattr(usage, "prompt_tokens", 0) or 0),

@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
+from engine.hiding import hidden, secrets_of, without_credentials
 
 CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
 """Kinds that the caller can handle: shorten the prompt, read in another way, ask without schema, ask again."""
@@ -27,7 +28,6 @@ LONGEST_WISH = 300.0
 _MOST_SENSIBLE = 86_400.0
 """A server that asks for a longer pause than a day, or for a negative one, means something else, and is not heeded."""
 
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(
     r"\b(sk-[A-Za-z0-9_-]{12,}|AIza[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{20,}|Bearer\s+[A-Za-z0-9._-]{12,})"
 )
@@ -71,11 +71,11 @@ class Unreadable(Exception):
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return `text` without keys and tokens: those in the environment, and strings that look like some."""
-    for name, value in (os.environ if environment is None else environment).items():
-        if len(value) >= 8 and _SECRET_NAME.search(name):
-            text = text.replace(value, HIDDEN)
-    return _SECRET_TEXT.sub(HIDDEN, text)
+    """Return `text` without keys and tokens: those in the environment, strings that look like some, and credentials
+    in addresses.
+    """
+    text = hidden(text, secrets_of(os.environ if environment is None else environment), HIDDEN)
+    return without_credentials(_SECRET_TEXT.sub(HIDDEN, text))
 
 
 def explain(error: BaseException, model: str, base: str | None = None) -> Failure:
@@ -90,7 +90,7 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
     text = redact(f"{name}: {error}")
     low = text.lower()
     status = getattr(error, "status_code", None)
-    where = base or model.partition("/")[0]
+    where = without_credentials(base or "") or model.partition("/")[0]
     if isinstance(error, TooLong):
         return Failure(CONTEXT, str(error))
     if isinstance(error, ModelError):

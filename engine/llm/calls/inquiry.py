@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import JitrlError
+from engine.hiding import without_credentials
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address, open_client
+from engine.llm.calls.opening import address, open_client, parted
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
 from engine.settings import Settings
@@ -118,7 +119,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     return Known(
         name=name,
         provider=provider,
-        address=base,
+        address=without_credentials(base),
         key=key,
         key_set=bool(key and (env.get(key) or not needed)),
         usd_in=_millions(info.get("input_cost_per_token")),
@@ -182,10 +183,11 @@ def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
     import json
     import urllib.request
 
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    shown, login = parted(base)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{base} is no address: it begins with http:// or https://")
-    request = urllib.request.Request(base.rstrip("/") + "/models", headers=headers)
+        raise ValueError(f"{shown} is no address: it begins with http:// or https://")
+    request = urllib.request.Request(f"{shown.rstrip('/')}/models", headers=headers | login)
     with urllib.request.urlopen(request, timeout=seconds) as response:
         found = json.loads(response.read(1 << 20))
     try:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from engine.hiding import without_credentials
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
@@ -42,22 +46,37 @@ def remote_client(
     """
     env = os.environ if environment is None else environment
     base = address(name, env)
-    options: dict[str, str] = {}
+    options: dict[str, Any] = {}
     if base:
-        options["api_base"] = base
+        options["api_base"], headers = parted(base)
+        if headers:
+            options["extra_headers"] = headers
         if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
     pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
-    identity = f"{name} {base}" if base else name
+    identity = f"{name} {options['api_base']}" if base else name
     return Client(name, name, identity, gateway, replies, pace, limits, options)
 
 
 def address(name: str, environment: Mapping[str, str]) -> str:
-    """Return the server of one's own that calls to `name` go to, "" for the provider's."""
+    """Return the server of one's own that calls to `name` go to, "" for the provider's.
+
+    It may have credentials; `engine.hiding.without_credentials` takes them out where it is shown.
+    """
     base = environment.get("JITRL_API_BASE", "")
     if not base and name.startswith("openai/"):
         base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
     return base
+
+
+def parted(base: str) -> tuple[str, dict[str, str]]:
+    """Return a server's address without credentials, and the headers that carry them; {} if it has none.
+
+    So they are in no address that a library puts into its messages.
+    """
+    login = unquote(urlsplit(base).netloc.rpartition("@")[0])
+    headers = {"Authorization": f"Basic {b64encode(login.encode()).decode()}"} if login else {}
+    return without_credentials(base), headers
 
 
 def reply_cache(folder: Path | None) -> Cache:

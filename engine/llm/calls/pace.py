@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.disk import private_database
+
 
 class Pace:
     """Assigns times at which calls may start, `per_minute` for each name.
@@ -47,7 +49,7 @@ class Pace:
     def _move_shared(self, path: Path, name: str, gap: float, hold: float, now: float) -> float:
         if gap == 0.0 and hold == 0.0 and not path.exists():
             return 0.0
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_database(path)
         connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
         try:
             connection.execute("CREATE TABLE IF NOT EXISTS pace (name TEXT PRIMARY KEY, next REAL NOT NULL)")

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import private_folder, read_text, write_private
 from engine.llm.calls.client import Client
 from engine.llm.calls.inquiry import reach
 
@@ -71,7 +70,7 @@ def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str
         return {}
     found: Any = None
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads((cache / FILE).read_text(encoding="utf-8"))
+        found = json.loads(read_text(cache / FILE))
     items = found.items() if isinstance(found, dict) else ()
     probes = {name: probe for name, value in items if (probe := _probe(value)) is not None}
     now = clock()
@@ -83,11 +82,9 @@ def remember(cache: Path, identity: str, found: Probe, clock: Callable[[], float
     probes = load(cache, clock) | {identity: found}
     latest = sorted(probes, key=lambda name: probes[name].at)[-MOST:]
     text = json.dumps({name: asdict(probes[name]) for name in latest}, indent=1)
-    unfinished = cache / f"{FILE}.{os.getpid()}.{threading.get_ident()}"
     with contextlib.suppress(OSError):
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(cache / FILE)
+        private_folder(cache)
+        write_private(cache / FILE, text)
 
 
 def _probe(value: Any) -> Probe | None:

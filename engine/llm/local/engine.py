@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.disk import open_binary, private_folder, write_private
 from engine.errors import MissingError, ModelError, TooLong
 from engine.llm.calls.cache import digest
 from engine.llm.local.llamacpp import INSTALL, Unsupported
@@ -303,7 +304,8 @@ def _common(sequences: Sequence[list[int]]) -> list[int]:
 def _read_state(path: Path) -> bytes | None:
     """Read a stored state; None if there is none or it is damaged."""
     try:
-        raw = path.read_bytes()
+        with open_binary(path) as file:
+            raw = file.read()
     except OSError:
         return None
     found, state = raw[:32], raw[32:]
@@ -312,11 +314,9 @@ def _read_state(path: Path) -> bytes | None:
 
 def _write_state(path: Path, state: bytes) -> None:
     """Store a state and delete all but the latest few. Errors of the disk are ignored."""
-    unfinished = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished.write_bytes(hashlib.sha256(state).digest() + state)
-        unfinished.replace(path)
+        private_folder(path.parent)
+        write_private(path, hashlib.sha256(state).digest() + state)
         kept = sorted(path.parent.glob("prefix-*.kv"), key=lambda p: p.stat().st_mtime)
         for old in kept[:-KEPT_STATES]:
             old.unlink(missing_ok=True)

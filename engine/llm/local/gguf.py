@@ -21,6 +21,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.disk import open_binary
+
 MAGIC = b"GGUF"
 ALIGNMENT = 32
 BLOCK = 32
@@ -74,7 +76,7 @@ def for_speed(path: Path, folder: Path, name: str) -> Path:
     # On errors (no space, no permission, another format) the original file is used.
     with contextlib.suppress(OSError, _Unknown, ValueError, KeyError, struct.error):
         try:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as source:
+            with open_binary(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as source:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with unfinished.open("wb") as out:
                     _rewrite(source, out)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine.disk import open_binary, shown
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
@@ -76,8 +77,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     """
     if name.startswith("local:"):
         path = Path(name.removeprefix("local:")).expanduser()
-        if not path.is_file():
-            raise MissingError(f"the model file {path} is not there")
+        check_file(path)
         return path
     weights = KNOWN.get(name)
     if weights is None:
@@ -86,6 +86,21 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     if weights.parts == 0:
         return _carried(weights)
     return _assembled(weights, cache, on_progress or (lambda text: None))
+
+
+def check_file(path: Path) -> None:
+    """Refuse a model file of the user's that is not there or that is no file.
+
+    Raises:
+        MissingError: There is nothing.
+        BadFile: It is a folder, a named pipe or a device, or cannot be read.
+    """
+    try:
+        open_binary(path).close()
+    except FileNotFoundError:
+        raise MissingError(f"the model file {shown(path)} is not there") from None
+    except OSError as error:
+        raise BadFile(f"the model file {shown(path)} cannot be read: {error.strerror}") from None
 
 
 def installed(name: str, cache: Path | None) -> bool:
@@ -106,7 +121,7 @@ def verify(name: str, path: Path) -> None:
         BadFile: It is another file, or damaged.
     """
     weights = KNOWN[name]
-    with path.open("rb") as file:
+    with open_binary(path) as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != weights.sha256:
         raise BadFile(f"{path} is not {weights.title}, or damaged; install it anew: {weights.install}")
@@ -188,8 +203,8 @@ def _join(parts: list[Path], target: Path, on_progress: Callable[[float], None])
 
 def fingerprint(path: Path) -> str:
     """Return an identifier of a file without reading all of it: a digest of its size and of both ends."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_binary(path) as file:
+        size = os.fstat(file.fileno()).st_size
         head = file.read(1 << 16)
         file.seek(max(0, size - (1 << 16)))
         return hashlib.sha256(b"%d" % size + head + file.read()).hexdigest()[:32]

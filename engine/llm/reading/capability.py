@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.disk import private_folder, read_text, write_private
 from engine.errors import ModelError
 from engine.llm.model import Model
 from engine.records import ActionRequest
@@ -170,7 +170,7 @@ def load(cache: Path | None) -> list[Capability]:
     if cache is None:
         return []
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        return [Capability(**item) for item in json.loads((cache / FILE).read_text(encoding="utf-8"))]
+        return [Capability(**item) for item in json.loads(read_text(cache / FILE))]
     return []
 
 
@@ -181,11 +181,9 @@ def record(cache: Path, result: Capability) -> None:
         OSError: The file cannot be written.
     """
     kept = [c for c in load(cache) if (c.model, c.reading) != (result.model, result.reading)]
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = cache / f"{FILE}.{os.getpid()}"
+    private_folder(cache)
     items: list[dict[str, Any]] = [asdict(c) for c in [*kept, result]]
-    unfinished.write_text(json.dumps(items, indent=1), encoding="utf-8")
-    unfinished.replace(cache / FILE)
+    write_private(cache / FILE, json.dumps(items, indent=1))
 
 
 def table(results: Sequence[Capability]) -> str:

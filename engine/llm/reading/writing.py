@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.disk import private_folder, read_text, write_private
 from engine.errors import ModelError
 from engine.llm.model import Model
 from engine.llm.prompts import Folder
@@ -97,7 +97,7 @@ def ranks(text: str, *, best: int, worst: int, steps: int) -> bool:
 def _load(cache: Path | None) -> dict[str, Any]:
     if cache is not None:
         with contextlib.suppress(OSError, ValueError):
-            known = json.loads((cache / FILE).read_text(encoding="utf-8"))
+            known = json.loads(read_text(cache / FILE))
             if isinstance(known, dict):
                 return known
     return {}
@@ -106,7 +106,5 @@ def _load(cache: Path | None) -> dict[str, Any]:
 def _save(cache: Path, known: Mapping[str, Any]) -> None:
     """Store the results. If they cannot be written, the test is repeated the next time."""
     with contextlib.suppress(OSError):
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = cache / f".{FILE}.{os.getpid()}"
-        part.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        part.replace(cache / FILE)
+        private_folder(cache)
+        write_private(cache / FILE, json.dumps(known, indent=1))

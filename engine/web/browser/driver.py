@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.errors import GameError, UsageError
+from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
-from engine.web.browser import tabs
+from engine.web.browser import private, tabs
 from engine.web.browser.chromium import blames_sandbox, may_use_sandbox
 from engine.web.browser.network import NO_WEBRTC, WITHOUT_WEBRTC, Gate, Traffic, resolver_rules
 from engine.web.browser.snapshot import Page, parse
@@ -61,6 +62,7 @@ class Seen:
         notes: Events without an action: dialogs, popups, refused downloads, aborted requests.
         tabs: URL of each tab.
         active: Index of the shown tab.
+        secrets: What the page's boxes for secrets hold.
     """
 
     page: Page
@@ -68,6 +70,7 @@ class Seen:
     notes: tuple[str, ...] = ()
     tabs: tuple[str, ...] = ()
     active: int = 0
+    secrets: frozenset[str] = frozenset()
 
 
 class Driver:
@@ -96,6 +99,8 @@ class Driver:
         self._tabs: list[Tab] = []
         self._tab: Tab | None = None
         self._page = Page()
+        self._private: set[tuple[Tab, str]] = set()
+        """Handles of the boxes that took secrets when they were last seen."""
         self._notes: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: set[Any] = set()
@@ -212,6 +217,7 @@ class Driver:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(context.close(), self.limits.action)
         self._tabs, self._tab, self._notes = [], None, []
+        self._private.clear()
         self._loading.clear()
         if self._browser is None or not self._browser.is_connected():
             await self._start()
@@ -361,11 +367,11 @@ class Driver:
 
         if not self.gate.allows(url):
             self.gate.count(url)
-            return f"{url[:120]} is outside of the task's sites and cannot be opened"
+            return f"{without_credentials(url)[:120]} is outside of the task's sites and cannot be opened"
         try:
             await tab.goto(url, wait_until="domcontentloaded")
         except (Error, TimeoutError) as error:
-            return f"{url[:120]} did not load: {tabs.first_line(error)}"
+            return without_credentials(f"{url[:400]} did not load: {tabs.first_line(error)}")
         return ""
 
     async def _look(self, error: str) -> Seen:
@@ -384,10 +390,21 @@ class Driver:
             if self._browser is None or not self._browser.is_connected():
                 raise
             error = error or f"the page cannot be read now: {tabs.first_line(wrong)}"
-        self._page = parse(text, tab.url, title)
-        urls = tuple(each.url for each in self._tabs)
+        url = without_credentials(tab.url)
+        secrets = await self._take_page(tab, text, url, title)
+        urls = tuple(without_credentials(each.url) for each in self._tabs)
         active = self._tabs.index(tab) if tab in self._tabs else 0
-        return Seen(self._page, error, tuple(self._notes), urls, active)
+        return Seen(self._page, error, tuple(self._notes), urls, active, secrets)
+
+    async def _take_page(self, tab: Tab, text: str, url: str, title: str) -> frozenset[str]:
+        """Parse a page, without what its boxes for secrets hold; return that."""
+        page = parse(text, url, title)
+        found = await private.boxes(tab, page, self.limits.settle)
+        self.traffic.fields |= found.names
+        self._private |= {(tab, ref) for ref in found.refs}
+        refs = frozenset(ref for owner, ref in self._private if owner is tab)
+        self._page = parse(text, url, title, refs) if refs else page
+        return private.typed_in(page, refs)
 
     async def _loaded(self, tab: Tab) -> Tab:
         """Wait until pages that are loading can be read; return the tab that is then shown."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import json
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from engine.hiding import REDACTED, without_credentials
 from engine.web.browser.url import origin
-from engine.web.choices import REDACTED, SECRET
+from engine.web.choices import SECRET
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Route
@@ -27,6 +31,9 @@ WITHOUT_WEBRTC = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnect
 UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
 LARGEST_BODY = 100_000
 MOST_ENTRIES = 2000
+_PART = re.compile(
+    r"(?P<head>\bname=\"(?P<name>[^\"]*)\"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)(?P<value>.*?)(?=\r\n--)", re.DOTALL
+)
 _HEADERS = frozenset({"content-type", "referer", "accept", "x-requested-with", "location", "content-length"})
 
 
@@ -53,7 +60,7 @@ class Gate:
         """Count a request that was not allowed."""
         self.blocked += 1
         parts = urlsplit(url)
-        self.last = f"{parts.scheme}://{parts.netloc}{parts.path}"[:200]
+        self.last = without_credentials(f"{parts.scheme}://{parts.netloc}{parts.path}")[:200]
 
     async def route(self, route: Route) -> None:
         """Handle a request of the browser: continue or abort it."""
@@ -85,9 +92,15 @@ def resolver_rules(gate: Gate) -> str:
 
 @dataclass(slots=True)
 class Traffic:
-    """HAR entries of one episode, without static files, cookies and typed secrets."""
+    """HAR entries of one episode, without static files, cookies and what is sent from boxes for secrets.
+
+    Attributes:
+        entries: The entries.
+        fields: Names of the boxes for secrets that were seen on the pages.
+    """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
+    fields: set[str] = field(default_factory=set)
 
     async def finished(self, request: Request) -> None:
         """Record a request that was answered."""
@@ -102,7 +115,7 @@ class Traffic:
             ).isoformat(),
             "time": 0,
             "_resourceType": request.resource_type,
-            "request": _request(request),
+            "request": _request(request, self.fields),
             "response": {"status": 0, "statusText": "", "httpVersion": "", "headers": [], "cookies": [],
                          "content": {"size": 0, "mimeType": ""}, "redirectURL": "", "headersSize": -1, "bodySize": -1},
             "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0},
@@ -119,11 +132,11 @@ class Traffic:
             }
 
 
-def _request(request: Request) -> dict[str, Any]:
+def _request(request: Request, fields: Collection[str]) -> dict[str, Any]:
     headers = request.headers
     made: dict[str, Any] = {
         "method": request.method,
-        "url": request.url,
+        "url": without_credentials(request.url),
         "httpVersion": "HTTP/1.1",
         "headers": _kept(headers),
         "cookies": [],
@@ -137,11 +150,8 @@ def _request(request: Request) -> dict[str, Any]:
     if body:
         kind = headers.get("content-type", "")
         text = body[:LARGEST_BODY].decode("utf-8", "replace")
+        text = without_fields(text, kind, fields)
         if "urlencoded" in kind:
-            pairs = parse_qsl(text, keep_blank_values=True)
-            text = urlencode(
-                [(k, REDACTED if SECRET.search(k) and "csrf" not in k.lower() else v) for k, v in pairs]
-            )
             made["postData"] = {
                 "mimeType": kind,
                 "text": text,
@@ -150,6 +160,36 @@ def _request(request: Request) -> dict[str, Any]:
         else:
             made["postData"] = {"mimeType": kind, "text": text, "params": []}
     return made
+
+
+def without_fields(body: str, kind: str, fields: Collection[str]) -> str:
+    """Return the body of a request without the values of fields for secrets.
+
+    Args:
+        body: A form as it was sent, or JSON; anything else is returned as it is.
+        kind: Its content type.
+        fields: Names of such fields, besides those whose names say it.
+    """
+
+    def secret(name: str) -> bool:
+        return name in fields or bool(SECRET.search(name) and "csrf" not in name.lower())
+
+    def blank(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: REDACTED if secret(k) and v else blank(v) for k, v in value.items()}
+        return [blank(each) for each in value] if isinstance(value, list) else value
+
+    if "urlencoded" in kind:
+        pairs = parse_qsl(body, keep_blank_values=True)
+        return urlencode([(k, REDACTED if secret(k) else v) for k, v in pairs])
+    if "multipart" in kind:
+        return _PART.sub(lambda m: m["head"] + REDACTED if secret(m["name"]) else m[0], body)
+    if "json" in kind:
+        with contextlib.suppress(ValueError, RecursionError):
+            given = json.loads(body)
+            made = blank(given)
+            return body if made == given else json.dumps(made)
+    return body
 
 
 def _kept(headers: dict[str, str]) -> list[dict[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -10,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
+from engine.disk import open_binary, private_folder, write_private
 from engine.environment import Sight
+from engine.hiding import REDACTED, hidden
 from engine.records import PageShown
 from engine.web.browser.snapshot import Page, parse
-from engine.web.choices import REDACTED, is_secret
-from engine.web.drawing.text import SHORTEST_SECRET, redact
+from engine.web.choices import is_secret
 
 FOLDER = "pages"
 LARGEST_SNAPSHOT = 1_000_000
@@ -95,7 +94,7 @@ class PageStore:
         if not _NAME.fullmatch(name):  # A recording from elsewhere must not name files outside this folder.
             return b""
         try:
-            with (self._folder / name).open("rb") as file:
+            with open_binary(self._folder / name) as file:
                 return file.read(limit)
         except OSError:
             return b""
@@ -107,20 +106,12 @@ class PageStore:
             OSError: Writing failed; no partial file is left.
         """
         if self._used < 0:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            private_folder(self._folder)
             with os.scandir(self._folder) as files:
                 self._used = sum(file.stat().st_size for file in files)
         if self._used + len(data) > self._most:
             return False
-        partial = self._folder / f"{name}.part"
-        try:
-            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(data)
-            os.replace(partial, self._folder / name)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+        write_private(self._folder / name, data)
         self._used += len(data)
         return True
 
@@ -136,44 +127,16 @@ def _har(entries: Sequence[Mapping[str, Any]]) -> bytes:
 # ------------------------------------------------------------------------------------------- secrets
 
 
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """Return text without secrets, in plain form and as URLs and JSON encode them."""
-    forms = set()
-    for secret in secrets:
-        if len(secret) >= SHORTEST_SECRET:
-            written_as = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
-            forms |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), *written_as}
-    return redact(text, forms)
-
-
-def redacted_entries(
-    entries: Iterable[Mapping[str, Any]], secrets: Iterable[str]
-) -> tuple[Mapping[str, Any], ...]:
-    """Return HAR entries without secrets."""
-    kept = tuple(secrets)
-    return tuple(_scrubbed(entry, kept) for entry in entries)
-
-
-def _scrubbed(value: Any, secrets: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return redacted(value, secrets)
-    if isinstance(value, Mapping):
-        return {key: _scrubbed(item, secrets) for key, item in list(value.items())}
-    if isinstance(value, list):
-        return [_scrubbed(item, secrets) for item in value]
-    return value
-
-
 def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None:
     """Return the handles of elements to hide: secret text boxes, and elements that contain a secret.
 
     Returns:
         None if such an element has no handle, and no element around it has one. Then the whole page must be hidden.
     """
-    kept = [s for s in secrets if len(s) >= SHORTEST_SECRET]
-    found = []
+    kept, found = tuple(secrets), list[str]()
     for node in page.nodes:
-        if is_secret(node) or any(s in node.name or s in node.value for s in kept):
+        told = f"{node.name}\n{node.value}"
+        if is_secret(node) or hidden(told, kept) != told:
             ref, above = node.ref, node.parent
             while not ref and above >= 0:
                 ref, above = page.nodes[above].ref, page.nodes[above].parent
@@ -208,6 +171,8 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
             key += f" [ref={node.ref}]"
         if node.clickable:
             key += " [cursor=pointer]"
+        if node.secret:
+            key += " [secret]"
         if node.box:
             x, y, width, height = node.box
             key += f" [box={x - dx:g},{y - dy:g},{width:g},{height:g}]"
@@ -220,4 +185,4 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
 
 
 def _quoted(text: str, secrets: tuple[str, ...]) -> str:
-    return json.dumps(redacted(text, secrets))
+    return json.dumps(hidden(text, secrets))

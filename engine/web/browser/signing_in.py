@@ -6,15 +6,24 @@ import contextlib
 from collections.abc import Sequence
 
 from engine.errors import UsageError
-from engine.web.actions import Call, Target
+from engine.hiding import without_credentials
+from engine.web.actions import Call, Target, resolve
 from engine.web.browser.driver import Driver, Seen
 from engine.web.browser.snapshot import Node, Page, plain_name
-from engine.web.choices import TYPED
+from engine.web.choices import TYPED, is_secret
 from engine.web.records import SignIn
 
 
-def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> tuple[Seen | None, str]:
+def sign_in(
+    driver: Driver, forms: Sequence[SignIn], starts: Sequence[str], secrets: set[str]
+) -> tuple[Seen | None, str]:
     """Fill in forms in a fresh context, then open the start pages of an episode, each in its own tab.
+
+    Args:
+        driver: Drives the browser.
+        forms: The forms, in order.
+        starts: Addresses of the start pages.
+        secrets: Gets what was typed into boxes for secrets.
 
     Returns:
         What is shown then, and "". If it failed, None and an error message; if there are no forms, None and "".
@@ -29,9 +38,9 @@ def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> t
         try:
             if number:
                 seen = driver.act(Call("goto", None, (form.url,)))
-            _fill_in(driver, form, seen)
+            _fill_in(driver, form, seen, secrets)
         except UsageError as error:
-            return None, f"Error: signing in at {form.url} failed: {error}"
+            return None, f"Error: signing in at {without_credentials(form.url)} failed: {error}"
     for number, url in enumerate(starts):
         if number:
             driver.act(Call("new_tab"))
@@ -42,10 +51,12 @@ def sign_in(driver: Driver, forms: Sequence[SignIn], starts: Sequence[str]) -> t
     return seen, ""
 
 
-def _fill_in(driver: Driver, form: SignIn, seen: Seen) -> None:
+def _fill_in(driver: Driver, form: SignIn, seen: Seen, secrets: set[str]) -> None:
     target = None
     for label, value in form.labels.items():
         target = _box(seen.page, label)
+        if is_secret(resolve(target, seen.page)):
+            secrets.add(value)
         seen = driver.act(Call("fill", target, (value,)))
         if seen.error:
             raise UsageError(seen.error)

@@ -16,8 +16,10 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+
+from engine.hiding import REDACTED
 
 _ROLE = re.compile(r"[A-Za-z][\w-]*")
 _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
@@ -50,6 +52,8 @@ class Node:
         ordinal: Number among the nodes with the same role and plain name, from 1.
         twins: Count of these nodes.
         clickable: Whether the pointer becomes a hand over it but not over the element around it.
+        secret: Whether the browser says that it takes secrets (`engine.web.browser.private`). Then its value is
+            `REDACTED`, or "" if it is empty.
     """
 
     role: str
@@ -64,6 +68,7 @@ class Node:
     ordinal: int = 1
     twins: int = 1
     clickable: bool = False
+    secret: bool = False
 
     def state(self, name: str) -> str:
         """Return the value of a state, "true" for a state without a value, "" if it is not set."""
@@ -108,8 +113,15 @@ def plain_name(name: str) -> str:
     return name.replace("]>", "] >").replace("]#", "] #")
 
 
-def parse(text: str, url: str = "", title: str = "") -> Page:
-    """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises."""
+def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = ()) -> Page:
+    """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises.
+
+    Args:
+        text: The snapshot.
+        url: Address of the page.
+        title: Its title.
+        secret: Handles of the elements that take secrets; what they hold is left out.
+    """
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
@@ -127,6 +139,8 @@ def parse(text: str, url: str = "", title: str = "") -> Page:
                 nodes[parent] = replace(nodes[parent], url=value)
             continue
         node = replace(_element(key, value), depth=len(above), parent=parent)
+        if node.secret or node.ref in secret or (parent >= 0 and nodes[parent].secret):
+            node = replace(node, secret=True, value=REDACTED if node.value else "")
         index = len(nodes)
         shift = iframes.get(parent, (0.0, 0.0))
         if node.box is not None:
@@ -207,7 +221,7 @@ def _element(key: str, value: str) -> Node:
     if found := _NAME.match(key, at):
         at, name = found.end(), _unquoted(found.group(1))
     states: list[tuple[str, str]] = []
-    ref, box, clickable = "", None, False
+    ref, box, clickable, secret = "", None, False, False
     while found := _ATTRIBUTE.match(key, at):
         at = found.end()
         attribute, content = found.group(1), found.group(2)
@@ -217,9 +231,11 @@ def _element(key: str, value: str) -> Node:
             box = _box(content or "")
         elif attribute == "cursor":
             clickable = content == "pointer"
+        elif attribute == "secret":
+            secret = True
         elif attribute in STATES:
             states.append((attribute, content or "true"))
-    return Node(role.group(), name, value, ref, "", tuple(states), box, clickable=clickable)
+    return Node(role.group(), name, value, ref, "", tuple(states), box, clickable=clickable, secret=secret)
 
 
 def _box(text: str) -> tuple[float, float, float, float] | None:

@@ -9,7 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from engine.errors import GameError, MissingError, UsageError
+from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
+from engine.web.browser import private
 from engine.web.browser.chromium import why_no_sandbox
 from engine.web.browser.driver import Limits, Seen
 from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
@@ -87,9 +89,12 @@ class GymDriver:
         self._open = {
             "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
             "arguments": NO_WEBRTC, "sandbox": not why_no_sandbox(executable),
+            "secrets": private.IN_FRAME,
         }  # fmt: skip
         self._process: GymProcess | None = None
         self._seen = Seen(Page())
+        self._private: set[tuple[str, str]] = set()
+        """Addresses and handles of the boxes that took secrets when they were last seen."""
         self._best = 0.0
         self._fresh = False
         self._start()
@@ -98,6 +103,7 @@ class GymDriver:
         """Reset the driver for a new episode, which begins with `start`."""
         self.traffic, self.reward, self._best, self.truncated = Traffic(), None, 0.0, False
         self._seen, self._fresh = Seen(Page()), False
+        self._private.clear()
         return self._seen
 
     def start(self, seed: int) -> str:
@@ -184,7 +190,12 @@ class GymDriver:
         return self._see(reply)
 
     def _see(self, reply: Mapping[str, Any]) -> Seen:
-        page = parse(str(reply["snapshot"]), str(reply["url"]), str(reply["title"]))
+        text, url, title = str(reply["snapshot"]), without_credentials(str(reply["url"])), str(reply["title"])
+        self._private |= {(url, str(bid)) for bid in reply.get("secret", ())}
+        refs = frozenset(bid for place, bid in self._private if place == url)
+        self.traffic.fields.update(map(str, reply.get("fields", ())))
+        secrets = private.typed_in(parse(text, url, title), refs)
+        page = parse(text, url, title, refs)
         error = str(reply["error"]).strip()
         self.limits = Limits(width=int(reply["width"]), height=int(reply["height"]))
         self._seen = Seen(
@@ -193,6 +204,7 @@ class GymDriver:
             tuple(f"the task says: {' '.join(str(said).split())[:300]}" for said in reply.get("said", ())),
             tuple(map(str, reply["tabs"])),
             int(reply["active"]),
+            secrets,
         )
         return self._seen
 

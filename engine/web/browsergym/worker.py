@@ -4,9 +4,9 @@ It runs in a Python environment with BrowserGym, which needs an old Playwright, 
 project. It ends when its input ends. Requests, by `op`:
 
 list    the names of installed tasks, and why benchmarks do not load
-open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts`
-(may be
-        reached; null for all)
+open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts` (may be
+        reached; null for all), `arguments` (more of them for the browser), `sandbox` (whether it is on), `secrets` (a
+        script that finds the boxes for secrets in a frame)
 reset   `seed`
 step    `action` in BrowserGym's grammar, with elements by bid
 picture `hidden`: bids of elements to cover
@@ -68,6 +68,7 @@ class Gym:
 
     def __init__(self) -> None:
         self._env: Any = None
+        self._secrets = ""
         self._heard = 0
         """Number of messages that were already reported, or were there at the beginning."""
 
@@ -78,6 +79,7 @@ class Gym:
             tasks, broken = known("")
             return {"tasks": tasks, "broken": broken}
         if op == "open":
+            self._secrets = request["secrets"]
             return self.open(request)
         if op == "reset":
             seen, _ = self._env.reset(seed=request["seed"])
@@ -136,6 +138,7 @@ class Gym:
         size = page.viewport_size or {"width": 1280, "height": 720}
         active = int(seen["active_page_index"][0])
         return {
+            **self.secrets(),
             "url": str(seen["url"]),
             "title": str(seen["open_pages_titles"][active]),
             "tabs": [str(url) for url in seen["open_pages_urls"]],
@@ -145,6 +148,16 @@ class Gym:
             "width": int(size["width"]),
             "height": int(size["height"]),
         }
+
+    def secrets(self) -> dict[str, list[str]]:
+        """Return the bids and the names of the boxes that take secrets."""
+        bids, names = list[str](), list[str]()
+        for frame in self._env.page.frames:
+            with contextlib.suppress(Exception):  # A frame may be gone.
+                found = frame.evaluate(self._secrets)
+                bids += map(str, found["bids"])
+                names += map(str, found["names"])
+        return {"secret": bids, "fields": names}
 
     def picture(self, hidden: list[str]) -> bytes:
         """Return the page as JPEG, b"" if no picture can be taken."""

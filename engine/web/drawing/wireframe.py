@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.hiding import REDACTED
 from engine.web.browser.snapshot import Page, plain_name
-from engine.web.choices import CONTROLS, REDACTED, SELECTED, TYPED, is_secret
+from engine.web.choices import CONTROLS, SELECTED, TYPED, is_secret
 from engine.web.drawing.canvas import Canvas, Run
 from engine.web.drawing.cells import cut, filled, width_of, wrapped
 from engine.web.drawing.items import Item, items_of
@@ -218,7 +219,7 @@ def _control(
     name, value = " ".join(plain_name(node.name).split()), " ".join(node.value.split())
     tag = f"{item.number}"
     if node.role in TYPED or node.role in SELECTED:
-        if node.role in TYPED and is_secret(node) and value:
+        if is_secret(node) and value:
             value = "•" * 8
         chosen = next(
             (c.name for c in page.children(index) if c.role == "option" and c.state("selected")), ""

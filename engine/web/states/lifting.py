@@ -20,10 +20,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from engine.errors import UsageError
+from engine.hiding import REDACTED
 from engine.memory.search import Retriever, Search
 from engine.records import Neighbour, State
 from engine.web.actions import ENDING, Call, Target, parse
-from engine.web.choices import DONE, REDACTED, values_of
+from engine.web.choices import DONE, values_of
 from engine.web.states.wording import STOP
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.disk import read_text
 from engine.errors import BadFile, MissingError, UsageError
 from engine.web.sites.site import Login, venv_python
 
@@ -101,7 +102,7 @@ def load(suite: str, saves: Path | None = None) -> tuple[WebTask, ...]:
             f"jitrl web up --install (or: pip install --no-deps {package})"
         )
     try:
-        items = json.loads(path.read_text(encoding="utf-8"))
+        items = json.loads(read_text(path))
         tasks = tuple(_task(suite, item) for item in items)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadFile(f"the tasks in {path} cannot be read ({error}); install the package again") from None

@@ -1,0 +1,155 @@
+"""Files that are read without waiting for them, and files that only their owner may read.
+
+A file that a user names, or that lies in a folder of theirs, may be a named pipe, a device or far too large. Opening
+a pipe waits for a writer, and reading a device never ends. So what is read is a regular file of limited size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from io import BufferedReader
+from pathlib import Path
+
+LARGEST = 64 << 20
+"""Most bytes that are read of a file at once, where its format has no limit of its own."""
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+_KINDS = (
+    (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"), (stat.S_ISLNK, "a link"),
+)  # fmt: skip
+
+
+class Unreadable(OSError):
+    """A file is of a kind or size that is not read. `strerror` says which."""
+
+
+def open_descriptor(path: str | Path, flags: int = 0) -> int:
+    """Open a regular file for reading at once, and return its descriptor.
+
+    Args:
+        path: The file; links are followed unless `flags` has `O_NOFOLLOW`.
+        flags: Further flags of `os.open`.
+
+    Raises:
+        Unreadable: It is a folder, a named pipe, a device or a socket.
+        OSError: It cannot be opened.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # A socket, or a device that is not there.
+            raise Unreadable(errno.ENXIO, "it is a socket or a device, not a file", str(path)) from None
+        raise
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            kind = next((name for fits, name in _KINDS if fits(mode)), "something else")
+            raise Unreadable(errno.EINVAL, f"it is {kind}, not a file", str(path))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def open_binary(path: str | Path) -> BufferedReader:
+    """Open a regular file for reading bytes; see `open_descriptor`."""
+    return os.fdopen(open_descriptor(path), "rb")
+
+
+def read_bytes(path: str | Path, limit: int = LARGEST) -> bytes:
+    """Return the contents of a regular file.
+
+    Raises:
+        Unreadable: It is no regular file, or has more than `limit` bytes.
+        OSError: It cannot be read.
+    """
+    with open_binary(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unreadable(errno.EFBIG, f"it has more than {limit:,} bytes", str(path))
+    return data
+
+
+def read_text(path: str | Path, limit: int = LARGEST) -> str:
+    """Return the contents of a regular file as text in UTF-8; raises as `read_bytes` does, and UnicodeDecodeError."""
+    return read_bytes(path, limit).decode("utf-8")
+
+
+def shown(text: str | Path) -> str:
+    """Return text that can be printed: bytes of a file name that are not UTF-8 are written as `\\xff`."""
+    try:
+        return str(text).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # Half of a pair, which no file name has.
+        return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# ------------------------------------------------------------------------------------------- private
+
+
+def private_folder(folder: Path) -> None:
+    """Create a folder of mode 0700, with the folders above it that are missing; an existing one gets this mode.
+
+    Raises:
+        OSError: It cannot be created, or is not a folder.
+    """
+    missing = [folder]
+    while not missing[-1].exists() and missing[-1].parent != missing[-1]:
+        missing.append(missing[-1].parent)
+    for each in reversed(missing):
+        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    tighten(folder, FOLDER_MODE)
+
+
+def tighten(what: int | Path, mode: int = FILE_MODE) -> None:
+    """Take everybody else's rights from a file or folder. A file system that has no rights is left as it is."""
+    with contextlib.suppress(OSError):
+        if stat.S_IMODE(os.stat(what).st_mode) & ~mode & 0o777:
+            os.chmod(what, mode)
+
+
+def private_file(path: Path) -> None:
+    """Make sure that a file is there and only its owner may read it, before a library opens it to write.
+
+    Raises:
+        Unreadable: There is something else, such as a named pipe.
+        OSError: It cannot be created.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+    except FileExistsError:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(errno.EINVAL, "it is no file", str(path)) from None
+        tighten(path)
+
+
+def private_database(path: Path) -> None:
+    """Make the folder and the file of an SQLite database private; SQLite's other files get the rights of this one.
+
+    Raises:
+        OSError: They cannot be created.
+    """
+    private_folder(path.parent)
+    private_file(path)
+    for ending in ("-wal", "-shm", "-journal"):
+        tighten(path.with_name(path.name + ending))
+
+
+def write_private(path: Path, data: str | bytes) -> None:
+    """Write a file of mode 0600 atomically; text is written in UTF-8.
+
+    Raises:
+        OSError: Writing failed; an existing file is unchanged.
+    """
+    fd, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
