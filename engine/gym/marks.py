@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from engine.texts import encodable
+
 _ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?", re.S)
 _COLOURS = ("", "red", "green", "yellow", "blue", "magenta", "cyan", "")
 """Black and white are how text is drawn anyway."""
@@ -17,7 +19,7 @@ def plain(text: str) -> str:
     What has a background is set in brackets, what has a colour is named by it: a red S on white is `<red S>`, any S on
     red is `[S]`. An environment may show with nothing but a colour where the agent stands.
     """
-    lines = "".join(_marked(text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
+    lines = "".join(_marked(encodable(text).replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
 

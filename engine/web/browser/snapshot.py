@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from engine.texts import encodable
+
 _ROLE = re.compile(r"[A-Za-z][\w-]*")
 _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
 _ATTRIBUTE = re.compile(r"\s+\[([\w-]+)(?:=([^\]]*))?\]")
@@ -110,6 +112,7 @@ def plain_name(name: str) -> str:
 
 def parse(text: str, url: str = "", title: str = "") -> Page:
     """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises."""
+    text, url, title = encodable(text), encodable(url), encodable(title)
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
@@ -191,7 +194,7 @@ def _bare(item: str) -> tuple[str, str]:
 def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] == '"':
         try:
-            return str(json.loads(value))
+            return encodable(str(json.loads(value)))
         except ValueError:
             return value[1:-1]
     if len(value) > 1 and value[0] == value[-1] == "'":
