@@ -31,6 +31,10 @@ TOKENS = 4096
 """Most tokens of a state in memory."""
 ACTIONS = 4096
 """Most valid actions of a step in memory."""
+DATA = 1 << 20
+"""Most that the data of a kept record take as JSON, in bytes."""
+DATA_DEPTH = 32
+"""How deep the data of a kept record may be nested."""
 STEPS = 100_000
 """Most steps of an episode."""
 ITEMS = 1_000_000

@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from engine import limits
 from engine.errors import BadFile, StorageError
+from engine.limits import LINE
 from engine.memory import files, frame
 from engine.memory.reader import FORMAT, Document, Listener, Place, Reader, Resume, Schema
-
-LINE_LIMIT = 64 << 20
-"""Longest line that is written, in bytes."""
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""
@@ -189,7 +188,7 @@ class Journal:
 
     def _mend_end(self) -> None:
         """Complete the bytes that a crash left after the last whole line, or move them to a file of their own."""
-        tail = self._reader.tail(LINE_LIMIT + 1)
+        tail = self._reader.tail(LINE + 1)
         if not tail:
             return
         whole = [p.payload for p in frame.mend(tail) if self._reader.documents(p.payload) is not None]
@@ -277,12 +276,14 @@ def _json(data: Any) -> bytes:
 
 def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
     """Return the line that holds these documents."""
+    if not all(map(limits.is_count, documents)):
+        raise BadFile("this cannot be stored: the number of a document is too large")
     try:
         line = frame.encode(_json({"table": table, "put": documents}))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise BadFile(f"this cannot be stored: {error}") from None
-    if len(line) > LINE_LIMIT:
+    if len(line) > LINE:
         raise StorageError(
-            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE_LIMIT >> 20} MB)"
+            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE >> 20} MB)"
         )
     return line

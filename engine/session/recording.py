@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from engine.codec import event_from_line, event_to_line
 from engine import limits
+from engine.codec import event_from_line, event_to_line
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
     Decided,
