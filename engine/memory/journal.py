@@ -236,7 +236,10 @@ class Journal:
             "next_ids": dict(next_ids),
             "about": {**self._about, **header.get("about", {}), **about},
         }
-        return frame.encode(_json(fields))
+        line = frame.encode(_json(fields))
+        if len(line) > limits.HEADER:
+            raise BadFile(f"{self.path} has too many tables to be written anew; it is left as it is")
+        return line
 
     def _new_lines(self, changes: Changes) -> Iterator[bytes]:
         """Yield the lines of the rewritten file, one document each. Lines of unchanged documents are copied."""
@@ -276,8 +279,8 @@ def _json(data: Any) -> bytes:
 
 def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
     """Return the line that holds these documents."""
-    if not all(map(limits.is_count, documents)):
-        raise BadFile("this cannot be stored: the number of a document is too large")
+    if not limits.is_text(table, limits.NAME) or not all(map(limits.is_count, documents)):
+        raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
     try:
         line = frame.encode(_json({"table": table, "put": documents}))
     except (TypeError, ValueError, RecursionError) as error:

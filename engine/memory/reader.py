@@ -188,7 +188,7 @@ class Reader:
 
     def read(self, place: Place) -> bytes:
         """Return some bytes of the opened file, even if it has been replaced since."""
-        return os.pread(self._fd, place.length, place.offset)
+        return self._bytes(self._fd, place.length, place.offset)
 
     def parse(self, line: bytes) -> tuple[str, dict[int, Document]] | None:
         """Return the table and documents of a line, repaired if needed; None if that is not possible."""
@@ -205,7 +205,7 @@ class Reader:
             documents = {int(doc_id): document for doc_id, document in put.items()}
         except (BadFile, ValueError, KeyError, TypeError, AttributeError):
             return None
-        if not isinstance(table, str) or not all(isinstance(one, dict) for one in documents.values()):
+        if not limits.is_text(table, limits.NAME) or not all(isinstance(one, dict) for one in documents.values()):
             return None
         if not all(map(limits.is_count, documents)):
             return None
@@ -221,6 +221,8 @@ class Reader:
         """
         changed = False
         damaged: list[bytes] = []
+        if not self.exists:
+            return False
         for offset, line in self._lines():
             payload = frame.decode(line)
             found = None if payload is None else self.documents(payload)
@@ -251,7 +253,7 @@ class Reader:
 
     def tail(self, limit: int) -> bytes:
         """Return up to `limit` bytes after the position: an unfinished line, if there is one."""
-        return os.pread(self._fd, limit, self.position.offset)
+        return self._bytes(self._fd, limit, self.position.offset)
 
     def look(self) -> None:
         """Record the size and modification time of the file, for `refresh`."""
@@ -294,7 +296,7 @@ class Reader:
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
         """Return the header, and the offset of the line after it."""
-        head = os.pread(fd, limits.HEADER, 0)
+        head = self._bytes(fd, limits.HEADER, 0)
         payload, end = _header_payload(head)
         if payload is not None and frame.decode(head[: end - 1]) is None:
             self._notice(f"the first line of {self.path} was mended; `jitrl memory compact` writes it anew")
@@ -315,6 +317,12 @@ class Reader:
                 raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
         return header, end
 
+    def _bytes(self, fd: int, size: int, offset: int) -> bytes:
+        try:
+            return os.pread(fd, size, offset)
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
+
     def _continues(self, known: Position) -> bool:
         """Whether this file is the one that `known` describes, up to its offset."""
         if known.generation != self.header.get("generation") or known.offset > os.fstat(self._fd).st_size:
@@ -327,7 +335,7 @@ class Reader:
         """Yield offset and bytes of each whole line from the position on."""
         offset = at = self.position.offset
         held = b""
-        while len(held) <= limits.LINE and (block := os.pread(self._fd, _BLOCK, at)):
+        while len(held) <= limits.LINE and (block := self._bytes(self._fd, _BLOCK, at)):
             at += len(block)
             *lines, held = (held + block).split(b"\n")
             for line in lines:
@@ -368,6 +376,7 @@ def parsed_header(payload: bytes) -> dict[str, Any] | None:
     """Return the header that a payload holds, its fields in the form they should have; None if it holds none."""
     try:
         header = limits.parsed(payload)
+        limits.check_json(header, "a header")
     except BadFile:
         return None
     if not isinstance(header, dict) or header.get("format") != FORMAT or not limits.is_whole(header.get("schema")):

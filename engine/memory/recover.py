@@ -1,7 +1,7 @@
 """Reads what is left in a damaged journal, and writes it to a new one.
 
 A journal whose first line is intact needs none of this: it opens, and what is damaged in it is left out. Here every
-line stands for itself, because each has its own checksum. So episodes are found whatever became of the rest of the file.
+line stands for itself, because each has its own checksum. So what is whole is found whatever became of the rest.
 """
 
 from __future__ import annotations

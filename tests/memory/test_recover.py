@@ -1,4 +1,4 @@
-"""`jitrl memory recover`: what the checksums confirm comes back, whatever became of the file; nothing is overwritten."""
+"""`jitrl memory recover`: what the checksums confirm comes back, whatever became of the file."""
 
 from __future__ import annotations
 
