@@ -214,6 +214,7 @@ class Journal:
     def _create(self) -> None:
         try:
             files.replace_file(self.path, [self._new_header({})])
+            files.sync_above(self.path.parent)
         except OSError as error:
             raise self._failed(error) from None
         self._reader.load()
@@ -222,6 +223,7 @@ class Journal:
         try:
             files.replace_file(self.path, self._new_lines(changes), keep_as=keep_as)
         except OSError as error:
+            self._reader.refresh(final=True)
             raise self._failed(error) from None
         self._reader.load()
 
