@@ -2,8 +2,8 @@
 
 Decoding is strict about types and lenient about additions: fields that a newer version wrote are
 ignored, fields with a default may be missing. What an earlier version wrote is read, too
-(`engine.records.former`). Numbers must be finite. Parts of a decision carry their kind as `part`, as events
-carry theirs; parts of an unknown kind are kept and written back as they are.
+(`engine.records.former`). Every value keeps to `engine.limits`, written or read. Parts of a decision carry their kind
+as `part`, as events carry theirs; parts of an unknown kind are kept and written back as they are.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from engine import limits
 from engine.errors import BadFile
-from engine.records import EVENTS, PARTS, Event, Part, UnknownPart
+from engine.limits import shown
+from engine.records import EVENTS, PARTS, Decision, Event, Part, UnknownPart
 from engine.records.former import modern
 
 T = TypeVar("T")
@@ -26,24 +27,38 @@ _PART_TYPES = frozenset(PARTS.values())
 
 
 def to_plain(value: Any) -> Any:
-    """Return `value` (records, tuples, mappings, numbers, texts) as JSON values; NaN is refused."""
-    if value is None or isinstance(value, (bool, str)):
+    """Return `value` (records, tuples, mappings, numbers, texts) as JSON values.
+
+    Raises:
+        BadFile: Something in it cannot be stored: it is beyond `engine.limits`, or no value of JSON.
+    """
+    return _plain(value, 2 * limits.DEPTH)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise BadFile(f"a record holds {value!r}, which is no finite number")
-        return value
+    if isinstance(value, str):
+        return value if limits.is_text(value) else _refused(value)
+    if isinstance(value, int):
+        return value if limits.is_whole(value) else _refused(value)
+    if isinstance(value, float):
+        return value if limits.is_number(value) else _refused(value)
+    if depth <= 0:
+        raise BadFile("a record is nested too deep to be stored")
     if isinstance(value, UnknownPart):
-        return {"part": value.part, **to_plain(value.fields)}
+        if value.part in PARTS or "part" in value.fields:
+            raise BadFile(f"a part of a decision that nobody knows cannot be named {shown(value.part)}")
+        return {"part": value.part, **_plain(value.fields, depth - 1)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         tag = {"part": type(value).__name__} if type(value) in _PART_TYPES else {}
-        return tag | {name: to_plain(getattr(value, name)) for name in _names(type(value))}
+        return tag | {name: _plain(getattr(value, name), depth - 1) for name in _names(type(value))}
     if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
+        return {_plain(str(key), depth): _plain(item, depth - 1) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        return [_plain(item, depth - 1) for item in value]
     if hasattr(value, "item"):  # a numpy scalar
-        return to_plain(value.item())
+        return _plain(value.item(), depth - 1)
     raise BadFile(f"a {type(value).__name__} cannot be stored")
 
 
@@ -51,7 +66,7 @@ def from_plain(cls: type[T], data: Any) -> T:
     """Build the record `cls` from JSON values.
 
     Raises:
-        BadFile: A field is missing, or has another type than the record says.
+        BadFile: A field is missing, has another type than the record says, or is beyond `engine.limits`.
     """
     if not isinstance(data, Mapping):
         raise BadFile(f"expected the fields of a {cls.__name__}, found {type(data).__name__}")
@@ -63,30 +78,69 @@ def from_plain(cls: type[T], data: Any) -> T:
             values[spec.name] = _build(hints[spec.name], data[spec.name], f"{cls.__name__}.{spec.name}")
         elif spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
             raise BadFile(f"{cls.__name__}.{spec.name} is missing")
-    return cls(**values)
+    made = cls(**values)
+    if isinstance(made, Decision):
+        _check_decision(made)
+    return made
 
 
 def event_to_line(event: Event, at: float) -> str:
-    """Return one line of JSON (no newline) for an event that happened at Unix time `at`."""
-    return json.dumps(
-        {"event": type(event).__name__, "at": round(at, 3), **to_plain(event)},
+    """Return one line of JSON (no newline) for an event that happened at Unix time `at`.
+
+    Raises:
+        BadFile: `event_from_line` would not take it.
+    """
+    fields = to_plain(event)
+    from_plain(type(event), fields)
+    line = json.dumps(
+        {"event": type(event).__name__, "at": _plain(round(at, 3), 1), **fields},
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
     )
+    if len(line) > limits.LINE // 4:  # a character takes up to four bytes
+        _check_length(len(line.encode()))
+    return line
 
 
-def event_from_line(line: str) -> tuple[float, Event | None]:
-    """Return time and event of one line; None for a kind this version does not know."""
+def event_from_line(line: str | bytes) -> tuple[float, Event | None]:
+    """Return time and event of one line; None for a kind this version does not know.
+
+    Raises:
+        BadFile: It is none of a recording, or beyond `engine.limits`.
+    """
     try:
-        data = json.loads(line)
-    except ValueError as error:
+        data = limits.parsed(line)
+    except BadFile as error:
         raise BadFile(f"not a line of a recording: {error}") from None
-    if not isinstance(data, dict) or "event" not in data:
+    if not isinstance(data, dict) or not isinstance(data.get("event"), str):
         raise BadFile("not a line of a recording: no event named")
-    cls = EVENTS.get(data["event"])
     at = data.get("at", 0.0)
-    return (float(at) if isinstance(at, (int, float)) else 0.0), from_plain(cls, data) if cls else None
+    if not limits.is_number(at):
+        raise BadFile(f"the time of an event cannot be {shown(at)}")
+    cls = EVENTS.get(data["event"])
+    return float(at), from_plain(cls, data) if cls else None
+
+
+def _check_decision(one: Decision) -> None:
+    """Make sure that what runs parallel to the candidates of a decision is as long as they are."""
+    size, update = len(one.candidates), one.update
+    parallel: list[tuple[Any, ...]] = [one.prior, one.posterior]
+    if update is not None:
+        value = update.valuation
+        parallel += [update.advantage, update.advantage_normalised, update.z_prime, value.q, value.n, value.how]
+        parallel += value.terms.values()
+    if any(len(column) != size for column in parallel) or not -1 <= one.chosen < size:
+        raise BadFile("a decision has other numbers than candidates")
+
+
+def _check_length(size: int) -> None:
+    if size > limits.LINE:
+        raise BadFile(f"a record of {size >> 20} MB is too large (limit: {limits.LINE >> 20} MB)")
+
+
+def _refused(value: Any) -> typing.NoReturn:
+    raise BadFile(f"a record cannot hold {shown(value)}")
 
 
 def _part(value: Any, where: str) -> Part:
@@ -95,7 +149,11 @@ def _part(value: Any, where: str) -> Part:
         raise BadFile(f"{where} should hold objects that name their kind as 'part'")
     fields = {key: item for key, item in value.items() if key != "part"}
     cls = PARTS.get(value["part"])
-    return UnknownPart(value["part"], fields) if cls is None else from_plain(cls, fields)
+    if cls is not None:
+        made: Part = from_plain(cls, fields)
+        return made
+    limits.check_json(value, where)
+    return UnknownPart(value["part"], fields)
 
 
 @functools.cache
@@ -110,6 +168,7 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 def _build(hint: Any, value: Any, where: str) -> Any:
     if hint is Any:
+        limits.check_json(value, where)
         return value
     if hint == Part:
         return _part(value, where)
@@ -122,21 +181,34 @@ def _build(hint: Any, value: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise BadFile(f"{where} should be a list")
+        _check_size(value, where)
         item = typing.get_args(hint)[0]
         return tuple(_build(item, part, where) for part in value)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise BadFile(f"{where} should be an object")
+        _check_size(value, where)
         item = typing.get_args(hint)[1]
-        return {str(key): _build(item, part, where) for key, part in value.items()}
+        return {_build(str, key, where): _build(item, part, where) for key, part in value.items()}
     if dataclasses.is_dataclass(hint):
         return from_plain(hint, value)  # type: ignore[arg-type]
     if hint is float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise BadFile(f"{where} should be a finite number")
+        if not limits.is_number(value):
+            raise BadFile(f"{where} should be a finite number, not {shown(value)}")
         return float(value)
-    if hint is int and isinstance(value, bool):
-        raise BadFile(f"{where} should be a whole number")
+    if hint is int:
+        if not limits.is_whole(value):
+            raise BadFile(f"{where} should be a whole number, not {shown(value)}")
+        return value
+    if hint is str:
+        if not limits.is_text(value):
+            raise BadFile(f"{where} should be a text, not {shown(value)}")
+        return value
     if not isinstance(value, hint):
         raise BadFile(f"{where} should be {hint.__name__}")
     return value
+
+
+def _check_size(value: Any, where: str) -> None:
+    if len(value) > limits.ITEMS:
+        raise BadFile(f"{where} holds {len(value):,} items, more than {limits.ITEMS:,}")

@@ -43,6 +43,17 @@ def clipped(text: str, limit: int) -> str:
     return f"{text[:half]} [...] {text[len(text) - half :]}"
 
 
+def encodable(text: str) -> str:
+    """Return a text that has a UTF-8: half a surrogate pair becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def compact(text: str) -> str:
     """Return a text without empty lines."""
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from engine import limits
+from engine.codec import event_from_line
 from engine.disk import open_binary
+from engine.errors import BadFile
+from engine.records import EpisodeEnded
 
 _MARK = b'{"event":"EpisodeEnded"'
 
@@ -14,7 +17,7 @@ def has_begun(recording: Path) -> bool:
     """Return whether a session got as far as its start, so that there is something to go on with."""
     try:
         with open_binary(recording) as lines:
-            return lines.readline().startswith(b'{"event":"SessionStarted"')
+            return lines.readline(1000).startswith(b'{"event":"SessionStarted"')
     except OSError:
         return False
 
@@ -24,9 +27,10 @@ def scores_of(recording: Path) -> tuple[float, ...]:
     scores: list[float] = []
     try:
         with open_binary(recording) as lines:
-            for line in lines:
-                if line.startswith(_MARK):
-                    scores.append(float(json.loads(line)["score"]))
-    except (OSError, ValueError, KeyError, TypeError):
+            for line in iter(lambda: lines.readline(limits.LINE), b""):
+                event = event_from_line(line)[1] if line.startswith(_MARK) else None
+                if isinstance(event, EpisodeEnded):
+                    scores.append(event.score)
+    except (OSError, BadFile):
         return ()
     return tuple(scores)

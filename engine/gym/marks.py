@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from engine.texts import encodable
+
 _ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?", re.S)
 _COLOURS = ("", "red", "green", "yellow", "blue", "magenta", "cyan", "")
 """Names of the colours. Black and white have none, because they are the usual colours of text."""
@@ -18,7 +20,7 @@ def plain(text: str) -> str:
     red S is `<red S>`, and an S on a red background is `[S]`. Some environments show the agent's position
     only by a colour.
     """
-    lines = "".join(_marked(text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
+    lines = "".join(_marked(encodable(text).replace("\r\n", "\n").replace("\r", "\n").expandtabs(8))).split("\n")
     return "\n".join(line.rstrip() for line in lines).rstrip("\n")
 
 

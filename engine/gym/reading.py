@@ -8,12 +8,12 @@ from __future__ import annotations
 import enum
 import io
 import itertools
-import math
 import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from engine import limits
 from engine.gym.making import Unfit
 
 TEXT_KEYS = ("text", "obs", "observation", "description", "message", "prompt", "mission")
@@ -307,13 +307,13 @@ def _texts(value: Any) -> list[str] | None:
 # ------------------------------------------------------------------------------------------------ numbers
 
 
-def number(value: Any) -> float | None:
-    """Return a finite number, None for anything else."""
+def number(value: Any, most: float = limits.LARGEST_REWARD) -> float | None:
+    """Return a number from -most to most, None for anything else."""
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if limits.is_number(found, most) else None
 
 
 def _whole(value: Any) -> int | None:

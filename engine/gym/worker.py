@@ -103,7 +103,7 @@ class Server:
         observation, reward, terminated, truncated, info = self._env.step(taken)
         gained = reading.number(reward)
         if gained is None:
-            raise ValueError(f"the reward is {reward!r}, which is no finite number")
+            raise ValueError(f"the reward is {reward!r}, which is no finite number from -1e100 to 1e100")
         self._score = round(self._score + gained, 9)
         self._moves += 1
         ends = {"terminated": bool(terminated), "truncated": bool(truncated)}
@@ -118,7 +118,7 @@ class Server:
 
         self._over = terminated or truncated
         score = reading.number(info.get("score"))
-        moves = reading.number(info.get("moves"))
+        moves = reading.number(info.get("moves"), 2**53)
 
         def told(key: str) -> str:
             value = info.get(key)

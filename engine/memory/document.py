@@ -1,31 +1,21 @@
 """Episodes to and from the documents that are stored, checked and bounded.
 
 A document keeps each distinct state, history and list of valid actions once; its steps point to them by
-index. `docs/memory-format.md` describes every field. How an episode ended is stored as `done`, `won` and
-`died`, which earlier versions read, too.
+index. `docs/memory-format.md` describes every field, `engine.limits` has the bounds. How an episode ended is stored
+as `done`, `won` and `died`, which earlier versions read, too.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
+from engine import limits
 from engine.errors import BadFile
+from engine.limits import ACTIONS, LARGEST_REWARD, NAME, STEPS, TEXT, TOKENS, shown
 from engine.records import OUTCOMES, Episode, State, Step
-
-TEXT_LIMIT = 1 << 16
-"""Longest text, in characters; longer ones are clipped."""
-NAME_LIMIT = 1000
-"""Longest action, token or name, in characters."""
-TOKEN_LIMIT = 4096
-"""Most tokens of a state."""
-ACTION_LIMIT = 4096
-"""Most valid actions of a step."""
-STEP_LIMIT = 100_000
-"""Most steps of an episode."""
 
 FORGOTTEN = "forgotten"
 """Provenance of a step whose content was taken out; its reward stays, so that other returns do not change."""
@@ -39,40 +29,44 @@ _EPISODE_FIELDS: tuple[tuple[str, type], ...] = (
     ("started", float), ("wall_s", float), ("token_scheme", int),
 )  # fmt: skip
 _END_FIELDS = (("done", bool), ("won", bool), ("died", bool), ("truncated", bool))
+_KNOWN = {name for name, _ in (*_EPISODE_FIELDS, *_END_FIELDS)} | {
+    "first", "states", "histories", "valid", "steps", "final",
+}  # fmt: skip
 _OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
-
-T = TypeVar("T")
 
 
 def bounded(episode: Episode) -> Episode:
     """Return the episode with texts and lists clipped to the limits, without control characters.
 
     Raises:
-        BadFile: It cannot be stored at all: no uid, no steps or too many, a number that is not finite.
+        BadFile: It cannot be stored at all: no uid, no steps or too many, a number that is not finite or too large.
     """
-    if not 0 < len(episode.uid) <= NAME_LIMIT or not episode.uid.isprintable():
-        raise BadFile(f"an episode needs a uid of 1 to {NAME_LIMIT} printable characters")
-    if not 0 < len(episode.steps) <= STEP_LIMIT:
-        raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEP_LIMIT})")
+    if not 0 < len(episode.uid) <= NAME or not episode.uid.isprintable():
+        raise BadFile(f"an episode needs a uid of 1 to {NAME} printable characters")
+    if not 0 < len(episode.steps) <= STEPS:
+        raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEPS})")
     for step in episode.steps:
         if step.provenance != "agent" and not PROVENANCE.fullmatch(step.provenance):
-            raise BadFile(f"{step.provenance!r} is no provenance: agent, human or imported:NAME")
-        if not all(map(math.isfinite, (step.reward, step.env_reward, step.score))):
-            raise BadFile("a step's reward or score is not a finite number")
+            raise BadFile(f"{shown(step.provenance)} is no provenance: agent, human or imported:NAME")
+        if not all(map(_is_reward, (step.reward, step.env_reward, step.score))):
+            raise BadFile(f"a step's reward or score is not a finite number of at most {LARGEST_REWARD:g}")
     if episode.outcome not in OUTCOMES:
-        raise BadFile(f"an episode was won or lost, or has no outcome; {episode.outcome!r} is none")
+        raise BadFile(f"an episode was won or lost, or has no outcome; {shown(episode.outcome)} is none")
     numbers = (episode.score, episode.max_score or 0.0, episode.started, episode.wall_s)
-    if not all(map(math.isfinite, numbers)):
-        raise BadFile("an episode's score or time is not a finite number")
+    if not all(map(_is_reward, numbers)):
+        raise BadFile(f"an episode's score or time is not a finite number of at most {LARGEST_REWARD:g}")
+    whole = (episode.seed, episode.token_scheme)
+    if not (limits.is_count(episode.number) and all(map(limits.is_whole, whole))):
+        raise BadFile("an episode's number or seed is too large")
     seen: dict[State, State] = {}
     return replace(
         episode,
         steps=tuple(_bounded_step(step, seen) for step in episode.steps),
         final=_bounded_state(episode.final, seen),
-        agent=clipped(episode.agent, NAME_LIMIT),
-        model=clipped(episode.model, NAME_LIMIT),
-        session=clipped(episode.session, NAME_LIMIT),
-        scope=clipped(episode.scope, NAME_LIMIT),
+        agent=clipped(episode.agent, NAME),
+        model=clipped(episode.model, NAME),
+        session=clipped(episode.session, NAME),
+        scope=clipped(episode.scope, NAME),
     )
 
 
@@ -139,7 +133,7 @@ def to_episode(document: Mapping[str, Any]) -> Episode:
         )
         for fields in document["steps"]
     )
-    values = {name: document[name] for name, _ in _EPISODE_FIELDS if name in document}
+    values = {name: document[name] for name, _ in _EPISODE_FIELDS if document.get(name) is not None}
     values |= _end(document)
     return Episode(**values, steps=steps, final=state(*document["final"]))
 
@@ -176,24 +170,26 @@ def check(document: Mapping[str, Any]) -> None:
         if name in ("uid", "scope", "number") and value is None:
             raise BadFile(f"an episode lacks its {name}")
         if value is not None and not _is(value, kind):
-            raise BadFile(f"the {name} of an episode should be {kind.__name__}, not {value!r}")
-    if not document["uid"] or not _is(document.get("first"), int) or document["first"] < 0:
-        raise BadFile("an episode lacks its uid or its first entry")
+            raise BadFile(f"the {name} of an episode should be {kind.__name__}, not {shown(value)}")
+    if not document["uid"] or not all(limits.is_count(document.get(name)) for name in ("first", "number")):
+        raise BadFile("an episode lacks its uid, its number or its first entry")
+    for name in document.keys() - _KNOWN:
+        limits.check_json(document[name], "a field that this version does not know")
     states = _listed(document, "states")
     histories = _listed(document, "histories")
     for kept in (*states, *histories):
         if not isinstance(kept, dict) or not isinstance(kept.get("text"), str):
             raise BadFile("a state of an episode has no text")
-        if len(kept["text"]) > TEXT_LIMIT + 1:
-            raise BadFile("a state of an episode is longer than memory takes")
-        _check_texts(kept.get("tokens"), TOKEN_LIMIT, "tokens")
-        if not isinstance(kept.get("place", ""), str):
-            raise BadFile("the place of a state should be a text")
+        if not limits.is_text(kept["text"], TEXT + 1):
+            raise BadFile("a state of an episode is longer than memory takes, or has no UTF-8")
+        _check_texts(kept.get("tokens"), TOKENS, "tokens")
+        if not limits.is_text(kept.get("place", ""), NAME + 1):
+            raise BadFile(f"the place of a state should be a text of at most {NAME} characters")
     valid = _listed(document, "valid")
     for actions in valid:
-        _check_texts(actions, ACTION_LIMIT, "valid actions")
+        _check_texts(actions, ACTIONS, "valid actions")
     steps = _listed(document, "steps")
-    if not 0 < len(steps) <= STEP_LIMIT:
+    if not 0 < len(steps) <= STEPS:
         raise BadFile(f"an episode of {len(steps)} steps is not one")
     sizes = (len(states), len(histories), len(valid))
     for fields in steps:
@@ -213,30 +209,38 @@ def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
     for place, size in zip(places, sizes, strict=True):
         if type(place) is not int or not 0 <= place < size:
             raise BadFile("a step of an episode points to a state that is not there")
-    if type(action) is not str or len(action) > NAME_LIMIT + 1:
+    if not limits.is_text(action, NAME + 1):
         raise BadFile("the action of a step should be a text")
-    if type(reward) not in (float, int) or not math.isfinite(reward):
-        raise BadFile(f"the reward of a step should be a number, not {reward!r}")
+    if not _is_reward(reward):
+        raise BadFile(f"the reward of a step should be a number, not {shown(reward)}")
     for name in fields.keys() & _OPTIONAL_STEP.keys():
         if not _is(fields[name], type(_OPTIONAL_STEP[name])):
-            raise BadFile(f"the {name} of a step cannot be {fields[name]!r}")
+            raise BadFile(f"the {name} of a step cannot be {shown(fields[name])}")
     if "provenance" in fields and not PROVENANCE.fullmatch(fields["provenance"]):
-        raise BadFile(f"{fields['provenance']!r} is no provenance")
+        raise BadFile(f"{shown(fields['provenance'])} is no provenance")
 
 
 def _check_texts(value: Any, limit: int, what: str) -> None:
     if not isinstance(value, list) or len(value) > limit:
         raise BadFile(f"the {what} of an episode should be a list of at most {limit} texts")
-    if value and (set(map(type, value)) != {str} or max(map(len, value)) > NAME_LIMIT + 1):
-        raise BadFile(f"the {what} of an episode should be texts of at most {NAME_LIMIT} characters")
+    if value and (
+        set(map(type, value)) != {str} or max(map(len, value)) > NAME + 1 or not limits.is_text("".join(value))
+    ):
+        raise BadFile(f"the {what} of an episode should be texts of at most {NAME} characters")
 
 
 def _is(value: Any, kind: type) -> bool:
     if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return _is_reward(value)
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
+        return limits.is_whole(value)
+    if kind is str:
+        return limits.is_text(value, NAME + 1)
     return isinstance(value, kind)
+
+
+def _is_reward(value: Any) -> bool:
+    return limits.is_number(value, LARGEST_REWARD)
 
 
 def _within(value: Any, size: int) -> bool:
@@ -260,20 +264,20 @@ def clipped(text: str, limit: int) -> str:
 def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
     if not texts:
         return texts
-    if len(texts) <= limit and max(map(len, texts)) <= NAME_LIMIT and not _UNFIT.search("".join(texts)):
+    if len(texts) <= limit and max(map(len, texts)) <= NAME and not _UNFIT.search("".join(texts)):
         return texts
-    return tuple(clipped(text, NAME_LIMIT) for text in texts[:limit])
+    return tuple(clipped(text, NAME) for text in texts[:limit])
 
 
 def _bounded_state(state: State, seen: dict[State, State]) -> State:
     known = seen.get(state)
     if known is None:
         known = seen[state] = State(
-            clipped(state.text, TEXT_LIMIT),
-            _texts(state.tokens, TOKEN_LIMIT),
-            clipped(state.history, TEXT_LIMIT),
-            _texts(state.history_tokens, TOKEN_LIMIT),
-            clipped(state.place, NAME_LIMIT),
+            clipped(state.text, TEXT),
+            _texts(state.tokens, TOKENS),
+            clipped(state.history, TEXT),
+            _texts(state.history_tokens, TOKENS),
+            clipped(state.place, NAME),
         )
     return known
 
@@ -281,14 +285,14 @@ def _bounded_state(state: State, seen: dict[State, State]) -> State:
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
     return Step(
         _bounded_state(step.state, seen),
-        clipped(step.action, NAME_LIMIT),
+        clipped(step.action, NAME),
         step.reward,
         step.env_reward,
         step.score,
-        clipped(step.provenance, NAME_LIMIT),
-        _texts(step.valid_actions, ACTION_LIMIT),
+        clipped(step.provenance, NAME),
+        _texts(step.valid_actions, ACTIONS),
         step.changed,
-        clipped(step.world_hash, NAME_LIMIT),
+        clipped(step.world_hash, NAME),
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, shown
 from engine.errors import BadFile, UsageError
@@ -28,7 +29,6 @@ from engine.records import Episode, Kept
 
 FORMAT = "jitrl-episodes"
 VERSION = 2
-LINE_LIMIT = 64 << 20
 _BATCH = 50
 
 
@@ -138,7 +138,7 @@ def _keep(memory: Memory, name: str, records: list[Kept], taken: Taken) -> None:
 def _append(memory: Memory, name: str, episodes: list[Episode], taken: Taken) -> None:
     try:
         scope = memory.scope(name)
-    except UsageError as error:
+    except (UsageError, BadFile) as error:
         taken.problems.append(str(error))
         return
     before = scope.episode_count
@@ -222,7 +222,7 @@ def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:
 def _journals(path: Path, journals: list[Path]) -> Source:
     scopes = {}
     for journal in journals:
-        about = Reader(journal, None, Schema(), lambda text: None).read_header().get("about", {})
+        about = Reader(journal, None, Schema(), lambda text: None).read_header()["about"]
         scopes[str(about.get("scope", journal.parent.name))] = _journal(journal)
     return Source(str(path), scopes)
 
@@ -258,28 +258,28 @@ def read_export(path: Path, tell: Teller) -> Iterator[Carried]:
         raise UsageError(f"cannot read {shown(path)}: {error.strerror}") from None
     with file:
         _check_first(path, file.readline(4096))
-        for number, line in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=2):
+        for number, line in enumerate(iter(lambda: file.readline(limits.LINE), b""), start=2):
             if not line.strip():
                 continue
             try:
-                data = json.loads(line)
+                data = limits.parsed(line)
                 record = isinstance(data, dict) and "kept" in data
                 yield from_plain(Kept, data["kept"]) if record else from_plain(Episode, data)
-            except (BadFile, ValueError, RecursionError) as error:
+            except BadFile as error:
                 tell(f"line {number} of {path} was refused: {error}")
 
 
 def _check_first(path: Path, line: bytes) -> None:
     try:
-        head = json.loads(line)
-    except ValueError:
+        head = limits.parsed(line)
+    except BadFile:
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise BadFile(f"{path} is no export of jitrl: its first line does not say {FORMAT!r}")
-    if not isinstance(head.get("version"), int) or head["version"] > VERSION:
-        raise BadFile(
-            f"{path} was exported by a newer jitrl (version {head.get('version')}); update jitrl to read it"
-        )
+    if not limits.is_count(head.get("version")):
+        raise BadFile(f"{path} is no export of jitrl: it has no version")
+    if head["version"] > VERSION:
+        raise BadFile(f"{path} was exported by a newer jitrl (version {head['version']}); update jitrl to read it")
 
 
 # ---------------------------------------------------------------------------------------- comparing

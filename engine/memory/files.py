@@ -111,6 +111,7 @@ def replace_file(
         OSError: Writing failed; the old file is unchanged.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    before = path.with_name(f"{path.name}.{os.getpid()}.before.part")
     try:
         with new_file(partial, replace=True) as fd:
             write_lines(fd, lines)
@@ -119,12 +120,24 @@ def replace_file(
         if keep_as is not None and not keep_as.exists():
             tighten(path)
             os.link(path, keep_as)
+        if not durable:
+            os.replace(partial, path)
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.link(path, before)
         os.replace(partial, path)
+        try:
+            sync_folder(path.parent)
+        except OSError:  # the new name may not survive a power cut: what was there before is put back
+            if before.exists():
+                os.replace(before, path)
+            else:
+                path.unlink()
+            raise
     finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-    if durable:
-        sync_folder(path.parent)
+        for left in (partial, before):
+            with contextlib.suppress(OSError):
+                left.unlink()
 
 
 def append_durably(path: Path, end: int, data: bytes) -> None:
@@ -161,6 +174,13 @@ def cut(path: Path, end: int, aside: Path | None) -> None:
         finally:
             os.close(source)
     os.truncate(path, end)
+
+
+def sync_above(folder: Path) -> None:
+    """Sync the two folders above one, so that a new folder of a scope, and that of the memory, survive a power cut."""
+    for above in (folder.parent, folder.parent.parent):
+        with contextlib.suppress(PermissionError):
+            sync_folder(above)
 
 
 def sync_folder(folder: Path) -> None:

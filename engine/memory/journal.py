@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from engine import limits
 from engine.errors import BadFile, StorageError
+from engine.limits import LINE
 from engine.memory import files, frame
 from engine.memory.reader import FORMAT, Document, Listener, Place, Reader, Resume, Schema
-
-LINE_LIMIT = 64 << 20
-"""Longest line that is written, in bytes."""
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""
@@ -189,7 +188,7 @@ class Journal:
 
     def _mend_end(self) -> None:
         """Complete the bytes that a crash left after the last whole line, or move them to a file of their own."""
-        tail = self._reader.tail(LINE_LIMIT + 1)
+        tail = self._reader.tail(LINE + 1)
         if not tail:
             return
         whole = [p.payload for p in frame.mend(tail) if self._reader.documents(p.payload) is not None]
@@ -215,6 +214,7 @@ class Journal:
     def _create(self) -> None:
         try:
             files.replace_file(self.path, [self._new_header({})])
+            files.sync_above(self.path.parent)
         except OSError as error:
             raise self._failed(error) from None
         self._reader.load()
@@ -223,6 +223,7 @@ class Journal:
         try:
             files.replace_file(self.path, self._new_lines(changes), keep_as=keep_as)
         except OSError as error:
+            self._reader.refresh(final=True)
             raise self._failed(error) from None
         self._reader.load()
 
@@ -237,7 +238,10 @@ class Journal:
             "next_ids": dict(next_ids),
             "about": {**self._about, **header.get("about", {}), **about},
         }
-        return frame.encode(_json(fields))
+        line = frame.encode(_json(fields))
+        if len(line) > limits.HEADER:
+            raise BadFile(f"{self.path} has too many tables to be written anew; it is left as it is")
+        return line
 
     def _new_lines(self, changes: Changes) -> Iterator[bytes]:
         """Yield the lines of the rewritten file, one document each. Lines of unchanged documents are copied."""
@@ -277,12 +281,14 @@ def _json(data: Any) -> bytes:
 
 def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
     """Return the line that holds these documents."""
+    if not limits.is_text(table, limits.NAME) or not all(map(limits.is_count, documents)):
+        raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
     try:
         line = frame.encode(_json({"table": table, "put": documents}))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise BadFile(f"this cannot be stored: {error}") from None
-    if len(line) > LINE_LIMIT:
+    if len(line) > LINE:
         raise StorageError(
-            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE_LIMIT >> 20} MB)"
+            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE >> 20} MB)"
         )
     return line

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.errors import BadFile
-from engine.memory.document import NAME_LIMIT, PROVENANCE, TEXT_LIMIT, clipped
+from engine.limits import DATA, DATA_DEPTH, NAME, TEXT, shown
+from engine.memory.document import PROVENANCE, clipped
 from engine.records import Kept
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from engine.memory.redact import Redactor
 
 TABLE = "kept"
-DATA_LIMIT = 1 << 20
-"""Most that the data of a record take as JSON, in bytes."""
-DEPTH_LIMIT = 32
-"""How deep the data of a record may be nested."""
 
 
 class KeptRecords:
@@ -123,26 +120,26 @@ def bounded(record: Kept) -> Kept:
     Raises:
         BadFile: It cannot be stored at all: no kind, a wrong provenance, data that are no JSON values or too much.
     """
-    if not 0 < len(record.kind) <= NAME_LIMIT or not record.kind.isprintable():
-        raise BadFile(f"a kept record needs a kind of 1 to {NAME_LIMIT} printable characters")
-    if len(record.uid) > NAME_LIMIT or (record.uid and not record.uid.isprintable()):
-        raise BadFile(f"the uid of a kept record should be at most {NAME_LIMIT} printable characters")
+    if not 0 < len(record.kind) <= NAME or not record.kind.isprintable():
+        raise BadFile(f"a kept record needs a kind of 1 to {NAME} printable characters")
+    if len(record.uid) > NAME or (record.uid and not record.uid.isprintable()):
+        raise BadFile(f"the uid of a kept record should be at most {NAME} printable characters")
     if not PROVENANCE.fullmatch(record.provenance):
-        raise BadFile(f"{record.provenance!r} is no provenance: agent, human or imported:NAME")
-    if not math.isfinite(record.at):
-        raise BadFile("the time of a kept record is not a finite number")
+        raise BadFile(f"{shown(record.provenance)} is no provenance: agent, human or imported:NAME")
+    if not limits.is_number(record.at) or not limits.is_whole(record.episode):
+        raise BadFile("the time or the episode of a kept record is too large, or not a finite number")
     data = _clipped(plain(record).data)
-    if (size := len(json.dumps(data))) > DATA_LIMIT:
-        raise BadFile(f"the data of a kept record take {size:,} bytes, more than {DATA_LIMIT:,}")
+    if (size := len(json.dumps(data))) > DATA:
+        raise BadFile(f"the data of a kept record take {size:,} bytes, more than {DATA:,}")
     return dataclasses.replace(
         record,
-        text=clipped(record.text, TEXT_LIMIT),
+        text=clipped(record.text, TEXT),
         data=data,
-        scope=clipped(record.scope, NAME_LIMIT),
-        agent=clipped(record.agent, NAME_LIMIT),
-        model=clipped(record.model, NAME_LIMIT),
-        session=clipped(record.session, NAME_LIMIT),
-        episode_uid=clipped(record.episode_uid, NAME_LIMIT),
+        scope=clipped(record.scope, NAME),
+        agent=clipped(record.agent, NAME),
+        model=clipped(record.model, NAME),
+        session=clipped(record.session, NAME),
+        episode_uid=clipped(record.episode_uid, NAME),
     )
 
 
@@ -152,12 +149,9 @@ def plain(record: Kept) -> Kept:
     Raises:
         BadFile: They are none, or nested too deep.
     """
-    try:
-        data = to_plain(record.data)
-    except RecursionError:
-        data = None
-    if not isinstance(data, dict) or _depth(data) > DEPTH_LIMIT:
-        raise BadFile(f"the data of a kept record should be an object of at most {DEPTH_LIMIT} levels")
+    data = to_plain(record.data)
+    if not isinstance(data, dict) or _depth(data) > DATA_DEPTH:
+        raise BadFile(f"the data of a kept record should be an object of at most {DATA_DEPTH} levels")
     return dataclasses.replace(record, data=data)
 
 
@@ -169,9 +163,9 @@ def _depth(value: Any) -> int:
 def _clipped(value: Any) -> Any:
     """Return JSON values with their texts clipped."""
     if isinstance(value, str):
-        return clipped(value, TEXT_LIMIT)
+        return clipped(value, TEXT)
     if isinstance(value, dict):
-        return {clipped(key, NAME_LIMIT): _clipped(item) for key, item in value.items()}
+        return {clipped(key, NAME): _clipped(item) for key, item in value.items()}
     return [_clipped(item) for item in value] if isinstance(value, list) else value
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory import frame
 
 FORMAT = "jitrl-journal"
 _BLOCK = 4 << 20
-_HEADER_LIMIT = 1 << 16
 
 Document = dict[str, Any]
 Migration = Callable[[str, Document], Document]
@@ -138,13 +137,9 @@ class Reader:
             self.position = known
         else:
             if self._listener is not None:
-                about = self.header.get("about")
-                self._listener.reset(about if isinstance(about, dict) else {})
-            ids = self.header.get("next_ids", {})
+                self._listener.reset(self.header["about"])
             self.position = Position(
-                generation=str(self.header.get("generation", "")),
-                offset=start,
-                next_ids={str(name): int(value) for name, value in ids.items()},
+                generation=str(self.header.get("generation", "")), offset=start, next_ids=dict(self.header["next_ids"])
             )
         self.look()
         self.read_on(final=False)
@@ -194,7 +189,7 @@ class Reader:
 
     def read(self, place: Place) -> bytes:
         """Return some bytes of the opened file, even if it has been replaced since."""
-        return os.pread(self._fd, place.length, place.offset)
+        return self._bytes(self._fd, place.length, place.offset)
 
     def parse(self, line: bytes) -> tuple[str, dict[int, Document]] | None:
         """Return the table and documents of a line, repaired if needed; None if that is not possible."""
@@ -206,12 +201,14 @@ class Reader:
     def documents(self, payload: bytes) -> tuple[str, dict[int, Document]] | None:
         """Return table and documents of a payload, migrated to this schema; None if it is not such a payload."""
         try:
-            data = json.loads(payload)
+            data = limits.parsed(payload)
             table, put = data["table"], data["put"]
             documents = {int(doc_id): document for doc_id, document in put.items()}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (BadFile, ValueError, KeyError, TypeError, AttributeError):
             return None
-        if not isinstance(table, str) or not all(isinstance(one, dict) for one in documents.values()):
+        if not limits.is_text(table, limits.NAME) or not all(isinstance(one, dict) for one in documents.values()):
+            return None
+        if not all(map(limits.is_count, documents)):
             return None
         for step in range(self.header.get("schema", self._schema.version), self._schema.version):
             migrate = self._schema.migrations[step]
@@ -225,6 +222,8 @@ class Reader:
         """
         changed = False
         damaged: list[bytes] = []
+        if not self.exists:
+            return False
         for offset, line in self._lines():
             payload = frame.decode(line)
             found = None if payload is None else self.documents(payload)
@@ -255,7 +254,7 @@ class Reader:
 
     def tail(self, limit: int) -> bytes:
         """Return up to `limit` bytes after the position: an unfinished line, if there is one."""
-        return os.pread(self._fd, limit, self.position.offset)
+        return self._bytes(self._fd, limit, self.position.offset)
 
     def look(self) -> None:
         """Record the size and modification time of the file, for `refresh`."""
@@ -298,21 +297,18 @@ class Reader:
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
         """Return the header, and the offset of the line after it."""
-        head = os.pread(fd, _HEADER_LIMIT, 0)
+        head = self._bytes(fd, limits.HEADER, 0)
         payload, end = _header_payload(head)
         if payload is not None and frame.decode(head[: end - 1]) is None:
             self._notice(f"the first line of {self.path} was mended; `jitrl memory compact` writes it anew")
-        try:
-            header = json.loads(payload or b"null")
-        except ValueError:
-            header = None
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
+        header = parsed_header(payload or b"null")
+        if header is None:
             raise BadFile(
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
-                "Move it away to begin a new memory"
+                f"`jitrl memory recover {self.path}` reads what can be found in it; move it away to begin a new memory"
             )
-        version = header.get("schema")
-        if not isinstance(version, int) or version > self._schema.version:
+        version = header["schema"]
+        if version > self._schema.version:
             raise BadFile(
                 f"{self.path} was written by a newer jitrl (schema {version}, this one knows up to "
                 f"{self._schema.version}); it is left as it is. Update jitrl to use it"
@@ -321,6 +317,12 @@ class Reader:
             if step not in self._schema.migrations:
                 raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
         return header, end
+
+    def _bytes(self, fd: int, size: int, offset: int) -> bytes:
+        try:
+            return os.pread(fd, size, offset)
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
 
     def _continues(self, known: Position) -> bool:
         """Whether this file is the one that `known` describes, up to its offset."""
@@ -334,12 +336,17 @@ class Reader:
         """Yield offset and bytes of each whole line from the position on."""
         offset = at = self.position.offset
         held = b""
-        while block := os.pread(self._fd, _BLOCK, at):
+        while len(held) <= limits.LINE and (block := self._bytes(self._fd, _BLOCK, at)):
             at += len(block)
             *lines, held = (held + block).split(b"\n")
             for line in lines:
                 yield offset, line
                 offset += len(line) + 1
+        if len(held) > limits.LINE:
+            raise BadFile(
+                f"{self.path} has a line of more than {limits.LINE >> 20} MB at {offset}, which is none of jitrl's; it "
+                f"is left as it is. `jitrl memory recover {self.path}` reads what can be found in it"
+            )
 
     def _salvage(self, damaged: list[bytes]) -> bool:
         """Recover what is possible from consecutive damaged lines that begin at the position, and report it."""
@@ -364,6 +371,21 @@ class Reader:
                 "out; everything else is there"
             )
         return saved
+
+
+def parsed_header(payload: bytes) -> dict[str, Any] | None:
+    """Return the header that a payload holds, its fields in the form they should have; None if it holds none."""
+    try:
+        header = limits.parsed(payload)
+        limits.check_json(header, "a header")
+    except BadFile:
+        return None
+    if not isinstance(header, dict) or header.get("format") != FORMAT or not limits.is_whole(header.get("schema")):
+        return None
+    about, ids = header.setdefault("about", {}), header.setdefault("next_ids", {})
+    if not isinstance(about, dict) or not isinstance(ids, dict):
+        return None
+    return header if all(limits.is_whole(number) and number > 0 for number in ids.values()) else None
 
 
 def _header_payload(head: bytes) -> tuple[bytes | None, int]:

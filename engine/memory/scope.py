@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import limits
 from engine.errors import BadFile
 from engine.memory import document as documents
 from engine.memory import snapshot
@@ -142,7 +143,7 @@ class Scope:
             Number of entries added; 0 if an episode with this uid is already stored.
 
         Raises:
-            BadFile: It cannot be stored: it has no uid, no steps, or a number that is not finite.
+            BadFile: It cannot be stored: it has no uid, no steps, or a number that is not finite or too large.
             StorageError: Writing failed; the memory is as before.
         """
         return self.append_all([episode])
@@ -161,7 +162,9 @@ class Scope:
                 fresh.add(episode.uid)
                 given = episode.number if episode.number > 0 else number
                 named = dataclasses.replace(episode, number=given, scope=self.name)
-                groups.append({doc_id + len(groups): documents.to_document(named, entry)})
+                document = documents.to_document(named, entry)
+                documents.check(document)
+                groups.append({doc_id + len(groups): document})
                 entry, number = entry + len(episode.steps), max(number, given + 1)
             before = entries.live
             if groups:
@@ -457,4 +460,4 @@ class _EpisodeDB(JournalDB):
 
 def _counter(about: Mapping[str, Any], name: str, least: int) -> int:
     value = about.get(name, least)
-    return value if isinstance(value, int) and value >= least else least
+    return value if limits.is_whole(value) and value >= least else least

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine import limits
 from engine.disk import open_descriptor
+from engine.errors import BadFile
 from engine.memory import files, frame
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
     with os.fdopen(fd, "rb") as file:
         try:
             payload = frame.decode(file.readline(1 << 22).removesuffix(b"\n"))
-            head = json.loads(payload or b"null")
+            head = limits.parsed(payload or b"null")
             if head["format"] != FORMAT or head["version"] != VERSION:
                 return None
             body = np.fromfile(file, np.uint8)
@@ -69,5 +71,5 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
                 arrays[name] = np.frombuffer(body.data, kind, length, at)
                 at += size
             return head["meta"], arrays
-        except (OSError, ValueError, KeyError, TypeError):
+        except (BadFile, OSError, ValueError, KeyError, TypeError, OverflowError):
             return None

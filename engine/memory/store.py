@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import JitrlError, StorageError
+from engine import limits
+from engine.errors import JitrlError, StorageError, UsageError
 from engine.memory.search import ScopeRules
 from engine.paths import ensure_folder, slug
 
@@ -55,7 +56,7 @@ class Memory:
         """Return a scope by name, opened; a new one is empty and leaves no file before its first episode.
 
         Raises:
-            UsageError: The name cannot be one.
+            UsageError: The name cannot be one: it is empty, too long, or holds control characters.
             BadFile: Its journal is foreign, damaged in its first line, or from a newer version.
             StorageError: It cannot be read, or its folder cannot be made.
         """
@@ -63,6 +64,11 @@ class Memory:
         from engine.memory.redact import Redactor
         from engine.memory.scope import Scope
 
+        if not limits.is_text(name, limits.NAME) or not name.isprintable():
+            raise UsageError(
+                f"{limits.shown(name)} cannot be the name of a scope: that is a printable text of at most "
+                f"{limits.NAME} characters"
+            )
         with self._lock:
             if name not in self._open:
                 folder = self.folder / slug(name)
@@ -94,8 +100,9 @@ class Memory:
                     continue
                 try:
                     header = Reader(path, None, Schema(), lambda text: None).read_header()
-                    name = header.get("about", {}).get("scope")
-                    found.append((name, None) if isinstance(name, str) else (folder.name, "it has no name"))
+                    name = header["about"].get("scope")
+                    named = limits.is_text(name, limits.NAME) and name.isprintable()
+                    found.append((name, None) if named else (folder.name, "it has no name"))
                 except JitrlError as error:
                     found.append((folder.name, str(error)))
         return found

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine import limits
 from engine.disk import open_binary, read_bytes
 from engine.errors import BadFile, StorageError, UsageError
+from engine.limits import LINE
 from engine.memory import document as documents
 from engine.memory import files, frame
 from engine.memory.document import FORGOTTEN
-from engine.memory.journal import LINE_LIMIT
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.reader import Document, Place, Reader, Schema
@@ -254,18 +255,22 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
         raise UsageError("nothing was forgotten that could be put back") from None
     except OSError as error:
         raise BadFile(f"cannot read {path}: {error.strerror}; it is left as it is") from None
-    items: list[Any] = []
-    for line in lines[:-1]:
-        payload = frame.decode(line) or next((part.payload for part in frame.mend(line)), b"null")
-        items.append(json.loads(payload))
-    known = (_UNDO_FORMAT, _UNDO_WITH_KEPT)
-    if not items or not isinstance(items[0], dict) or items[0].get("format") not in known:
-        raise BadFile(f"{path} is damaged; it is left as it is")
-    episodes, kept = (
-        {int(item[name]): item["document"] for item in items[1:] if item and name in item}
-        for name in ("id", "kept")
-    )
-    return str(items[0]["operation"]), episodes, kept
+    try:
+        items: list[Any] = []
+        for line in lines[:-1]:
+            payload = frame.decode(line) or next((part.payload for part in frame.mend(line)), b"null")
+            items.append(limits.parsed(payload))
+        if items[0]["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
+            raise BadFile("another format")
+        found: tuple[dict[int, Document], dict[int, Document]] = {}, {}
+        for item in filter(None, items[1:]):
+            for name, documents_of, check in (("id", found[0], documents.check), ("kept", found[1], to_kept)):
+                if name in item:
+                    check(item["document"])
+                    documents_of[int(item[name])] = item["document"]
+        return str(items[0]["operation"]), *found
+    except (BadFile, LookupError, TypeError, ValueError, AttributeError):
+        raise BadFile(f"{path} is damaged; it is left as it is") from None
 
 
 def _drop_snapshot(scope: Scope) -> None:
@@ -322,7 +327,7 @@ def verify(path: Path) -> Verification:
     reader.load()
     try:
         reader.read_on(final=True)
-        unfinished = len(reader.tail(LINE_LIMIT)) if reader.exists else 0
+        unfinished = len(reader.tail(LINE)) if reader.exists else 0
         if unfinished:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
         return Verification(

@@ -6,12 +6,14 @@ unfinished episode is resumed from it by taking its actions again.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from engine import limits
 from engine.codec import event_from_line, event_to_line
 from engine.disk import open_binary, private_file, shown
 from engine.errors import BadFile, StorageError, UsageError
@@ -65,6 +67,7 @@ class Recorder:
 
         Raises:
             StorageError: The disk is full or the file system refused. Nothing torn is left behind.
+            BadFile: The event is beyond `engine.limits`. Nothing was written.
         """
         if isinstance(event, PASSING):
             return
@@ -77,7 +80,8 @@ class Recorder:
             if isinstance(event, (SessionStarted, EpisodeEnded, SessionEnded)):
                 os.fsync(self._fd)
         except OSError as error:
-            os.ftruncate(self._fd, before)
+            with contextlib.suppress(OSError):  # what stays is a torn line, which the next recorder cuts off
+                os.ftruncate(self._fd, before)
             raise StorageError(f"the recording could not be written: {error.strerror}") from None
 
     def close(self) -> None:
@@ -130,12 +134,14 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
     file = path / FILE_NAME if path.is_dir() else path
     try:
         with open_binary(file) as lines:
-            for number, raw in enumerate(lines, 1):
-                if not raw.endswith(b"\n"):
+            for number, raw in enumerate(iter(lambda: lines.readline(limits.LINE + 1), b""), 1):
+                if not raw.endswith(b"\n") and len(raw) <= limits.LINE:
                     break
                 try:
-                    at, event = event_from_line(raw.decode())
-                except (BadFile, UnicodeDecodeError) as error:
+                    if len(raw) > limits.LINE:
+                        raise BadFile(f"it is longer than {limits.LINE >> 20} MB")
+                    at, event = event_from_line(raw)
+                except BadFile as error:
                     raise BadFile(
                         f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})"
                     ) from None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands import memory_change, memory_look
+from jitrl_tui.commands import memory_change, memory_look, memory_recover
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -94,6 +94,13 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
     forget.add_argument("--provenance", metavar="P", help="agent, human or imported:NAME")
     forget.add_argument("--dry-run", action="store_true", help="only say what would go")
     forget.add_argument("--undo", action="store_true", help="put back what the last forget took out")
+    recover = add(
+        "recover", memory_recover.recover,
+        "write a new journal with what is left in a damaged one, which is kept beside it", data=True,
+    )  # fmt: skip
+    recover.add_argument("source", metavar="FILE|SCOPE", help="a journal, its folder, or a scope")
+    recover.add_argument("--to", metavar="FILE", type=Path,
+                         help="a new file for it; the damaged one then stays where it is")  # fmt: skip
     compact = add("compact", memory_change.compact, "write the journals anew: damage mended, leftovers gone")
     compact.add_argument("scope", nargs="?", metavar="SCOPE")
     compact.add_argument("--purge", action="store_true",

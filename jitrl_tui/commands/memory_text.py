@@ -28,12 +28,15 @@ def open_memory(args: argparse.Namespace) -> Memory:
 
 def scope_name(memory: Memory, text: str) -> str:
     """Return the one scope that `text` names or is part of."""
-    from engine.errors import UsageError
+    from engine.errors import BadFile, UsageError
 
     names = memory.scopes()
     fitting = [text] if text in names else [name for name in names if text in name]
     if len(fitting) == 1:
         return fitting[0]
+    broken = [error for folder, error in memory.inspect() if error is not None and text in folder]
+    if broken and not fitting:
+        raise BadFile(broken[0])
     listed = ", ".join(fitting or names) or "none yet"
     raise UsageError(
         f"{text!r} fits several scopes: {listed}"

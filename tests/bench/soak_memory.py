@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from engine.environments import scope_rules
 from engine.memory import Memory
 from engine.memory.scope import Scope
 from engine.memory.upkeep import verify
+from tests.memory import faulty
 from tests.memory.crowd import NAME, STEPS
 from tests.memory.killing import Trials
 from tests.memory.lives import make_episode
@@ -94,9 +96,22 @@ def crowds(rounds: int, tell: Tell) -> Iterator[bool]:
     tell(f"crowds: {rounds} rounds of 160 episodes by 4 writers")
 
 
+def failing_disks(tell: Tell) -> Iterator[bool]:
+    """Let every operation on the disk fail once, cut the power at each, and let fsync lie; needs gcc."""
+    if shutil.which("gcc") is None:
+        tell("failing disks: not tried, there is no gcc")
+        return
+    found = faulty.run(stride=1)
+    for problem in found["problems"]:
+        tell(problem)
+    tell(f"failing disks: {found['trials']} lives, {len(found['problems'])} findings")
+    for trial in range(found["trials"]):
+        yield trial >= len(found["problems"])
+
+
 def run(tell: Tell, *, kill: int = 1000, flip: int = 4000, rounds: int = 8, seed: int = 1) -> tuple[int, int]:
     """Do all trials; return how many survived and how many were lost."""
-    results = [*kills(kill, seed, tell), *damage(flip, seed, tell), *crowds(rounds, tell)]
+    results = [*kills(kill, seed, tell), *damage(flip, seed, tell), *crowds(rounds, tell), *failing_disks(tell)]
     return sum(results), len(results) - sum(results)
 
 

@@ -14,9 +14,9 @@ import pytest
 from tinydb import where
 
 from engine.errors import BadFile, StorageError
+from engine.limits import DATA, DATA_DEPTH, TEXT
 from engine.memory import Memory, files, snapshot, upkeep
-from engine.memory.document import TEXT_LIMIT
-from engine.memory.kept import DATA_LIMIT, DEPTH_LIMIT, TABLE
+from engine.memory.kept import TABLE
 from engine.memory.scope import SNAPSHOT
 from engine.records import Kept
 from jitrl_tui import cli
@@ -125,8 +125,8 @@ def test_secrets_do_not_come_in_and_texts_are_bounded(tmp_path):
         kept = records.add(Kept("k", f"say {secret}\x1b[31m", {f"key {secret}": [f"in {secret}", {"deep": secret}]}))
         assert secret not in json.dumps([kept.text, kept.data])
         assert kept.text == "say [redacted]\N{REPLACEMENT CHARACTER}[31m"
-        long = records.add(Kept("k", "x" * (TEXT_LIMIT + 5), {"y": "y" * (TEXT_LIMIT + 5)}))
-        assert (len(long.text), len(long.data["y"])) == (TEXT_LIMIT + 1, TEXT_LIMIT + 1)
+        long = records.add(Kept("k", "x" * (TEXT + 5), {"y": "y" * (TEXT + 5)}))
+        assert (len(long.text), len(long.data["y"])) == (TEXT + 1, TEXT + 1)
         assert records.all() == [kept, long]
     assert secret.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -139,9 +139,9 @@ def test_secrets_do_not_come_in_and_texts_are_bounded(tmp_path):
         Kept("k", "nan", {"x": float("nan")}),
         Kept("k", "no JSON", {"x": {1, 2}}),
         Kept("k", "a list", [1]),  # type: ignore[arg-type]
-        Kept("k", "too deep", nested(DEPTH_LIMIT + 1)),
+        Kept("k", "too deep", nested(DATA_DEPTH + 1)),
         Kept("k", "far too deep", nested(900)),
-        Kept("k", "too much", {str(n): "x" * 60_000 for n in range(DATA_LIMIT // 60_000 + 1)}),
+        Kept("k", "too much", {str(n): "x" * 60_000 for n in range(DATA // 60_000 + 1)}),
         Kept("k", "from nowhere", provenance="heaven"),
         Kept("k", "never", at=float("inf")),
     ],

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadFile, StorageError, UsageError
+from engine.limits import TEXT, TOKENS
 from engine.memory import Memory
-from engine.memory.document import TEXT_LIMIT, TOKEN_LIMIT
 from engine.memory.scope import SNAPSHOT, Scope
 from engine.records import Episode, State
 from tests.memory.lives import brute_force, make_episode, make_state
@@ -168,7 +168,7 @@ def test_overlong_and_unfit_texts_are_clipped_not_refused(memory: Memory) -> Non
     scope = memory.scope(NAME)
     episode = make_episode(random.Random(1), "a", 1)
     state = State(
-        "x" * (TEXT_LIMIT * 2), tuple(f"t{i}" for i in range(TOKEN_LIMIT * 2)), "bell \x07 and \udc80", ("h",)
+        "x" * (TEXT * 2), tuple(f"t{i}" for i in range(TOKENS * 2)), "bell \x07 and \udc80", ("h",)
     )
     step = dataclasses.replace(
         episode.steps[0], state=state, action="\x1b[31mred", valid_actions=("y" * 5000,)
@@ -176,8 +176,8 @@ def test_overlong_and_unfit_texts_are_clipped_not_refused(memory: Memory) -> Non
     assert scope.append(dataclasses.replace(episode, steps=(step,))) == 1
     (back,) = scope.episodes()
     kept = back.steps[0]
-    assert len(kept.state.text) == TEXT_LIMIT + 1
-    assert len(kept.state.tokens) == TOKEN_LIMIT
+    assert len(kept.state.text) == TEXT + 1
+    assert len(kept.state.tokens) == TOKENS
     assert kept.state.history == "bell � and �"
     assert kept.action == "�[31mred"
 

@@ -25,6 +25,7 @@ from engine.llm.local.engine import Scores
 from engine.llm.model import Usage
 from engine.llm.prompts import Prompt
 from engine.records import ModelCall, Waiting
+from engine.texts import encodable
 
 TEXT_LIMIT = 1_000_000
 """Most characters of an answer; the rest is cut off."""
@@ -342,7 +343,7 @@ class Client:
         top = [(redact(str(item.token)), p) for item in told if not math.isnan(p := float(item.logprob))]
         usage = getattr(response, "usage", None)
         extra = getattr(message, "provider_specific_fields", None) or {}
-        text = redact(message.content[: TEXT_LIMIT + 1]) if isinstance(message.content, str) else ""
+        text = redact(encodable(message.content[: TEXT_LIMIT + 1])) if isinstance(message.content, str) else ""
         return {
             "text": text[:TEXT_LIMIT],
             "finish": "length" if len(text) > TEXT_LIMIT else str(choice.finish_reason or ""),

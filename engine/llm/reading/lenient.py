@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from engine.texts import encodable
+
 LONGEST_REPLY = 1_000_000
 """Number of characters that are read; the rest is ignored."""
 
@@ -225,11 +227,11 @@ _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(.))|"', re.DOTALL)
 def _written(kind: int, part: str) -> str:
     """Return the string value of a token."""
     if kind == _BARE:
-        return _encodable(part)
+        return encodable(part)
     body = part[1:-1]
     if "\\" in body:
         body = _DECODE('"' + _ESCAPE.sub(_known, body) + '"')
-    return _encodable(body)
+    return encodable(body)
 
 
 def _known(escape: re.Match[str]) -> str:
@@ -241,23 +243,13 @@ def _known(escape: re.Match[str]) -> str:
     return "\\\\" + escape[2] if escape[2].isalnum() else escape[2]
 
 
-def _encodable(text: str) -> str:
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def _bare(word: str) -> Any:
     """Return the value of a word without quotes: a literal, a number, or otherwise a string."""
     if word in _WORDS:
         return _WORDS[word]
     number = _NUMBER.fullmatch(word)
     if number is None:
-        return _encodable(word)
+        return encodable(word)
     if len(word) > LONGEST_NUMBER:
         return None
     return int(word) if number[1] else float(word)

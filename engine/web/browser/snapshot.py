@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from engine.hiding import REDACTED
+from engine.texts import encodable
 
 _ROLE = re.compile(r"[A-Za-z][\w-]*")
 _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
@@ -122,6 +123,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         title: Its title.
         secret: Handles of the elements that take secrets; what they hold is left out.
     """
+    text, url, title = encodable(text), encodable(url), encodable(title)
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
@@ -205,7 +207,7 @@ def _bare(item: str) -> tuple[str, str]:
 def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] == '"':
         try:
-            return str(json.loads(value))
+            return encodable(str(json.loads(value)))
         except ValueError:
             return value[1:-1]
     if len(value) > 1 and value[0] == value[-1] == "'":

@@ -1,0 +1,252 @@
+"""Reads what is left in a damaged journal, and writes it to a new one.
+
+A journal whose first line is intact needs none of this: it opens, and what is damaged in it is left out. Here every
+line stands for itself, because each has its own checksum. So what is whole is found whatever became of the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from engine import limits
+from engine.errors import BadFile, StorageError, UsageError
+from engine.memory import document as documents
+from engine.memory import files, frame
+from engine.memory.document import FORGOTTEN
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import to_kept
+from engine.memory.reader import FORMAT, Document, Reader, Schema, parsed_header
+from engine.memory.scope import TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was found in a damaged journal, and where it is now.
+
+    Attributes:
+        path: The journal that was read.
+        written: The new one.
+        aside: Where the damaged file is kept if the new one took its place, "" otherwise.
+        scope: Name of the scope, as the first line or else an episode has it.
+        header: Whether the first line was intact.
+        episodes: Episodes that were found.
+        entries: Their steps, forgotten ones excluded.
+        kept: Kept records that were found.
+        others: Documents of other tables.
+        mended: Lines with a flipped bit, which was found and turned back.
+        lost: Bytes that no checksum confirms.
+        places: How many stretches they make.
+        problems: A sentence for each document that was found and left out.
+    """
+
+    path: str
+    written: str
+    aside: str
+    scope: str
+    header: bool
+    episodes: int
+    entries: int
+    kept: int
+    others: int
+    mended: int
+    lost: int
+    places: int
+    problems: tuple[str, ...]
+
+
+def recover(path: Path, to: Path | None = None) -> Recovered:
+    """Write a new journal with everything that can still be read in one.
+
+    Args:
+        path: The damaged journal. It is not changed.
+        to: The new file. With None it takes the place of the damaged one, which is kept beside it as `damaged-*.bak`.
+
+    Raises:
+        UsageError: The new file exists already, or it should take the place of one that is sound.
+        BadFile: There is nothing of a memory in the file, or it is from a newer version.
+        StorageError: It cannot be read, or the new one cannot be written.
+    """
+    target = path if to is None else to
+    if to is not None and to.exists():
+        raise UsageError(f"{to} is there already; recovering does not overwrite it")
+    lock = files.FileLock(path.with_name("lock"))
+    try:
+        if to is None:
+            lock.acquire()
+        return _recover(path, target, secrets.token_hex(8))
+    except FileExistsError:
+        raise UsageError(f"{target} is there already; recovering does not overwrite it") from None
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no {error.filename}") from None
+    except OSError as error:
+        raise StorageError(f"cannot recover {path}: {error.strerror or error}; it is left as it is") from None
+    finally:
+        lock.close()
+
+
+def _recover(path: Path, target: Path, generation: str) -> Recovered:
+    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    aside = path.with_name(f"damaged-{generation}.bak") if target == path else None
+    try:
+        with path.open("rb") as file, files.new_file(partial, replace=True) as fd:
+            found = _Finder(path, file, generation)
+            files.write_lines(fd, found.new_lines())
+            os.fsync(fd)
+        if not found.tables:
+            raise BadFile(f"there is nothing of a memory in {path}; it is left as it is")
+        if aside is None:
+            os.link(partial, target)
+        elif found.sound:
+            raise UsageError(f"{path} is sound; there is nothing to recover")
+        else:
+            os.link(path, aside)
+            os.replace(partial, path)
+        files.sync_folder(target.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    others = sum(found.tables.values()) - found.tables[TABLE] - found.tables[KEPT]
+    return Recovered(
+        str(path), str(target), str(aside or ""), found.scope, found.intact, found.tables[TABLE], found.entries,
+        found.tables[KEPT], others, found.mended, found.lost, found.places, tuple(found.problems),
+    )  # fmt: skip
+
+
+class _Finder:
+    """Goes through a file from its first byte to its last, and yields what belongs into a new journal."""
+
+    def __init__(self, path: Path, file: IO[bytes], generation: str) -> None:
+        self.scope = ""
+        self.intact = False
+        self.tables: Counter[str] = Counter()
+        self.entries = self.mended = self.lost = self.places = 0
+        self.problems: list[str] = []
+        self._file = file
+        self._generation = generation
+        self._reader = Reader(path, None, Schema(), self.problems.append)
+        self._known: set[tuple[str, Any]] = set()
+        self._ids: defaultdict[str, set[int]] = defaultdict(set)
+        self._next_entry = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether a new journal would hold what the old one shows, and no more."""
+        return self.intact and not (self.mended or self.lost or self.problems)
+
+    def new_lines(self) -> Iterator[bytes]:
+        """Yield the lines of the new journal, the header first."""
+        begun = False
+        for payload in self._payloads():
+            for table, doc_id, document in self._documents(payload):
+                if not begun:
+                    begun = True
+                    self.scope = str(self._header["about"].get("scope") or document.get("scope") or "")
+                    yield frame.encode(_json(self._new_header()))
+                yield frame.encode(_json({"table": table, "put": {doc_id: document}}))
+
+    @property
+    def _header(self) -> dict[str, Any]:
+        """The header that was found; one with nothing in it where none was."""
+        return self._reader.header or {"about": {}, "next_ids": {}}
+
+    def _new_header(self) -> dict[str, Any]:
+        about = {**self._header["about"], "scope": self.scope}
+        return {
+            "format": FORMAT, "schema": Schema().version, "generation": self._generation,
+            "created": round(time.time(), 3), "next_ids": self._header["next_ids"], "about": about,
+        }  # fmt: skip
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _payloads(self) -> Iterator[bytes]:
+        """Yield every payload that a checksum confirms, in the order of the file."""
+        damaged: list[bytes] = []
+        first = True
+        for line in iter(lambda: self._file.readline(limits.LINE), b""):
+            payload = frame.decode(line.removesuffix(b"\n"))
+            if payload is None and sum(map(len, damaged)) + len(line) <= frame.MENDABLE:
+                damaged.append(line)
+            else:
+                yield from self._mended(damaged)
+                damaged = [line] if payload is None else []
+            if payload is not None:
+                self.intact |= first and parsed_header(payload) is not None
+                self.mended += not frame.sound(line.removesuffix(b"\n"))
+                yield payload
+            first = False
+        yield from self._mended(damaged)
+
+    def _mended(self, damaged: list[bytes]) -> Iterator[bytes]:
+        """Yield what can be confirmed of consecutive damaged lines; count what cannot."""
+        stretch = b"".join(damaged)
+        parts = frame.mend(stretch.removesuffix(b"\n"))
+        left = len(stretch) - sum(part.end - part.start + 1 for part in parts)
+        if left > 0:
+            self.lost += left
+            self.places += 1
+        self.mended += len(parts)
+        yield from (part.payload for part in parts)
+
+    def _documents(self, payload: bytes) -> Iterator[tuple[str, int, Document]]:
+        """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""
+        header = parsed_header(payload)
+        if header is not None:
+            if header["schema"] > Schema().version:
+                raise BadFile(f"{self._reader.path} was written by a newer jitrl; update jitrl to recover it")
+            if not self._reader.header:
+                self._reader.header = header
+            return
+        found = self._reader.documents(payload)
+        if found is None:
+            self.problems.append("a line that holds no documents was left out")
+            return
+        table = found[0]
+        for doc_id, document in found[1].items():
+            try:
+                good = self._fitting(table, document)
+            except BadFile as error:
+                self.problems.append(f"document {doc_id} of {table} was left out: {error}")
+                continue
+            if good is not None:
+                ids = self._ids[table]
+                number = max(ids) + 1 if doc_id in ids else doc_id
+                ids.add(number)
+                self.tables[table] += 1
+                yield table, number, good
+
+    def _fitting(self, table: str, document: Document) -> Document | None:
+        """Return a document as it fits behind those before it; None if it was found before.
+
+        Raises:
+            BadFile: It is no document of its table.
+        """
+        if table == TABLE:
+            documents.check(document)
+        elif table == KEPT:
+            to_kept(document)
+        uid = document.get("uid")
+        key = (table, uid if isinstance(uid, str) else frame.encode(_json(document)))
+        if key in self._known:
+            return None
+        self._known.add(key)
+        if table == TABLE:
+            first = max(document["first"], self._next_entry)
+            if not limits.is_count(first):
+                raise BadFile("its entry number is too large")
+            self._next_entry = first + len(document["steps"])
+            self.entries += sum(step.get("provenance") != FORGOTTEN for step in document["steps"])
+            return {**document, "first": first}
+        return document
+
+
+def _json(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
