@@ -10,6 +10,8 @@ import time
 import traceback
 from pathlib import Path
 
+from jitrl_tui.output import escaped
+
 
 def named(error: BaseException | None) -> str:
     """Return what an exception is and says, in a line."""
@@ -22,7 +24,7 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
     where = folder / f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        where.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        where.write_text(escaped("".join(traceback.format_exception(error))), encoding="utf-8")
     except OSError:
         return "The details could not be written down."
     return f"The details are in {where}."
