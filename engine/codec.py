@@ -67,13 +67,15 @@ def from_plain(cls: type[T], data: Any) -> T:
 
 
 def event_to_line(event: Event, at: float) -> str:
-    """Return one line of JSON (no newline) for an event that happened at Unix time `at`."""
-    return json.dumps(
+    """Return one line of JSON (no newline) for an event that happened at Unix time `at`; it can be written as UTF-8."""
+    line = json.dumps(
         {"event": type(event).__name__, "at": round(at, 3), **to_plain(event)},
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
     )
+    # Names of files that are no UTF-8 hold lone surrogates. Python escapes them as JSON does.
+    return line.encode("utf-8", "backslashreplace").decode()
 
 
 def event_from_line(line: str) -> tuple[float, Event | None]:

@@ -52,4 +52,5 @@ def slug(name: str) -> str:
     if not name or name in {".", ".."} or "\0" in name:
         raise UsageError(f"{name!r} cannot be used as a name in the saves folder")
     readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
-    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{readable}-{digest[:8]}"

@@ -115,6 +115,7 @@ def keep(data: bytes, target: Path) -> None:
 def _download(address: str, name: str) -> bytes:
     import urllib.error
     import urllib.request
+    from http.client import HTTPException
 
     try:
         with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
@@ -123,7 +124,7 @@ def _download(address: str, name: str) -> bytes:
         raise MissingError(
             f"{address} answered {error.code}; get {name} yourself and use: jitrl games add FILE"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise MissingError(
             f"cannot reach {address} ({reason}); go online, or use: jitrl games add FILE"
