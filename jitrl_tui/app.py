@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from rich.text import Text
 from textual.binding import Binding
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from engine.errors import UsageError
@@ -20,11 +21,13 @@ from jitrl_tui import crash, history, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.offer import Offer, find_games
+from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
+from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ class JitrlApp(Host):
         self._first, self._saves, self._games = first, saves, games
         self.graphics = graphics or Graphics()
         self._overlay: Overlay | None = None
+        self._safe_lines = SafeLines()
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         wanted = os.environ.get("TEXTUAL_THEME", "")
@@ -79,6 +83,18 @@ class JitrlApp(Host):
         """Add what our screens use and themes do not know: text and lines that stand back."""
         variables = super().get_css_variables()
         return {**variables, **quiet_colours(variables)}
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Add the one that takes out what a terminal would obey."""
+        return [*super().get_line_filters(), self._safe_lines]
+
+    def notify(self, message: str, **how: Any) -> None:
+        """Show a message; markup in it is text."""
+        super().notify(message, **{**how, "markup": False})
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy what is shown, without what a terminal would obey where it is pasted."""
+        super().copy_to_clipboard(clean(text))
 
     def get_driver_class(self) -> type[Driver]:
         """Choose the driver that outlives its terminal."""

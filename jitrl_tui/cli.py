@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from jitrl_tui.output import guard
+
 COMMANDS = (
     "watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
 )  # fmt: skip
@@ -70,6 +72,7 @@ def version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    guard()
     gc.set_threshold(_GARBAGE, 20, 10)
     parser = make_parser()
     args = parser.parse_args(argv)

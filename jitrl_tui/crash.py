@@ -15,6 +15,7 @@ from engine.disk import shown
 from engine.errors import StorageError
 from engine.hiding import hidden, secrets_of, without_credentials
 from engine.paths import ensure_folder, saves_folder
+from jitrl_tui.output import escaped
 
 
 def named(error: BaseException | None) -> str:
@@ -35,7 +36,7 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
         # Made with O_EXCL and O_NOFOLLOW, mode 0600, under a name that nobody can foresee.
         fd, where = tempfile.mkstemp(".txt", f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}-", folder)
         with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+            file.write(escaped(text))
     except (OSError, StorageError):
         return "The details could not be written down."
     return f"The details are in {shown(where)}."

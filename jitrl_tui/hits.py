@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import explain
 from engine.records import Basis, Decision, Neighbour, Update
-from jitrl_tui.view import Choice, clean, points, signed, steps
+from jitrl_tui.view import Choice, points, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
 ALSO = "Also done in this place before"
@@ -44,7 +44,7 @@ def says_nothing(update: Update | None) -> bool:
 
 def columns(decision: Decision) -> list[tuple[str, tuple[float, ...]]]:
     """Return the numbers that a method adds for each candidate, by name; a column of another length is left out."""
-    named = [(clean(name), values) for basis in decision.bases for name, values in basis.columns.items()]
+    named = [(name, values) for basis in decision.bases for name, values in basis.columns.items()]
     return [(name, values) for name, values in named if len(values) == len(decision.candidates)]
 
 
@@ -55,10 +55,10 @@ def texts(decision: Decision) -> list[Basis]:
 
 def rests_on(basis: Basis) -> str:
     """Return in a line what a choice rests on."""
-    origins = list(dict.fromkeys(clean(item.origin) for item in basis.items if item.origin))
+    origins = list(dict.fromkeys(item.origin for item in basis.items if item.origin))
     more = f" and {len(origins) - ORIGINS} more" if len(origins) > ORIGINS else ""
     told = f" ({'; '.join(origins[:ORIGINS])}{more})" if origins else ""
-    return f"Rests on: {clean(basis.title)}{told}."
+    return f"Rests on: {basis.title}{told}."
 
 
 def source(update: Update) -> str:
@@ -139,11 +139,11 @@ def told(choice: Choice, entries: int) -> list[str]:
 
 def _basis(basis: Basis) -> list[str]:
     """Return a title, and a line for each text."""
-    lines = [f"{clean(basis.title)}:"]
+    lines = [f"{basis.title}:"]
     for item in basis.items:
         weight = "" if item.weight is None else f", weight {signed(item.weight)}"
-        origin = clean(item.origin) or "of unknown origin"
-        lines.append(f"{origin}{weight}: {' '.join(clean(item.text).split())}")
+        origin = item.origin or "of unknown origin"
+        lines.append(f"{origin}{weight}: {' '.join(item.text.split())}")
     return lines
 
 
@@ -160,8 +160,8 @@ def _remembered(choice: Choice, entries: int) -> list[str]:
 
 
 def _neighbour(n: Neighbour) -> str:
-    taken = f", taken as {clean(n.taken)} for another task" if n.taken else ""
-    return f"similarity {n.similarity:.2f}, {clean(n.action)}, return {signed(n.g)}, {_where(n)}{taken}"
+    taken = f", taken as {n.taken} for another task" if n.taken else ""
+    return f"similarity {n.similarity:.2f}, {n.action}, return {signed(n.g)}, {_where(n)}{taken}"
 
 
 def _planned(n: Neighbour) -> str:
@@ -170,7 +170,7 @@ def _planned(n: Neighbour) -> str:
 
 def _done(n: Neighbour) -> str:
     gained = f", gained {gain(n)}" if n.gain else ""
-    return f"{clean(n.action)}{gained}, {_where(n)}"
+    return f"{n.action}{gained}, {_where(n)}"
 
 
 def _where(n: Neighbour) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingsMap
 
-from jitrl_tui.view import clean
 from jitrl_tui.widgets.pane import PaneKind
 
 
@@ -77,7 +76,7 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
         names = [name for name in (kind.number, kind.letter) if name and name not in taken]
         taken.update(names)
         meaning = kind.about or f"go to the {kind.title}"
-        panes.append(Key(",".join(names), " ".join(names), f"pane({kind.name!r})", "", clean(meaning)))
+        panes.append(Key(",".join(names), " ".join(names), f"pane({kind.name!r})", "", meaning))
     return (*_RUN, *(key for key in panes if key.keys), *_REST)
 
 

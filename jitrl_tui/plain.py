@@ -29,8 +29,9 @@ from engine.records import (
     Waiting,
 )
 from jitrl_tui import hits
+from jitrl_tui.output import beneath, clean, one_line
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import Choice, RunView, clean, meant, noticed, percents, points, signed, steps
+from jitrl_tui.view import Choice, RunView, meant, noticed, percents, points, signed, steps
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
@@ -85,7 +86,7 @@ def candidate_lines(choice: Choice) -> list[str]:
         logit = f"logit {signed(candidate.z)}{f' to {signed(update.z_prime[i])}' if update else ''}"
         own = "".join(f"{name} {signed(values[i])}, " for name, values in columns)
         lines.append(
-            f"{clean(candidate.action)}: from {candidate.source}, {opinion}{logit}, "
+            f"{candidate.action}: from {candidate.source}, {opinion}{logit}, "
             f"{_values(update, i)}{own}{_probability(decision, i)}{_sign(decision, i)}"
         )
     return lines
@@ -268,9 +269,9 @@ class PlainRun:
         elif choice is None or decision is None:
             self._say("There is no decision yet.")
         elif name == "why":
-            self._say(f"Why: {clean(decision.why)}")
+            self._say(f"Why: {decision.why}")
             if decision.update is not None and decision.update.equation:
-                self._say(clean(decision.update.equation))
+                self._say(decision.update.equation)
             self._say_more(choice)
         elif name in ("options", "candidates"):
             for line in candidate_lines(choice):
@@ -279,7 +280,7 @@ class PlainRun:
             for line in hits.told(choice, self.view.memory_entries):
                 self._say(line)
         elif name == "actions":
-            self._say(", ".join(map(clean, decision.valid_actions)))
+            self._say(", ".join(decision.valid_actions))
         elif name == "score":
             self._say(self._score())
         else:
@@ -315,7 +316,7 @@ class PlainRun:
             return "There is no page to show."
         from engine.web.drawing.wireframe import draw
 
-        return clean(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)
+        return draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text
 
     def _score(self) -> str:
         view = self.view
@@ -332,35 +333,35 @@ class PlainRun:
                 top = f", {points(view.max_score)} points at most" if view.max_score else ""
                 named = explain.method(event.settings, event.agent)
                 self._say(
-                    f"Game: {clean(event.environment.title or event.environment.name)}{top}. "
+                    f"Game: {event.environment.title or event.environment.name}{top}. "
                     f"Agent: {event.agent} with {event.model}{f'; {named}' if named else ''}. "
                     f"{steps(event.memory_entries)} remembered."
                 )
             case EpisodeStarted():
                 total = f" of {view.started.episodes}" if view.started else ""
                 self._say(f"\nEpisode {event.episode}{total}.")
-                self._say(clean(event.observation.text).strip())
+                self._say(event.observation.text.strip())
             case Thinking() if event.what != "thinking":
-                self._say(f"({clean(event.what)})")
+                self._say(f"({event.what})")
             case Decided() if self._play and event.decision.provenance != "human":
-                self._say(f"Agent would: {clean(event.decision.action)}")
+                self._say(f"Agent would: {event.decision.action}")
             case Decided():
-                self._say(f"Why: {clean(event.decision.why)}")
+                self._say(f"Why: {event.decision.why}")
                 if view.choice is not None:
                     self._say_more(view.choice)
             case Stepped():
                 who = "You" if event.provenance == "human" else "Agent"
-                self._say(f"\n{who}: > {clean(event.action)}")
-                self._say(clean(event.observation.text).strip())
+                self._say(f"\n{who}: > {event.action}")
+                self._say(event.observation.text.strip())
                 if event.reward:
                     self._say(f"Score {signed(event.reward, 0)}. {self._score()}")
             case TakenBack():
-                self._say(f"\nTaken back: {clean(event.action)}. Step {event.step}.")
-                self._say(clean(event.observation.text).strip())
+                self._say(f"\nTaken back: {event.action}. Step {event.step}.")
+                self._say(event.observation.text.strip())
             case EpisodeEnded():
                 self._say(view.paragraphs[-1].text)
             case Notice():
-                self._say(noticed(event) if event.level != "info" else f"Info: {clean(event.message)}")
+                self._say(noticed(event) if event.level != "info" else f"Info: {event.message}")
             case Paused() if event.reason.startswith("end of"):
                 self._over = True
             case SessionEnded():
@@ -376,10 +377,10 @@ class PlainRun:
             self._say(hits.rests_on(basis))
         drawn = explain.drawn(choice.decision, choice.settings)
         if drawn:
-            self._say(clean(drawn))
+            self._say(drawn)
 
     def _say(self, text: str) -> None:
-        self._out.write(text + "\n")
+        self._out.write(clean(text) + "\n")
         self._out.flush()
 
 
@@ -395,10 +396,14 @@ def line_reader(stdin: TextIO, saves: Path, valid: Callable[[], list[str]]) -> C
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import FuzzyCompleter, WordCompleter
     from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.output import create_output
 
     words = FuzzyCompleter(WordCompleter(valid, sentence=True))
     session: PromptSession[str] = PromptSession(
-        history=FileHistory(str(saves / "play-history")), completer=words, complete_while_typing=False
+        history=FileHistory(str(saves / "play-history")),
+        completer=words,
+        complete_while_typing=False,
+        output=create_output(beneath(sys.stdout)),
     )
 
     def prompted() -> str | None:
@@ -443,7 +448,7 @@ def _run(
     run: PlainRun
 
     def valid() -> list[str]:
-        return list(run.view.choice.decision.valid_actions) if run.view.choice else []
+        return list(map(one_line, run.view.choice.decision.valid_actions)) if run.view.choice else []
 
     read = line_reader(sys.stdin, saves, valid) if play else None
     run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper, pages=pages)

@@ -35,6 +35,7 @@ from engine.records import (
     Waiting,
 )
 from engine.session.account import added, tally_of
+from jitrl_tui.output import clean, one_line
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -47,16 +48,6 @@ CALLS = 1_000
 SCORES = 100_000
 
 _REPLACED = re.compile(r"\w+=\S* in place of ")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-def clean(text: str) -> str:
-    """Return `text` without control and direction characters; line ends and expanded tabs stay."""
-    if "\t" in text:
-        text = text.expandtabs(4)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    return _CONTROL.sub("", text)
 
 
 def points(value: float) -> str:
@@ -82,7 +73,7 @@ def steps(count: int) -> str:
 
 def noticed(notice: Notice) -> str:
     """Return a notice as it is shown: what kind it is, and what it says."""
-    message = clean(notice.message)
+    message = notice.message
     if _REPLACED.match(message):
         return f"Replaced: {message}"
     return message if notice.level == "info" else f"{notice.level.capitalize()}: {message}"
@@ -248,7 +239,7 @@ class RunView:
         self.activity, self.doing, self.ended, self.error = "starting", BEGINNING, None, ""
         self.resuming = event.resumed
         for sentence in event.replaced:
-            if clean(sentence) not in self.replacements:  # a session that begins now has said it itself
+            if sentence not in self.replacements:  # a session that begins now has said it itself
                 self._notice(Notice("warning", sentence))
 
     def _episode_started(self, event: EpisodeStarted) -> None:
@@ -266,11 +257,11 @@ class RunView:
         if self.resuming:
             self.resuming = False
             self._write("notice", "Taken up again: the session goes on from here.")
-        self.activity, self.doing = "thinking", clean(event.what)
+        self.activity, self.doing = "thinking", one_line(event.what)
 
     def _waiting(self, event: Waiting) -> None:
         if self.activity != "paused":
-            self.activity, self.doing = "waiting", clean(awaited(event))
+            self.activity, self.doing = "waiting", one_line(awaited(event))
 
     def _model_called(self, event: ModelCalled) -> None:
         self.calls.append(event)
@@ -356,7 +347,7 @@ class RunView:
         )
 
     def _notice(self, event: Notice) -> None:
-        message, text = clean(event.message), noticed(event)
+        message, text = event.message, noticed(event)
         if event.level == "error":
             self.error = message
         elif event.level == "warning":
@@ -366,7 +357,7 @@ class RunView:
         self._write("notice", text)
 
     def _paused(self, event: Paused) -> None:
-        self.activity, self.doing = "paused", clean(event.reason)
+        self.activity, self.doing = "paused", one_line(event.reason)
 
     def _resumed(self, event: Resumed) -> None:
         self.activity, self.doing = "running", ""

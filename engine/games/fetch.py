@@ -124,6 +124,7 @@ def _is_there(target: Path, release: Release) -> bool:
 def _download(url: str, name: str, tell: Callable[[str], None]) -> bytes:
     import urllib.error
     import urllib.request
+    from http.client import HTTPException
 
     address = without_credentials(url)
     tell(f"getting {address}")
@@ -134,7 +135,7 @@ def _download(url: str, name: str, tell: Callable[[str], None]) -> bytes:
         raise MissingError(
             f"{address} answered {error.code}; get {name} yourself and use: jitrl games add FILE"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         reason = without_credentials(str(getattr(error, "reason", error)))
         raise MissingError(
             f"cannot reach {address} ({reason}); go online, or use: jitrl games add FILE"

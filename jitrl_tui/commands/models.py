@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import rewrite
+
 if TYPE_CHECKING:
     from engine.llm.reading.capability import Capability
 
@@ -286,7 +288,7 @@ def _measure(args: argparse.Namespace, reading: str) -> Capability:
 
 def _say(text: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        rewrite(text)
 
 
 def _tell(text: str) -> None:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import rewrite
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -168,10 +170,8 @@ class Progress:
         filled = min(width, int(width * done / self._episodes))
         mean = f"  avg {sum(self._scores) / len(self._scores):.1f}" if self._scores else ""
         line = f"[{'#' * filled}{'.' * (width - filled)}] episode {len(self._scores)}/{self._episodes}{mean}  {text}"
-        sys.stderr.write(f"\r\x1b[K{line[:118]}")
-        sys.stderr.flush()
+        rewrite(line[:118])
 
     def _clear(self) -> None:
         if self._live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            rewrite("")

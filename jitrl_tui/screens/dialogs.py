@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.records import Decision, ModelCall
-from jitrl_tui.view import Choice, Paragraph, clean
+from jitrl_tui.view import Choice, Paragraph
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
@@ -119,7 +119,7 @@ class OverruleDialog(PickDialog):
     ) -> None:
         super().__init__(
             "overrule",
-            f"The agent wants to: {clean(decision.action)}. What shall it do instead? "
+            f"The agent wants to: {decision.action}. What shall it do instead? "
             "↑↓ choose, Enter does it; memory learns from it as yours.",
             "a number of the page, such as 7 or 7 some text; or type to filter"
             if meaning
@@ -139,14 +139,14 @@ class OverruleDialog(PickDialog):
             if score > 0:
                 here = "▸ " if index == decision.chosen else "  "
                 line = Content.assemble(
-                    (here + fit(clean(candidate.action), 40), STRONG),
+                    (here + fit(candidate.action, 40), STRONG),
                     (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
                 )
                 rows.append((score + 0.001, candidate.action, line))
         known = {candidate.action for candidate in decision.candidates}
         for action in decision.valid_actions:
             if action not in known and (score := matcher.match(action) if matcher else 1.0) > 0:
-                line = Content.assemble("  " + fit(clean(action), 40), ("  valid action", MUTED))
+                line = Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))
                 rows.append((score, action, line))
         if matcher:
             rows.sort(key=lambda row: (row[1] != typed, -row[0]))
@@ -154,7 +154,7 @@ class OverruleDialog(PickDialog):
         meant = self._meaning(typed) if self._meaning and typed else typed
         if meant != typed:
             more = "  add its text: " + typed.split()[0] + " some text" if meant.endswith("'')") else ""
-            line = Content.assemble(("  " + clean(meant), HUMAN), ("  on the page" + more, MUTED))
+            line = Content.assemble(("  " + meant, HUMAN), ("  on the page" + more, MUTED))
             return [(typed, line), *found]
         if typed and all(action != typed for action, _ in found):
             own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
@@ -203,9 +203,9 @@ class SaveDialog(PickDialog):
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """The name as typed comes first, then the saves there are."""
         name = typed or self._suggested
-        rows = [] if name in self._names else [(name, Content(f"  {clean(name)}"))]
+        rows = [] if name in self._names else [(name, Content(f"  {name}"))]
         found = [known for known in self._names if typed.casefold() in known.casefold()]
-        return rows + [(known, Content(f"  {clean(known)}  (replace it)")) for known in found]
+        return rows + [(known, Content(f"  {known}  (replace it)")) for known in found]
 
 
 class LoadDialog(PickDialog):
@@ -218,7 +218,7 @@ class LoadDialog(PickDialog):
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """The saves that hold what is typed, last one first."""
         found = [name for name in self._names if typed.casefold() in name.casefold()]
-        return [(name, Content("  " + clean(name))) for name in found]
+        return [(name, Content("  " + name)) for name in found]
 
 
 class FindDialog(PickDialog):
@@ -260,7 +260,7 @@ class _CallsPane(LinePane):
         for number, call in enumerate(self._calls, 1):
             cost = f", ${call.cost_usd:.4f}" if call.cost_usd else ""
             head = (
-                f"call {number}: {call.purpose}, {clean(call.model)}, {call.prompt_tokens:,} tokens in, "
+                f"call {number}: {call.purpose}, {call.model}, {call.prompt_tokens:,} tokens in, "
                 f"{call.completion_tokens:,} out, {call.latency_s:.2f} s{cost}"
                 f"{', from the cache' if call.cached else ''}"
             )
@@ -270,7 +270,7 @@ class _CallsPane(LinePane):
                     Content(""),
                     Content.styled(f"── {name} " + "─" * max(0, width - len(name) - 4), MUTED),
                 ]
-                lines += [Content(line) for line in wrap(clean(text), width)]
+                lines += [Content(line) for line in wrap(text, width)]
             lines.append(Content(""))
         return lines or [Content.styled("No model was called for this choice.", MUTED)]
 

@@ -21,7 +21,7 @@ from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.offer import GameRow, Offer
 from jitrl_tui.screens import dialogs
-from jitrl_tui.view import clean, points
+from jitrl_tui.view import points
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, fit
 from jitrl_tui.widgets.picker import Picker
@@ -183,9 +183,9 @@ class HomeScreen(Screen[int]):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say more about the highlighted game."""
         row = next((g for g in self._offer.games if f"game:{g.name}" == event.option.id), None)
-        self._about = clean(row.about) if row else ""
+        self._about = row.about if row else ""
         self._tell_method()
-        what = f"watch it learn {clean(row.title or row.name)}" if row else "go on where this session stood"
+        what = f"watch it learn {row.title or row.name}" if row else "go on where this session stood"
         self._say(f"Press Enter to {what}.")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -287,7 +287,7 @@ def _game_line(game: GameRow, width: int) -> Content:
     mark = "shipped" if game.shipped else "yours"
     room = max(8, width - 24)
     return Content.assemble(
-        (fit(clean(game.title or game.name), room), STRONG),
+        (fit(game.title or game.name, room), STRONG),
         (f"{note:>12}", ""),
         (f"  {mark:<8}", ""),
     )
@@ -300,7 +300,7 @@ def _session_line(saved: SavedSession, width: int) -> Content:
     detail = f"{config.agent}, {config.model}"
     room = max(8, width - 16 - 26)
     return Content.assemble(
-        (fit(clean(config.game.rsplit("/", 1)[-1]), room), STRONG),
-        ("  " + fit(clean(detail), 26), MUTED),
+        (fit(config.game.rsplit("/", 1)[-1], room), STRONG),
+        ("  " + fit(detail, 26), MUTED),
         f"  {stamp}",
     )

@@ -9,7 +9,8 @@ from textual.content import Content
 
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, RunView, clean, percents, signed
+from jitrl_tui.output import one_line
+from jitrl_tui.view import Choice, RunView, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.pane import How, PaneKind
@@ -63,7 +64,7 @@ class CandidatesPane(LinePane):
             else:
                 lines.append(_bars_beside(decision, index, width))
         if decision.chosen < 0:
-            text = fit(f"▸ {clean(decision.action)}", max(4, width - 18))
+            text = fit(f"▸ {decision.action}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
         if self.with_why:
             why = why_lines(self.choice, width, brief=True)
@@ -113,7 +114,7 @@ def _column_heads(decision: Decision, width: int) -> Content:
 
 def _fitting(names: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return names of columns that leave a gap before them."""
-    return [(fit(name, size - 1).strip() if cell_len(name) >= size else name, size) for name, size in names]
+    return [(fit(name, size - 1).strip() if cell_len(name) >= size else one_line(name), size) for name, size in names]
 
 
 def _mark(decision: Decision, index: int) -> tuple[str, str]:
@@ -146,8 +147,8 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
     mark, style = _mark(decision, index)
     numbers = sum(size for _, size in _columns(decision))
     parts: list[Part] = [
-        (mark + fit(clean(candidate.action), width - numbers - 2), style),
-        (candidate.source[:6].rjust(7), MUTED),
+        (mark + fit(candidate.action, width - numbers - 2), style),
+        (one_line(candidate.source)[:6].rjust(7), MUTED),
         _opinion(candidate).rjust(6),
         _short(candidate.z).rjust(7),
     ]
@@ -226,11 +227,11 @@ def _bars_beside(decision: Decision, index: int, width: int) -> Content:
 def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
     candidate, update = decision.candidates[index], decision.update
     mark, style = _mark(decision, index)
-    note = (
-        candidate.source if candidate.confidence is None else f"{candidate.source} {candidate.confidence:.0f}"
-    )
+    note = one_line(candidate.source)
+    if candidate.confidence is not None:
+        note = f"{note} {candidate.confidence:.0f}"
     head = Content.assemble(
-        (mark + fit(clean(candidate.action), max(4, width - len(note) - 4)), style), (f"  {note}", MUTED)
+        (mark + fit(candidate.action, max(4, width - len(note) - 4)), style), (f"  {note}", MUTED)
     )
     own = "".join(f"  {name} {_short(values[index])}" for name, values in hits.columns(decision))
     if update is None:

@@ -10,7 +10,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from engine.records import Decision
-from jitrl_tui.view import clean
+from jitrl_tui.output import clean, one_line
 
 
 class CommandLine(Input):
@@ -40,7 +40,7 @@ class CommandLine(Input):
         if decision is not self._offered:
             self._offered = decision
             self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
-            self.placeholder = f"your command (the agent would: {clean(decision.action)})"
+            self.placeholder = f"your command (the agent would: {one_line(decision.action)})"
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Hand the command on and remember it."""

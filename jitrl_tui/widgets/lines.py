@@ -13,6 +13,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
+from jitrl_tui.output import clean, one_line
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.pane import How, Pane
 
@@ -27,7 +28,8 @@ HUMAN = "bold $text-warning"
 
 
 def fit(text: str, width: int) -> str:
-    """Return `text` cut or padded to exactly `width` cells, with an ellipsis where it was cut."""
+    """Return `text` on one line, cut or padded to exactly `width` cells, with an ellipsis where it was cut."""
+    text = one_line(text)
     if text.isascii():
         return text.ljust(width) if len(text) <= width else text[: max(0, width - 1)] + "…"
     used = cell_len(text)
@@ -47,7 +49,7 @@ def wrap(text: str, width: int) -> list[str]:
     """Return `text` as lines of at most `width` cells, broken at spaces where there are any."""
     width = max(1, width)
     lines: list[str] = []
-    for line in text.split("\n"):
+    for line in clean(text).split("\n"):
         if line.isascii():
             _wrap_ascii(line, width, lines)
         else:

@@ -8,7 +8,8 @@ from textual.content import Content
 
 from engine.records import Basis, BasisItem, Decision, Neighbour
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, RunView, clean, signed, steps
+from jitrl_tui.output import one_line
+from jitrl_tui.view import Choice, RunView, signed, steps
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
@@ -40,7 +41,7 @@ class MemoryPane(LinePane):
         if self.choice is None:
             return [Content.styled(fit(f"{steps(self.entries)} remembered.", width), MUTED)]
         decision = self.choice.decision
-        now = wrap(f"Now: {clean(decision.state.text)}", width)
+        now = wrap(f"Now: {decision.state.text}", width)
         neighbours = decision.update.neighbours if decision.update is not None else ()
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
@@ -55,9 +56,9 @@ class MemoryPane(LinePane):
 
     def _texts(self, basis: Basis, width: int) -> list[Content]:
         """Return a title, and each text under its origin; the first lines of it, or all of it where there is room."""
-        lines = [Content.styled(fit(f"{clean(basis.title)}:", width), MUTED)]
+        lines = [Content.styled(fit(f"{basis.title}:", width), MUTED)]
         for item in basis.items:
-            text = wrap(clean(item.text).strip(), max(10, width - 2))
+            text = wrap(item.text.strip(), max(10, width - 2))
             if not self.whole and len(text) > _EXCERPT:
                 text = [*text[: _EXCERPT - 1], fit(text[_EXCERPT - 1] + " …", max(10, width - 2)).rstrip()]
             lines.append(Content.styled(fit(_origin(item), width), NAME))
@@ -106,8 +107,8 @@ class MemoryPane(LinePane):
         for neighbour in found:
             lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole, planned=planned))
             if self.whole:
-                taken = f"{clean(neighbour.taken)} for another task: " if neighbour.taken else ""
-                text = wrap(taken + clean(neighbour.state), max(10, width - 14))
+                taken = f"{neighbour.taken} for another task: " if neighbour.taken else ""
+                text = wrap(taken + neighbour.state, max(10, width - 14))
                 lines.extend(Content.styled(" " * 14 + line, MUTED) for line in text)
         return lines
 
@@ -117,7 +118,7 @@ KIND = PaneKind("memory", "memory", lambda: MemoryPane("memory"), "go to the mem
 
 def _origin(item: BasisItem) -> str:
     weight = "" if item.weight is None else f"  weight {signed(item.weight)}"
-    return (clean(item.origin) or "of unknown origin") + weight
+    return (item.origin or "of unknown origin") + weight
 
 
 def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:
@@ -129,11 +130,10 @@ def _row(
     neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool
 ) -> Content:
     human = neighbour.provenance == "human"
-    by = "you" if human else "agent" if neighbour.provenance == "agent" else neighbour.provenance[:12]
+    by = "you" if human else "agent" if neighbour.provenance == "agent" else one_line(neighbour.provenance)
     where = f"{neighbour.episode}/{neighbour.step + 1}"
     used = 14 + size + 14
-    state = clean(neighbour.state).replace("\n", " ")
-    shown = fit(state, width - used - 1) if excerpt and width - used > 12 else ""
+    shown = fit(neighbour.state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen
     known = neighbour.ahead >= 0
     when = hits.ahead(neighbour).rjust(4) if planned else " " * 4
@@ -143,7 +143,7 @@ def _row(
     return Content.assemble(
         (f"{sign} ", NAME),
         (number.rjust(7)[-7:] + "  ", GOOD if worth > 0 else BAD if worth < 0 else MUTED),
-        (fit(clean(neighbour.action), size), ACCENT if same else ""),
+        (fit(neighbour.action, size), ACCENT if same else ""),
         (where.rjust(8), MUTED),
         (f" {by[:5]:<5}", HUMAN if human else MUTED),
         (" " + shown, MUTED),

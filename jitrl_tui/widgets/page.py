@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from engine.records import PageShown
-from jitrl_tui.view import Choice, RunView, clean
+from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
@@ -104,7 +104,7 @@ class PagePane(OfPage):
             style = _STYLES[run.kind]
             if run.item in marked:
                 style = f"{style} reverse".strip()
-            parts.append((clean(run.text).replace("\n", " "), style))
+            parts.append((run.text.replace("\n", " "), style))
         return Content.assemble(*parts)
 
     def on_click(self, event: object) -> None:
@@ -137,7 +137,7 @@ class TreePane(OfPage):
         from engine.web.drawing.text import told
 
         if self._page is None:
-            rest = [Content(line) for line in wrap(clean(self._instead), width)]
+            rest = [Content(line) for line in wrap(self._instead, width)]
             return [*self._missing(width), Content(""), *rest[:MOST_LINES]]
         numbers = {id(item.node): item.number for item in items_of(self._page)}
         lines = []
@@ -152,7 +152,7 @@ class TreePane(OfPage):
             style = "reverse" if marked else "" if number else MUTED
             tag = f"{number or '':>3} "
             lines.append(
-                Content.assemble((tag, ACCENT), (fit(clean(text), max(1, width - 4)).rstrip(), style))
+                Content.assemble((tag, ACCENT), (fit(text, max(1, width - 4)).rstrip(), style))
             )
         if len(self._page.nodes) > MOST_LINES:
             lines.append(Content.styled(f"… {len(self._page.nodes) - MOST_LINES:,} more", MUTED))

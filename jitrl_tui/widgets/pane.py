@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
-from jitrl_tui.view import Choice, RunView, clean
+from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -93,7 +93,7 @@ class Pane(ScrollView, can_focus=True):
         """Show a sentence about an exception in place of the pane's lines."""
         frames = traceback.extract_tb(error.__traceback__)
         where = f", {frames[-1].filename.rpartition('/')[2]} line {frames[-1].lineno}" if frames else ""
-        self.failure = f"This pane failed ({type(error).__name__}: {clean(str(error))}{where})."
+        self.failure = f"This pane failed ({type(error).__name__}: {error}{where})."
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

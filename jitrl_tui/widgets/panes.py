@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Size
 
-from jitrl_tui.view import Choice, RunView, clean
+from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
 from jitrl_tui.widgets.pane import How, Pane, PaneKind
@@ -68,7 +68,7 @@ class Panes(Container):
         except Exception as error:  # whatever a pane of somebody else raises
             pane = SentencePane(f"The pane {kind.name!r} cannot be opened ({type(error).__name__}: {error}).")
         pane.add_class("stage" if kind.place == "stage" else "beside")
-        pane.border_title = Content.assemble((kind.number, ACCENT), f" {clean(kind.title)}")
+        pane.border_title = Content.assemble((kind.number, ACCENT), f" {kind.title}")
         return pane
 
     @property

@@ -12,7 +12,7 @@ from textual.visual import Visual
 from jitrl_tui.host import Host
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
-from jitrl_tui.view import Choice, RunView, clean
+from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
 from jitrl_tui.widgets.page import OfPage, PagePane
 from jitrl_tui.widgets.pane import How, PaneKind
@@ -86,8 +86,7 @@ class PicturePane(OfPage):
         self._cells = (0, 0)
         if image is None or shown is None:
             return self._missing(width)
-        title, url = clean(shown.title), clean(shown.url)
-        lines = [Content(fit(f"{title}  {url}".strip(), width).rstrip())]
+        lines = [Content(fit(f"{shown.title}  {shown.url}".strip(), width).rstrip())]
         room = height - len(lines) if height >= 16 else height
         self._cells = area(image.size, width, max(1, room), self.graphics.cell)
         hint = wrap(_HINT, width) if self.graphics.protocol == "blocks" else []

@@ -15,7 +15,6 @@ from functools import partial
 from textual.content import Content
 
 from engine.registry import Registry
-from jitrl_tui.view import clean
 from jitrl_tui.widgets import candidates, curve, memory, page, picture, transcript, why
 from jitrl_tui.widgets.lines import BAD, LinePane, wrap
 from jitrl_tui.widgets.pane import PaneKind
@@ -39,7 +38,7 @@ class SentencePane(LinePane):
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the wrapped sentence."""
-        return [Content.styled(line, BAD) for line in wrap(clean(self.sentence), width)]
+        return [Content.styled(line, BAD) for line in wrap(self.sentence, width)]
 
 
 def kinds() -> tuple[PaneKind, ...]:

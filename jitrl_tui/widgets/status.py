@@ -11,7 +11,8 @@ from textual.widget import Widget
 
 from engine import explain
 from engine.records import SessionStarted
-from jitrl_tui.view import BEGINNING, RunView, clean, points
+from jitrl_tui.output import one_line
+from jitrl_tui.view import BEGINNING, RunView, points
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
 
@@ -67,10 +68,10 @@ class StatusBar(Widget):
             return self._first_of_web()
         started, seen = view.started, view.seen
         title = started.environment.title or started.environment.name if started else "jitrl"
-        parts = [(0, clean(title), STRONG)]
+        parts = [(0, title, STRONG)]
         if seen is not None:
             if seen.place:
-                parts.append((3, clean(seen.place), ""))
+                parts.append((3, seen.place, ""))
             top = f"/{points(view.max_score)}" if view.max_score else ""
             parts.append((0, f"score {points(seen.score)}{top}", GOOD if seen.score > 0 else STRONG))
         if started is not None and view.episode:
@@ -82,8 +83,8 @@ class StatusBar(Widget):
         name = started.environment.name if started else "web"
         reward = view.seen.score if view.seen is not None else 0.0
         top = f"/{points(view.max_score)}" if view.max_score else ""
-        url = clean(page.url).removeprefix("http://")
-        parts = [(0, clean(name), STRONG), (1, fit(url, max(12, self.size.width // 4)).rstrip(), NAME)]
+        url = page.url.removeprefix("http://")
+        parts = [(0, name, STRONG), (1, fit(url, max(12, self.size.width // 4)).rstrip(), NAME)]
         parts.append((0, f"reward {points(reward)}{top}", GOOD if reward > 0 else STRONG))
         if started is not None:
             parts.append((0, f"step {view.step}/{started.steps}", ""))
@@ -113,10 +114,10 @@ class StatusBar(Widget):
             provider: Say who provides the model.
         """
         view = self._view
-        model = clean(started.model)
+        model = started.model
         if not provider and not model.startswith(("local", "prior")):
             model = model.rpartition("/")[2]
-        task = clean(view.pages[-1].task) if view.pages else ""
+        task = view.pages[-1].task if view.pages else ""
         tally, average = view.tally, view.average
         counted = bool(started.reading or view.tokens or view.cost_usd)  # else no language model is at work
         missing = f"{tally.missing} of {tally.asked} answers missing" if tally.missing else ""
@@ -124,9 +125,9 @@ class StatusBar(Widget):
         parts = [
             (int(bool(missing)), fit(task, room).rstrip(), ""),
             (0, f"episode {view.episode}/{started.episodes}", STRONG),
-            (4, clean(started.agent), MUTED),
+            (4, started.agent, MUTED),
             (1, model, MUTED),
-            (2, _READINGS.get(started.reading, clean(started.reading)), MUTED),
+            (2, _READINGS.get(started.reading, started.reading), MUTED),
             (0, method, MUTED),
             (0, missing, BAD),
             (0, f"drawn at random {tally.random}×" if tally.random else "", BAD),
@@ -199,7 +200,7 @@ def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:
     """Join parts, leaving out those with the highest number first until they fit."""
     kept = list(parts)
     while kept:
-        content = Content(_GAP).join([Content.styled(text, style) for _, text, style in kept])
+        content = Content(_GAP).join([Content.styled(one_line(text), style) for _, text, style in kept])
         worst = max(part[0] for part in kept)
         if content.cell_length <= width or worst == 0:
             return content.truncate(max(1, width), ellipsis=True)

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from engine import explain
 from jitrl_tui import hits
-from jitrl_tui.view import Choice, RunView, clean, signed
+from jitrl_tui.view import Choice, RunView, signed
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
@@ -20,29 +20,29 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     update = d.update
     lines: list[Content] = []
     if d.provenance == "human":
-        lines.append(Content.assemble(("You decided: ", HUMAN), (clean(d.action), STRONG)))
-    for line in wrap(clean(d.why), width):
+        lines.append(Content.assemble(("You decided: ", HUMAN), (d.action, STRONG)))
+    for line in wrap(d.why, width):
         lines.append(Content(line))
     if update is not None and update.equation:
-        lines.extend(Content.styled(line, ACCENT) for line in wrap(clean(update.equation), width))
+        lines.extend(Content.styled(line, ACCENT) for line in wrap(update.equation, width))
     for basis in hits.texts(d):
         lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
     drawn = explain.drawn(d, choice.settings)
-    lines.extend(Content(line) for line in wrap(clean(drawn), width) if line)
+    lines.extend(Content(line) for line in wrap(drawn, width) if line)
     i = d.chosen
     if i >= 0 and not brief:
         lines.extend(Content.styled(line, MUTED) for line in _derivation(choice, width))
     if update is not None and update.without_memory and not brief:
         if d.changed:
-            text = f"○ JitRL changed this choice: the prior alone takes '{clean(update.without_memory)}'"
+            text = f"○ JitRL changed this choice: the prior alone takes '{update.without_memory}'"
             lines.extend(Content.styled(line, GOOD) for line in wrap(text, width))
         else:
             lines.append(Content.styled("= JitRL did not change this choice", MUTED))
     reason = d.candidates[i].reason if i >= 0 else ""
     if reason and not brief:
-        lines.extend(Content.styled(line, MUTED) for line in wrap(f"The model: {clean(reason)}", width))
+        lines.extend(Content.styled(line, MUTED) for line in wrap(f"The model: {reason}", width))
     if d.note:
-        lines.extend(Content.styled(line, MUTED) for line in wrap(f"Note: {clean(d.note)}", width))
+        lines.extend(Content.styled(line, MUTED) for line in wrap(f"Note: {d.note}", width))
     return lines
 
 

@@ -13,9 +13,10 @@ from rich.cells import cell_len
 from engine.records import EpisodeEnded, Notice, Observation, Stepped
 from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
+from jitrl_tui.output import clean
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import Inbox
-from jitrl_tui.view import PARAGRAPHS, Choice, RunView, clean
+from jitrl_tui.view import PARAGRAPHS, Choice, RunView
 from jitrl_tui.widgets.bars import changed, thick, thin
 from jitrl_tui.widgets.candidates import CandidatesPane
 from jitrl_tui.widgets.curve import Canvas, running_average
@@ -31,7 +32,7 @@ texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)
 def test_wrapped_lines_fit_and_lose_nothing_but_spaces(text, width):
     lines = wrap(text, width)
     assert all(cell_len(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert "".join("".join(lines).split()) == "".join(clean(text).split())
 
 
 @given(st.lists(st.text("abcdefghij", min_size=1, max_size=9), max_size=40), st.integers(10, 40))
@@ -76,10 +77,6 @@ def test_every_window_has_a_layout_and_every_pane_is_within_reach(width, height)
     if layout.name != "tiny":
         beside = [kind.name for kind in PANES.built_in if kind.place != "stage"]
         assert sorted((*layout.shown, *layout.tabs)) == sorted(beside)
-
-
-def test_clean_takes_control_and_direction_characters_and_keeps_the_rest():
-    assert clean("a\x1b[31mb\x07\x9b\u202ec\r\nd\te") == "a[31mbc\nd" + " " * 3 + "e"
 
 
 def test_the_view_follows_the_run():

@@ -25,7 +25,7 @@ LIMIT = 200_000
 def digest(*parts: Any) -> str:
     """Return the cache key of plain JSON values; equal values give equal keys."""
     plain = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(plain.encode()).hexdigest()
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Cache:

@@ -11,6 +11,7 @@ summing zeros, and at most UBATCH tokens per pass, below the size at which llama
 from __future__ import annotations
 
 import ctypes as c
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ class Runtime:
         watch = on_progress or (lambda share: True)
         progress = PROGRESS(lambda share, data: bool(watch(share)))
         self._model = lib.llama_model_load_from_file(
-            str(path).encode(),
+            os.fsencode(path),
             params(
                 lib.model_params, MODEL_LAYOUT, n_gpu_layers=0, progress=c.cast(progress, c.c_void_p).value
             ),

@@ -1,0 +1,108 @@
+"""What may reach a terminal: text without the characters that a terminal obeys, reorders or hides.
+
+Stories, pages, models, servers, recordings and file names say what they like. `guard` stands between all commands and
+stdout and stderr, `jitrl_tui.strips` between all widgets and the screen, so that nothing else has to think of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+from unicodedata import category
+
+_JOINERS = "\u200c\u200d"
+"""Zero-width joiner and non-joiner: Persian, the scripts of India and many emoji need them, and neither moves text."""
+_INSTEAD = {"Cc": "", "Cf": "", "Cn": "", "Cs": "\ufffd", "Zl": " ", "Zp": " "}
+"""By category, what stands in prose for an unsafe character."""
+
+
+def unsafe(text: str, kept: str = "") -> set[str]:
+    """Return the characters of `text` that are not to reach a terminal.
+
+    These are the Unicode categories Cc (controls), Cf (format: directions, tags, what is invisible; not the joiners),
+    Cs (surrogates), Zl and Zp (line and paragraph separators), and what is not assigned among the tags. All else stays:
+    private use, and letters and emoji that are newer than this Python's tables.
+
+    Args:
+        kept: Characters that are allowed all the same, such as line ends.
+    """
+    if text.isprintable():
+        return set()
+    return {c for c in set(text) if not c.isprintable() and c not in kept and _is_unsafe(c)}
+
+
+def _is_unsafe(character: str) -> bool:
+    kind = category(character)
+    if kind == "Cn":
+        return "\U000e0000" <= character <= "\U000e0fff"
+    return kind in _INSTEAD and character not in _JOINERS
+
+
+def clean(text: str) -> str:
+    """Return prose as it is shown: line ends stay, tabs become spaces, what is unsafe is left out or replaced."""
+    if text.isprintable():
+        return text
+    if "\t" in text:
+        text = text.expandtabs(4)
+    found = unsafe(text, "\n")
+    return text.translate({ord(c): _INSTEAD[category(c)] for c in found}) if found else text
+
+
+def one_line(text: str) -> str:
+    """Return `clean` text on one line."""
+    return clean(text).replace("\n", " ")
+
+
+def escaped(text: str) -> str:
+    r"""Return `text` with each unsafe character as JSON writes it, such as `\u001b`; line ends and tabs stay.
+
+    Text in JSON means the same before and after.
+    """
+    found = unsafe(text, "\n\t")
+    return text.translate({ord(c): _in_json(c) for c in found}) if found else text
+
+
+def _in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+class SafeStream:
+    """A text stream that writes `escaped` text to another one, and is like it in all else."""
+
+    def __init__(self, beneath: TextIO) -> None:
+        self.beneath = beneath
+
+    def write(self, text: str) -> int:
+        """Write."""
+        self.beneath.write(escaped(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of the lines."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.beneath, name)
+
+
+def guard() -> None:
+    """Make stdout and stderr safe for the rest of this process, tracebacks included."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, SafeStream):
+            setattr(sys, name, SafeStream(stream))
+
+
+def beneath(stream: TextIO | SafeStream) -> TextIO:
+    """Return the stream that takes escape sequences, for what draws on a terminal itself."""
+    return stream.beneath if isinstance(stream, SafeStream) else stream
+
+
+def rewrite(line: str) -> None:
+    """Write a line over the one that stands on stderr, which is a terminal; "" clears it."""
+    stream = beneath(sys.stderr)
+    stream.write(f"\r\x1b[K{one_line(line)}")
+    stream.flush()
