@@ -2,14 +2,13 @@
 
     python -m tests.games.proving_ground [NAME ...]
 
-Each `proving/NAME.inf` is Inform 6 source. A line `! Solution: COMMAND; COMMAND; ...` is its known solution. A step of it
-is covered if it changes nothing, or if one of the actions offered before it leads to the same world. `faithful` plays the
-whole solution again with the offered action in the place of each covered step, and returns the score it ends with.
+Each `proving/NAME.inf` is Inform 6 source. A line `! Solution: COMMAND; COMMAND; ...` is its known solution. A step of
+it is covered if it changes nothing, or if one of the actions offered before it leads to the same world. `played` plays
+the whole solution again with the offered action in the place of each covered step.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import subprocess
@@ -18,7 +17,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.games.zmachine.interpreter import Interpreter
+from engine.games.catalogue import read_story
+from engine.games.env import GameEnvironment
 
 FOLDER = Path(__file__).parent / "proving"
 LIBRARY = Path("/usr/share/inform6/library")
@@ -75,29 +75,29 @@ class Coverage:
     won: bool = False
 
 
-def opened(story: Path) -> Interpreter:
-    """Return the story in this process, without a cache."""
-    return Interpreter(str(story), None, hashlib.md5(story.read_bytes()).hexdigest(), None)
+def opened(story: Path) -> GameEnvironment:
+    """Return the story in a process of its own, without a cache: a command may hang it."""
+    return GameEnvironment(read_story(story))
 
 
-def covered(story: Path, commands: list[str], seed: int = 1) -> Coverage:
+def covered(game: GameEnvironment, commands: list[str], seed: int = 1) -> Coverage:
     """Play a solution and look for each of its steps among the valid actions."""
-    game, found = opened(story), Coverage()
+    found = Coverage()
     last = game.reset(seed)
     for number, command in enumerate(commands, 1):
         begun = time.perf_counter()
-        offered, _ = game.valid_actions(None)
+        offered = game.valid_actions()
         found.seconds.append(time.perf_counter() - begun)
         saved = game.save()
         after = game.step(command)
-        effect = (after.world_hash, after.score, _over(after))
+        effect = (after.world_hash, after.score, after.over)
         instead = command
         if effect != (last.world_hash, last.score, False):
             found.steps += 1
             for action in offered:
                 game.restore(saved)
                 other = game.step(action)
-                if (other.world_hash, other.score, _over(other)) == effect:
+                if (other.world_hash, other.score, other.over) == effect:
                     instead = action
                     break
             else:
@@ -107,21 +107,16 @@ def covered(story: Path, commands: list[str], seed: int = 1) -> Coverage:
         found.instead.append(instead)
         game.restore(saved)
         last = game.step(command)
-    found.score, found.max_score, found.won = last.score, last.max_score, last.won
+    found.score, found.max_score, found.won = last.score, last.max_score, last.outcome == "won"
     return found
 
 
-def _over(observation: object) -> bool:
-    return bool(getattr(observation, "terminated", False) or getattr(observation, "done", False))
-
-
-def played(story: Path, commands: list[str], seed: int = 1) -> tuple[float, bool]:
+def played(game: GameEnvironment, commands: list[str], seed: int = 1) -> tuple[float, bool]:
     """Play commands from the beginning; return the score and whether that won the game."""
-    game = opened(story)
     last = game.reset(seed)
     for command in commands:
         last = game.step(command)
-    return last.score, last.won
+    return last.score, last.outcome == "won"
 
 
 if __name__ == "__main__":
@@ -129,9 +124,13 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[1:] or NAMES:
-            story = compiled(name, Path(folder))
-            got = covered(story, solution(name))
-            again = played(story, got.instead)
+            game = opened(compiled(name, Path(folder)))
+            got = covered(game, solution(name))
+            again = played(game, got.instead)
+            game.close()
             middle = 1000 * sorted(got.seconds)[len(got.seconds) // 2]
-            print(f"{name:<14} {got.steps - len(got.missed)}/{got.steps} score {got.score:g}/{got.max_score} won {got.won} "
-                  f"again {again} cold {middle:.0f} ms missed {got.missed}")  # fmt: skip
+            print(
+                f"{name:<10} {got.steps - len(got.missed)}/{got.steps}, {got.score:g} of {got.max_score:g} points, "
+                f"again {again[0]:g}, cold {middle:.0f} ms, missed {got.missed}",
+                flush=True,
+            )

@@ -72,6 +72,20 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Beari
         machine.put(saved)
 
 
+def find_player(machine: Machine, story: StoryFile, bearings: Bearings) -> int:
+    """Return the object that the parser takes "me" for, 0 if there is none. The machine's state is restored."""
+    saved = machine.take()
+    try:
+        for number in bearings.noun_globals:
+            set_global(machine, story, number, 0)
+        machine.step(f"{bearings.examine} me")
+        meant = [global_value(machine, story, number) for number in bearings.noun_globals]
+    finally:
+        machine.put(saved)
+    fits = [value for value in meant if 0 < value <= story.object_count and story.parent(saved.memory, value)]
+    return fits[0] if fits and fits[0] not in bearings.absent else 0
+
+
 def global_value(machine: Machine, story: StoryFile, number: int) -> int:
     """Return the current value of a global variable."""
     at = story.globals_at + 2 * number
