@@ -19,6 +19,7 @@ class Form:
         held: By slot: whether the thing must be carried.
         many: Whether the first slot accepts "all".
         free: By slot: whether it takes words instead of things.
+        wide: By slot: whether it takes things that are not at hand, such as spells known by heart.
         spare: Whether to use it only for things that handle the action themselves.
     """
 
@@ -28,15 +29,17 @@ class Form:
     many: bool
     free: tuple[bool, ...]
     spare: bool = False
+    wide: tuple[bool, ...] = ()
 
 
 def forms(grammar: Grammar, length: int) -> list[Form]:
     """Return the forms for each action and number of things, sorted by number of things, then by action.
 
     Of several grammar lines for the same action and things the shortest is used, then the one with the most usual
-    verb. If another line needs fewer things to be held, it is kept as a spare for things that cannot be held.
+    verb. Lines whose things must pass a test of the story are kept beside those without a test. If another line
+    needs fewer things to be held, it is kept as a spare for things that cannot be held.
     """
-    groups: dict[tuple[int, int, bool], list[tuple[tuple[int, int, str], Form]]] = {}
+    groups: dict[tuple[int, int, bool, tuple[int, ...]], list[tuple[tuple[int, int, str], Form]]] = {}
     for pattern in grammar.patterns:
         slots = pattern.slots
         verbs = tuple(verb for verb in pattern.verbs if verb not in NEVER)
@@ -49,9 +52,11 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
             held=tuple(slot.held for slot in slots),
             many=bool(slots) and slots[0].many,
             free=tuple(slot.kind == "other" for slot in slots),
+            wide=tuple(slot.kind == "scope" for slot in slots),
         )
         order = (len(pattern.parts), -usage(text.split()[0]), text)
-        groups.setdefault((pattern.action, len(slots), pattern.swapped), []).append((order, form))
+        tests = tuple(slot.only for slot in slots)
+        groups.setdefault((pattern.action, len(slots), pattern.swapped, tests), []).append((order, form))
     found: list[Form] = []
     for options in groups.values():
         ranked = [form for _, form in sorted(options, key=lambda option: option[0])]

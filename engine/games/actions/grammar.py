@@ -14,6 +14,8 @@ from engine.games.zmachine.story import BadStory, StoryFile
 
 _ZIL_HELD, _ZIL_CARRIED, _ZIL_TAKE, _ZIL_HAVE = 128, 64, 8, 2
 _MOST_VERBS, _MOST_LINES = 255, 64
+_FILTER, _ATTRIBUTE, _SCOPE, _ROUTINE = 3, 4, 5, 6
+"""Inform's kinds of tokens for which the story decides what fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +23,17 @@ class Slot:
     """A place in a pattern that takes a thing or words.
 
     Attributes:
-        kind: "noun", "creature", or "other" (a number, a topic, or whatever a routine of the story accepts).
+        kind: "noun", "creature", "scope" (things that a routine of the story names, at hand or not), or "other" (a
+            number, a topic, or whatever a routine of the story accepts).
         held: The thing must be carried, or is picked up first.
         many: "all" is accepted here.
+        only: Which test of the story a thing must pass, as a number that tells the tests apart; 0 for none.
     """
 
     kind: str
     held: bool = False
     many: bool = False
+    only: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +230,7 @@ def _inform1(story: StoryFile) -> Grammar | None:
                     return None
                 parts.append(prepositions[token])
             elif slots < line[0]:
-                words_only = 48 <= token < 80  # parsed by a routine of the story, mostly a topic
-                parts.append(
-                    _inform_slot(token if token < 9 else -1, filtered=token >= 16 and not words_only)
-                )
+                parts.append(_inform_slot(token) if token < 9 else _tested_slot(_inform1_test(token), token))
                 slots += 1
             else:
                 break
@@ -301,11 +303,25 @@ def _inform2_parts(
         elif kind & 15 == 1:
             parts.append(_inform_slot(value))
         else:
-            parts.append(_inform_slot(-1, filtered=kind & 15 in (3, 4, 5)))
+            parts.append(_tested_slot(kind & 15, value << 4 | kind & 15))
     return tuple(parts)
 
 
-def _inform_slot(token: int, *, filtered: bool = False) -> Slot:
-    kinds = {0: "noun", 1: "noun", 2: "noun", 3: "noun", 4: "noun", 5: "noun", 6: "creature"}
-    kind = kinds.get(token, "noun" if filtered else "other")
-    return Slot(kind, held=token in (1, 3), many=token in (2, 3, 4, 5))
+def _inform_slot(token: int) -> Slot:
+    """Return the slot of an elementary token: noun, held, multi, ..., creature, special, number, topic."""
+    kind = "noun" if token < 6 else "creature" if token == 6 else "other"
+    return Slot(kind, held=token in (1, 3), many=token in (2, 3, 4, 5), only=token if token == 6 else 0)
+
+
+def _inform1_test(token: int) -> int:
+    """Return the kind of a test of the older layout as the newer one counts it."""
+    if 48 <= token < 80 or token < 16:
+        return _ROUTINE
+    return _SCOPE if 80 <= token < 112 else _FILTER
+
+
+def _tested_slot(kind: int, only: int) -> Slot:
+    """Return the slot of a token for which a routine or an attribute of the story decides what fits."""
+    if kind == _SCOPE:
+        return Slot("scope", only=only)
+    return Slot("noun", only=only) if kind in (_FILTER, _ATTRIBUTE) else Slot("other")

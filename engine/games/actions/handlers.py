@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from engine.games.actions import limits
 from engine.games.actions.grammar import Grammar
 from engine.games.zmachine.story import BadStory, Instruction, StoryFile
 
@@ -21,10 +22,6 @@ _CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
 _JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
 """inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
-_DEPTH = 2
-_GENERAL = 40
-"""A called routine that asks for more actions than this is taken for a general service, such as printing messages;
-its actions do not count. More topics than this are ignored, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +53,7 @@ class Handlers:
 
     def __init__(self, story: StoryFile, grammar: Grammar, action_globals: Iterable[int]) -> None:
         self._story = story
+        self._action_routines = grammar.action_routines
         self._variables = frozenset(16 + number for number in action_globals)
         self._known: dict[int, _Routine | None] = {}
         self._asked: dict[tuple[int, ...], frozenset[int]] = {}
@@ -85,7 +83,7 @@ class Handlers:
             asks: set[int] = set()
             for at in routines:
                 for depth, routine in self._closure(at):
-                    if depth == 0 or len(routine.asks) <= _GENERAL:
+                    if depth == 0 or len(routine.asks) <= limits.GENERAL:
                         asks |= routine.asks
             asks |= {action for action, others in self._leads.items() if others & asks}
             known = self._asked[routines] = frozenset(asks)
@@ -94,7 +92,11 @@ class Handlers:
     def topics(self, routines: tuple[int, ...]) -> tuple[str, ...]:
         """Return the dictionary words that these routines compare something with, such as topics to ask about."""
         found = {at for start in routines for _, routine in self._closure(start) for at in routine.words}
-        return tuple(sorted(self._spelt[at] for at in found)) if len(found) <= _GENERAL else ()
+        return tuple(sorted(self._spelt[at] for at in found)) if len(found) <= limits.GENERAL else ()
+
+    def action_topics(self, action: int) -> tuple[str, ...]:
+        """Return the dictionary words that an action's own routines compare something with."""
+        return self.topics(tuple(at for at in self._action_routines.get(action, ()) if at))
 
     def routines_of(self, number: int, memory: bytes | memoryview) -> tuple[int, ...]:
         """Return the addresses of the routines in an object's properties, as they are in `memory`."""
@@ -150,18 +152,18 @@ class Handlers:
         return found
 
     def _closure(self, at: int) -> list[tuple[int, _Routine]]:
-        """Return (depth, routine) of the routine at an address and of those it calls, to a depth of `_DEPTH`."""
+        """Return (depth, routine) of the routine at an address and of those it calls, to a depth of `limits.DEPTH`."""
         seen = {at}
         front = [at]
         found: list[tuple[int, _Routine]] = []
-        for depth in range(_DEPTH + 1):
+        for depth in range(limits.DEPTH + 1):
             following: list[int] = []
             for address in front:
                 routine = self._routine(address)
                 if routine is None:
                     continue
                 found.append((depth, routine))
-                if depth < _DEPTH:
+                if depth < limits.DEPTH:
                     fresh = routine.calls - seen
                     seen |= fresh
                     following += sorted(fresh)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import Bearings, set_global
+from engine.games.zmachine.bearings import Bearings, global_value, set_global
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.survey import WAYS
 from engine.games.zmachine.world import World
 
 _WORD = re.compile(r"[a-z][a-z'-]*")
-_NUMBER = re.compile(r"\b(\d{1,3})(?:(?: (?:through|to) |-)(\d{1,3})\b)?")
-_MOST_NUMBERS = 10
+_NUMBER = re.compile(r"\b(\d{1,4})\b(?:(?: (?:through|to) |-)(\d{1,4})\b)?")
+_NO_WORD = "qqqq"
+"""A command that no story knows. Its answer shows how a story answers to such a command."""
 _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines. Some stories use one object for several things in turn."""
 _PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
+_UNSET = 0xFFFF
+"""What Inform's parser stores for the action of a command that it does not understand."""
+_PARTICLES = frozenset(("a", "an", "the", "and", "then", "but", "of"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,34 @@ class Thing:
     is_value: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """What commands can be made of in one state.
+
+    Attributes:
+        things: The things at hand.
+        looked: `World.facts` after looking at each.
+        heard: Words that the texts mention and that name something, but nothing at hand: spells, topics.
+        spoken: Words of things, or heard, that the story now accepts as the first word of a command.
+        stirring: Commands that look at a thing, of the looks that changed something.
+        listeners: Numbers of the things to which the parser passes an order.
+    """
+
+    things: tuple[Thing, ...]
+    looked: tuple[bytes, ...] = ()
+    heard: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
+    stirring: tuple[str, ...] = ()
+    listeners: frozenset[int] = frozenset()
+
+
 class Namer:
-    """Names the things in states of one story."""
+    """Names the things in states of one story.
+
+    Args:
+        speaks: Whether the parser asks the story about a command that begins with a word that is no verb.
+        waiting: Number of the action of waiting, 0 if there is none.
+    """
 
     def __init__(
         self,
@@ -55,7 +86,12 @@ class Namer:
         handlers: Handlers,
         vocabulary: Vocabulary,
         player: int,
+        *,
+        speaks: bool,
+        waiting: int,
     ) -> None:
+        self._speaks = speaks
+        self._waiting = waiting
         self._machine = machine
         self._world = world
         self._story = story
@@ -63,34 +99,35 @@ class Namer:
         self._handlers = handlers
         self._player = player
         self._vocabulary = vocabulary
-        self.looked: list[bytes] = []
-        """`World.facts` after each thing was looked at."""
+        self._looked: list[bytes] = []
+        self._texts: dict[_Key, str] = {}
+        self._stirred: dict[_Key, str] = {}
+        self._before: set[tuple[bytes, int]] = set()
 
-    def things(self, shown: str, saved: Snapshot) -> list[Thing]:
-        """Return the things that `shown` mentions and those in the object tree.
+    def hand(self, shown: str, saved: Snapshot) -> Hand:
+        """Return the things that `shown` and the looks at them mention, those in the object tree, and other words.
 
         Args:
             shown: What `look` and `inventory` print.
             saved: The state. The machine is left in another one.
         """
         vocabulary = self._vocabulary
-        words: dict[str, str] = {}
+        self._machine.rewind(saved)
+        self._before = {(self._world.objects(), self._world.score())}
         at_hand = self._at_hand(saved)
         shown = f"{shown} {', '.join(self._story.name(number) for number in at_hand)}"
-        for word in _WORD.findall(shown.lower()):
-            forms = (word, word.removesuffix("s"))
-            form = next((form for form in forms if vocabulary.names_something(form)), "")
-            if form and not _PRONOUNS & set(forms):
-                words.setdefault(form[: self._story.word_length], form)
         myself = self._meant("me", saved)
+        self._before.add((self._world.objects(), self._world.score()))  # what changes by itself in a turn
         found: dict[_Key, list[str]] = {}
         unclear: list[str] = []
-        for word in words.values():
+        words: dict[str, str] = {}
+        for word in self._new_words(shown, words):
             key = self._meant(word, saved)
             if key is None:
                 unclear.append(word)
             elif key != myself and key[0] != self._player:
                 found.setdefault(key, []).append(word)
+        read = "\n".join(self._texts[key] for key in found)
         things = [
             self._thing(key, self._name(key, known, unclear, saved), saved) for key, known in found.items()
         ]
@@ -106,17 +143,82 @@ class Namer:
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))
                     break
-        return things + self._values(shown, saved)
+        heard: list[str] = []
+        if self._speaks:
+            far = [word for word in self._new_words(read, words) if self._meant(word, saved) is None]
+            heard = self._heard([*far, *reversed(unclear)], things)
+        return Hand(
+            (*things, *self._values(f"{shown} {read}", saved)),
+            tuple(self._looked),
+            tuple(heard),
+            self._spoken([*heard, *(thing.name for thing in things)], saved) if self._speaks else (),
+            tuple(f"{self._bearings.examine} {word}" for word in self._stirred.values()),
+            frozenset(thing.number for thing in things if self._listens(thing, saved)),
+        )
+
+    def _listens(self, thing: Thing, saved: Snapshot) -> bool:
+        """Whether the parser passes an order to a thing, whatever that does with it.
+
+        Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
+        """
+        if not self._waiting or self._waiting not in self._actions(f"{thing.name}, wait", saved):
+            return False
+        return self._actions(thing.name, saved) <= {0, _UNSET}
+
+    def _actions(self, command: str, saved: Snapshot) -> set[int]:
+        """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
+        self._machine.rewind(saved)
+        for number in self._bearings.action_globals:
+            set_global(self._machine, self._story, number, 0)
+        self._machine.run(command)
+        return {global_value(self._machine, self._story, number) for number in self._bearings.action_globals}
+
+    def _new_words(self, text: str, known: dict[str, str]) -> list[str]:
+        """Return the words of a text that name something, and add them to those known."""
+        new: list[str] = []
+        for word in _WORD.findall(text.lower()):
+            forms = (word, word.removesuffix("s"))
+            form = next((form for form in forms if self._vocabulary.names_something(form)), "")
+            cut = form[: self._story.word_length]
+            if form and not _PRONOUNS & set(forms) and cut not in known:
+                known[cut] = form
+                new.append(form)
+        return new
+
+    def _heard(self, unclear: list[str], things: list[Thing]) -> list[str]:
+        """Return those of these words that name something, but nothing at hand."""
+        present = {word for thing in things for word in self._vocabulary.nouns(thing.number)}
+        length = self._story.word_length
+        far = [word for word in unclear if word[:length] not in present and word not in _PARTICLES]
+        return [word for word in far if self._vocabulary.is_plain_noun(word)][: limits.HEARD]
+
+    def _spoken(self, words: list[str], saved: Snapshot) -> tuple[str, ...]:
+        """Return those words to which the story, as a command, gives another answer than to a word it does not know.
+
+        Inform's parser asks the story about a command whose first word is no verb; so spells become verbs once learnt.
+        """
+        self._machine.rewind(saved)
+        unknown = self._machine.run(_NO_WORD)
+        spoken: list[str] = []
+        for word in dict.fromkeys(words):
+            if " " in word or word in WAYS or self._vocabulary.is_verb(word):
+                continue
+            self._machine.rewind(saved)
+            if self._machine.run(word) != unknown and not self._machine.halted:
+                spoken.append(word)
+        going = self._actions(WAYS[0], saved) if spoken else set()  # Inform's floor is a direction, too
+        return tuple([word for word in spoken if self._actions(word, saved) != going][: limits.SPOKEN])
 
     def _values(self, shown: str, saved: Snapshot) -> list[Thing]:
         """Return the numbers that the text shows ("1 through 8" shows eight) and the directions, as things.
 
         A number with object 0 can only fill a slot for words.
         """
-        found: dict[int, None] = {}
-        for low, high in _NUMBER.findall(shown):
-            found.update(dict.fromkeys(range(int(low), min(int(high or low), int(low) + _MOST_NUMBERS) + 1)))
-        numbers = [str(value) for value in found][:_MOST_NUMBERS]
+        spans = [(int(low), int(high or low)) for low, high in _NUMBER.findall(shown)]
+        found = dict.fromkeys(low for low, high in spans if low == high)
+        for low, high in spans:
+            found.update(dict.fromkeys(range(low, min(high, low + limits.NUMBERS) + 1)))
+        numbers = [str(value) for value in found][: limits.NUMBERS]
         ways = [way for way in WAYS[:8] if self._vocabulary.names_something(way)]
         values: list[Thing] = []
         for words in (numbers, ways):
@@ -132,7 +234,7 @@ class Namer:
         machine.rewind(saved)
         for number in self._bearings.noun_globals:
             set_global(machine, story, number, 0)
-        machine.step(f"{self._bearings.examine} {words}")
+        text = machine.step(f"{self._bearings.examine} {words}")
         if machine.halted:
             return None
         at = story.globals_at
@@ -142,11 +244,15 @@ class Namer:
             for number in self._bearings.noun_globals
         ]
         values = [value for value in values if 0 < value <= story.object_count]
-        self.looked.append(self._world.facts())
+        self._looked.append(self._world.facts())
         if not values or values[0] in self._bearings.absent:
             return None
         number = max(values, key=lambda value: (values.count(value), -values.index(value)))
-        return number, self._handlers.routines_of(number, memory)
+        key = (number, self._handlers.routines_of(number, memory))
+        self._texts.setdefault(key, text)
+        if (self._world.objects(), self._world.score()) not in self._before:
+            self._stirred.setdefault(key, words)
+        return key
 
     def _name(self, key: _Key, known: list[str], unclear: list[str], saved: Snapshot) -> str:
         """Return the name for a thing that each of the words `known` refers to."""

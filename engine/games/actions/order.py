@@ -4,7 +4,9 @@ A search may have a budget of commands, so the order decides what it finds. It i
 
 - directions
 - what applies to most things (pick up, drop)
+- looks that change something, spells that were learnt
 - actions that a thing asks for (`engine.games.actions.handlers`), alone and with something carried
+- words and numbers, for what takes them
 - the most usual verbs on every thing
 - the rest, down to pairs of things for which only the grammar speaks
 
@@ -16,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.games.actions import limits
 from engine.games.actions.forms import Form
-from engine.games.actions.names import Thing
+from engine.games.actions.names import Hand, Thing
 from engine.games.actions.phrasing import usage
 from engine.games.zmachine.survey import WAYS
 
@@ -27,8 +30,6 @@ ten changes. A search with a budget continues when the state comes again, so the
 actions. Runs that must be repeatable search without a budget, which is the default."""
 ORDER = -1
 """Action number of commands that are given to another character."""
-_EVERYDAY = 8
-"""Number of verbs that are tried early on every thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Order:
     Args:
         forms: The wordings of actions.
         bare: Commands that name no thing.
-        things: The things at hand.
+        hand: The things at hand, and the words that the texts mention.
+        topics: Returns the words that an action's routines compare something with.
         effective: Actions whose own routines change things.
         highest: Highest action number that a command can lead to.
         here: Actions that the place asks for.
@@ -70,8 +72,9 @@ class Order:
         self,
         forms: Sequence[Form],
         bare: Sequence[str],
-        things: Sequence[Thing],
+        hand: Hand,
         *,
+        topics: Callable[[int], Sequence[str]],
         effective: frozenset[int],
         highest: int,
         here: frozenset[int],
@@ -81,8 +84,10 @@ class Order:
         self._orders = orders
         self.obeying: set[int] = set()
         self._bare = bare
-        self._things = [thing for thing in things if not thing.is_value]
-        self._values = [thing for thing in things if thing.is_value]
+        self._hand = hand
+        self._topics = topics
+        self._things = [thing for thing in hand.things if not thing.is_value]
+        self._values = [thing for thing in hand.things if thing.is_value]
         self._effective = effective
         self._highest = highest
         self._here = here
@@ -91,11 +96,13 @@ class Order:
         usual = sorted(forms, key=lambda form: -usage(form.text.split()[0]))
         self._singles = [form for form in usual if len(form.held) == 1 and not form.free[0]]
         self._doubles = [form for form in usual if len(form.held) == 2 and not any(form.free)]
+        self._alone = [form for form in usual if not form.held]
+        self._words_only = [form for form in usual if len(form.held) == 1 and form.free[0]]
         self._worded = [form for form in usual if len(form.held) == 2 and sum(form.free) == 1]
         self._moving = effective - {form.action for form in usual if len(form.held) == 1}
         self._known_pairs: list[tuple[Form, Thing, Thing]] | None = None
         plain = [form for form in self._singles if len(form.text.split()) == 2 and not form.spare]
-        self._everyday = {form.text for form in [f for f in plain if f.action in effective][:_EVERYDAY]}
+        self._everyday = {form.text for form in [f for f in plain if f.action in effective][: limits.EVERYDAY]}
 
     def attempts(self) -> Iterator[Attempt]:
         """Yield all commands in order, without duplicates."""
@@ -110,9 +117,12 @@ class Order:
         yield from map(Attempt, ways)
         yield from self._single(lambda form, thing: form.many and form.held[0] == thing.carried)
         yield from self._everything()
+        yield from map(Attempt, self._hand.stirring)
+        yield from self._spoken()
         yield from self._single(lambda form, thing: form.action in thing.asks)
         yield from self._double(self._likely)
         yield from self._with_words()
+        yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
         yield from self._everything_with()
         yield from map(Attempt, self._bare)
@@ -125,8 +135,9 @@ class Order:
 
     def _single(self, wanted: Callable[[Form, Thing], bool]) -> Iterator[Attempt]:
         for form in self._singles:
-            always = form.action in self._here or (form.action in self._effective and not form.spare)
+            effective = form.action in self._effective and not form.spare
             for thing in self._things:
+                always = form.action in self._here or (effective and not _is_way(thing))
                 if not (always or form.action in thing.asks) or not wanted(form, thing):
                     continue
                 if form.held[0] and not self._holds(thing):
@@ -139,16 +150,53 @@ class Order:
                 yield Attempt(form.text.format("all"), 1, form.action)
 
     def _told(self) -> Iterator[Attempt]:
-        """Yield orders to each thing. To those that obey, also yield actions that the other things ask for."""
+        """Yield orders to each thing; to those that listen, also the actions that they ask for."""
         for order in self._orders:
             for thing in self._things:
-                if thing.name not in WAYS and len(thing.name) > 2:  # "n, wait" is two commands of the player
+                if not _is_way(thing) and len(thing.name) > 2:  # "n, wait" is two commands of the player
                     yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
-        for person in [thing for thing in self._things if thing.number in self.obeying]:
-            for form in self._singles:
-                for thing in self._things:
-                    if form.action in thing.asks and thing is not person and not form.held[0]:
-                        yield Attempt(f"{person.name}, {form.text.format(thing.name)}", 2, ORDER)
+        for person in self._things:
+            obeys = person.number in self.obeying
+            if obeys or person.number in self._hand.listeners:
+                for order in self._orders_to(person, obeys=obeys):
+                    yield Attempt(f"{person.name}, {order}", 2, ORDER)
+
+    def _orders_to(self, person: Thing, *, obeys: bool) -> Iterator[str]:
+        """Yield orders to one who listens; one who obeys is given also the actions that the other things ask for."""
+        yield from (word for word in self._bare if word in WAYS)
+        yield from (form.text for form in self._alone if form.action in person.asks)
+        for form in self._singles:
+            for thing in self._things:
+                asked = form.action in person.asks or (obeys and form.action in thing.asks and not form.held[0])
+                if asked and thing is not person:
+                    yield form.text.format(thing.name)
+        for form, first, second in self._pairs():
+            if form.action in person.asks and person not in (first, second):
+                yield form.text.format(first.name, second.name)
+
+    # --------------------------------------------------------------------------------------- words
+
+    def _spoken(self) -> Iterator[Attempt]:
+        """Yield what the story takes for a verb just now, alone and with each thing; and what takes heard words."""
+        for word in self._hand.spoken:
+            yield Attempt(word)
+            for name in (*(thing.name for thing in self._things), "me", *self._hand.heard):
+                if name != word:
+                    yield Attempt(f"{word} {name}", 1)
+        for form in self._singles:
+            if form.wide and form.wide[0] and (form.action in self._effective or form.action in self._here):
+                for word in self._hand.heard:
+                    yield Attempt(form.text.format(word), 1, form.action)
+
+    def _words_alone(self) -> Iterator[Attempt]:
+        """Yield commands that take words or numbers and no thing, such as "say xyzzy"."""
+        numbers = [value.name for value in self._values if value.name.isdigit()]
+        for form in self._words_only:
+            asking = [thing for thing in self._things if form.action in thing.asks]
+            if asking or form.action in self._here or form.action in self._effective:
+                topics = [topic for thing in asking for topic in thing.topics]
+                for word in (*topics, *self._topics(form.action), *self._hand.heard, *numbers):
+                    yield Attempt(form.text.format(word), 1, form.action)
 
     # ---------------------------------------------------------------------------------- two things
 
@@ -179,7 +227,9 @@ class Order:
         action = form.action
         if action in self._here or action in first.asks or action in second.asks:
             return True
-        if form.spare or not (action in self._moving or second.number in receiving):
+        if form.spare or _is_way(first) or _is_way(second):
+            return False
+        if not (action in self._moving or second.number in receiving):
             return False
         reach = second if _is_tool(form) else first
         return reach.carried if self._strict else self._holds(reach)
@@ -213,6 +263,11 @@ class Order:
 
     def _holds(self, thing: Thing) -> bool:
         return thing.carried or thing.number in self.portable
+
+
+def _is_way(thing: Thing) -> bool:
+    """Whether a thing is a direction. Inform has objects for them; nothing can be done to one."""
+    return thing.name.split()[0] in WAYS
 
 
 def _is_tool(form: Form) -> bool:

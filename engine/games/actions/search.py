@@ -14,7 +14,7 @@ from typing import Protocol
 from engine.games.actions.forms import forms
 from engine.games.actions.grammar import Grammar
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.names import Namer, Thing
+from engine.games.actions.names import Hand, Namer
 from engine.games.actions.order import ORDER, Order
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.bearings import Bearings
@@ -24,7 +24,7 @@ from engine.games.zmachine.survey import IDLE, WAYS
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 8
+SCHEME = 9
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -58,6 +58,7 @@ class ActionFinder:
         self._bare = list(dict.fromkeys([*ways, *bare]))
         self.idle: Sequence[str] = [word for word in IDLE if word[:length] in story.dictionary]
         self._orders = [text for text in _ORDERS if all(w[:length] in story.dictionary for w in text.split())]
+        self._waiting = next((form.action for form in self._forms if form.text in ("wait", "z")), 0)
         self._strict = grammar.layout == "zil"  # ZIL announces implicit taking; trials reject it
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
@@ -74,21 +75,28 @@ class ActionFinder:
         """
         return Search(self, machine, world, shown, saved)
 
-    def things(
-        self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and `World.facts` after looking at each."""
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+        """Return the things at hand, and the words that the texts mention."""
         namer = Namer(
-            machine, world, self._story, self._bearings, self.handlers, self._vocabulary, self._player
+            machine,
+            world,
+            self._story,
+            self._bearings,
+            self.handlers,
+            self._vocabulary,
+            self._player,
+            speaks=self._grammar.layout != "zil",
+            waiting=self._waiting,
         )
-        return namer.things(shown, saved), namer.looked
+        return namer.hand(shown, saved)
 
-    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
         order = Order(
             self._forms,
             self._bare,
-            things,
+            hand,
+            topics=self.handlers.action_topics,
             effective=self.handlers.effective,
             highest=self.handlers.highest,
             here=self._asked_here(saved),
@@ -125,13 +133,11 @@ class Finder(Protocol):
         """Commands that only pass time."""
         ...
 
-    def things(
-        self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and `World.facts` after looking at each."""
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+        """Return the things at hand, and the words that the texts mention."""
         ...
 
-    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
         """Try commands, one per iteration."""
         ...
 
@@ -161,9 +167,9 @@ class Search:
         """
         if self._trial is None:
             finder = self._finder
-            things, looked = finder.things(self._machine, self._world, self._shown, self._saved)
-            self._trial = Trial(self._machine, self._world, self._saved, finder.idle, looked)
-            self._attempts = finder.attempts(self._trial, things, self._saved)
+            hand = finder.hand(self._machine, self._world, self._shown, self._saved)
+            self._trial = Trial(self._machine, self._world, self._saved, finder.idle, hand.looked)
+            self._attempts = finder.attempts(self._trial, hand, self._saved)
         for _ in itertools.islice(self._attempts, commands):
             pass
         if commands is None or next(self._attempts, self) is self:

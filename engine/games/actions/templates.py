@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from engine.games.actions.names import Thing
+from engine.games.actions.names import Hand, Thing
 from engine.games.actions.search import Search
 from engine.games.zmachine.bearings import NEVER
 from engine.games.zmachine.machine import Machine, Snapshot
@@ -53,10 +53,8 @@ class TemplateFinder:
         """Return a search in the state `saved`, not yet started."""
         return Search(self, machine, world, shown, saved)
 
-    def things(
-        self, machine: Machine, world: World, shown: str, saved: Snapshot
-    ) -> tuple[list[Thing], list[bytes]]:
-        """Return the things at hand, and `World.facts` after looking at each."""
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+        """Return the things at hand."""
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
@@ -71,11 +69,12 @@ class TemplateFinder:
             if not machine.halted and _recognised(answer):
                 looked.append(world.facts())
                 answers.setdefault(answer, word)
-        return [Thing(word, 0, False, frozenset()) for word in answers.values()], looked
+        things = tuple(Thing(word, 0, False, frozenset()) for word in answers.values())
+        return Hand(things, tuple(looked))
 
-    def attempts(self, trial: Trial, things: Sequence[Thing], saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
         """Try all commands, those with few things first, one per iteration."""
-        names = [thing.name for thing in things]
+        names = [thing.name for thing in hand.things]
         for holes in (0, 1, 2):
             for template in self._templates:
                 if template.count("OBJ") != holes:

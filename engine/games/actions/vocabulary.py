@@ -8,7 +8,7 @@ from collections import Counter
 from engine.games.actions.grammar import zil_value
 from engine.games.zmachine.story import BadStory, StoryFile
 
-NOUN, ADJECTIVE = 0x80, 0x20
+NOUN, ADJECTIVE, VERB, PREPOSITION = 0x80, 0x20, 0x01, 0x08
 """Flags of a dictionary word. Inform has only the first."""
 _WORD = re.compile(r"[a-z][a-z'-]*")
 
@@ -35,6 +35,16 @@ class Vocabulary:
     def is_noun(self, word: str) -> bool:
         """Whether `word` can be a name by itself."""
         return bool(self._story.dictionary[word[: self._story.word_length]][1][0] & NOUN)
+
+    def is_verb(self, word: str) -> bool:
+        """Whether `word` can begin a command by the grammar (Inform only)."""
+        entry = self._story.dictionary.get(word[: self._story.word_length])
+        return entry is not None and bool(entry[1]) and bool(entry[1][0] & VERB)
+
+    def is_plain_noun(self, word: str) -> bool:
+        """Whether `word` names something and is neither verb nor preposition (Inform only)."""
+        flags = self._story.dictionary[word[: self._story.word_length]][1][0]
+        return bool(flags & NOUN) and not flags & (VERB | PREPOSITION)
 
     def own_words(self, number: int) -> list[str]:
         """Return the words of an object's short name, in lower case."""

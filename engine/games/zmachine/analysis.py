@@ -15,12 +15,13 @@ from typing import Any
 from engine.disk import read_text, write_private
 from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
-from engine.games.zmachine.bearings import Bearings, take_bearings
+from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
 
-SCHEME = 1
+SCHEME = 2
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -35,6 +36,7 @@ class Analysis:
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change without a command's doing.
         player: Number of the player's object, 0 if unknown.
+        score: Number of the global variable that holds the score, None if unknown or not looked for.
     """
 
     story: StoryFile | None
@@ -43,6 +45,7 @@ class Analysis:
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
+    score: int | None = None
 
 
 def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
@@ -51,7 +54,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
     Args:
         machine: The interpreter, in the story's first state; it is left in that state.
         data: The story file.
-        player: Number of the player's object if known, else 0.
+        player: Number of the player's object, if the interpreter knows this story; else 0.
         kept: File to cache the result in, None for none.
     """
     try:
@@ -72,7 +75,8 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
                 words=tuple(parts["words"]),
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
-        return Analysis(story, grammar, bearings, tuple(known["facts"]), noisy, int(known["player"]))
+        score = None if known["score"] is None else int(known["score"])
+        return Analysis(story, grammar, bearings, tuple(known["facts"]), noisy, int(known["player"]), score)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -88,7 +92,8 @@ def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, playe
         "bearings": None if bearings is None else {**asdict(bearings), "absent": sorted(bearings.absent)},
         "facts": sorted(number for number in facts if number < 240),
         "noisy": [list(pair) for pair in seen.noisy],
-        "player": player or seen.player,
+        "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
+        "score": None if player else find_score(machine, story),
     }
 
 
@@ -100,7 +105,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "noisy", "player"}
+    wanted = {"bearings", "facts", "noisy", "player", "score"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

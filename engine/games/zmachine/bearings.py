@@ -19,6 +19,7 @@ _GLOBALS = 240
 _NOUN = 0x80
 _ENOUGH = 12
 _OFTEN = 5
+_STRANGE = 24
 _WORD = re.compile(r"[a-z][a-z'-]*")
 _NEVER_WORDS = """
     save restore restor restart restar quit q script scripting unscript unscri noscript transcript transcrip
@@ -69,6 +70,20 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Beari
         return _find_nouns(machine, story, saved, Bearings(actions, (), examine))
     finally:
         machine.put(saved)
+
+
+def find_player(machine: Machine, story: StoryFile, bearings: Bearings) -> int:
+    """Return the object that the parser takes "me" for, 0 if there is none. The machine's state is restored."""
+    saved = machine.take()
+    try:
+        for number in bearings.noun_globals:
+            set_global(machine, story, number, 0)
+        machine.step(f"{bearings.examine} me")
+        meant = [global_value(machine, story, number) for number in bearings.noun_globals]
+    finally:
+        machine.put(saved)
+    fits = [value for value in meant if 0 < value <= story.object_count and story.parent(saved.memory, value)]
+    return fits[0] if fits and fits[0] not in bearings.absent else 0
 
 
 def global_value(machine: Machine, story: StoryFile, number: int) -> int:
@@ -138,8 +153,8 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
     words = [word for word in here if word in story.dictionary]
     words += [word for word in story.dictionary if word not in here]
     votes: Counter[int] = Counter()
-    strangers: Counter[tuple[int, int]] = Counter()
     understood: list[str] = []
+    strange: list[str] = []
     for word in words:
         address, data = story.dictionary[word]
         if not data or not data[0] & _NOUN:
@@ -148,10 +163,7 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
         machine.step(f"{bearings.examine} {word}")
         values = globals_now(machine, story)
         fits = [i for i, value in enumerate(values) if answers_to(story, value, address)]
-        if not fits:
-            strangers.update(enumerate(values))
-        else:
-            understood.append(word)
+        (understood if fits else strange).append(word)
         votes.update(fits)
         if len(understood) >= _ENOUGH:
             break
@@ -159,12 +171,29 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
     if len(understood) < 2 or most < 2:
         return bearings
     found = tuple(sorted(i for i, count in votes.items() if count == most))
-    absent = {
-        value
-        for (i, value), count in strangers.items()
-        if i in found and count >= _OFTEN and 0 < value <= story.object_count
-    }
-    return replace(bearings, noun_globals=found, absent=frozenset(absent), words=tuple(understood))
+    absent = _stand_ins(machine, story, saved, bearings.examine, found, strange)
+    return replace(bearings, noun_globals=found, absent=absent, words=tuple(understood))
+
+
+def _stand_ins(
+    machine: Machine, story: StoryFile, saved: Snapshot, examine: str, nouns: tuple[int, ...], strange: list[str]
+) -> frozenset[int]:
+    """Return the objects that the parser puts in the place of things that are not here.
+
+    The variables are cleared before each command: some parsers leave what they held before.
+
+    Args:
+        nouns: Numbers of the variables that hold the thing meant.
+        strange: Words of things that are not here.
+    """
+    votes: Counter[int] = Counter()
+    for word in strange[:_STRANGE]:
+        machine.rewind(saved)
+        for number in nouns:
+            set_global(machine, story, number, 0)
+        machine.step(f"{examine} {word}")
+        votes.update({global_value(machine, story, number) for number in nouns})
+    return frozenset(v for v, count in votes.items() if count >= _OFTEN and 0 < v <= story.object_count)
 
 
 def answers_to(story: StoryFile, number: int, word: int) -> bool:

@@ -273,7 +273,9 @@ class Interpreter:
             if self._known:
                 self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
             else:
-                self._world = PlainWorld(self._machine, analysis.story, analysis.facts, analysis.noisy)
+                self._world = PlainWorld(
+                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.score
+                )
 
     # ------------------------------------------------------------------------------------- looking
 
@@ -288,6 +290,8 @@ class Interpreter:
     def _situation(self, last: Observation) -> str:
         """Return the key of all that valid actions depend on."""
         seen = f"{last.description}\n{last.inventory}".encode()
+        if self._analysis.score is not None:  # a command may change the score and nothing else, once
+            seen += f"\n{last.score:g}".encode()
         return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
 
     def _look(self, key: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.games.zmachine.bearings import global_value
+from engine.games.zmachine.bearings import global_value, globals_now, set_global
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
 
@@ -49,6 +49,12 @@ def place_of(look: str) -> str:
     return first.split(". ")[0].rstrip(".!")[:60]
 
 
+def ending(text: str) -> str | None:
+    """Return how a story says that it has ended, as in "*** You have won ***"; None if it does not."""
+    found = _ENDING.search(text) if "***" in text else None
+    return None if found is None else found.group(1)
+
+
 def known_status(machine: Machine) -> Status:
     """Return the status of a story that Jericho knows."""
     env = machine.env
@@ -80,9 +86,9 @@ class PlainStatus:
             text: What was printed last.
             turns: Commands so far, for stories that do not count them.
         """
-        ending = _ENDING.search(text)
-        won = ending is not None and bool(_WON.search(ending.group(1)))
-        over = ending is not None or machine.halted
+        last_words = ending(text)
+        won = last_words is not None and bool(_WON.search(last_words))
+        over = last_words is not None or machine.halted
         if self._drawn and self._story is not None:
             score = global_value(machine, self._story, 1)
             moves = global_value(machine, self._story, 2)
@@ -92,6 +98,34 @@ class PlainStatus:
             return Status(self._last, turns, won, over)
         self._last = float(answer[0])
         return Status(self._last, turns if answer[1] is None else answer[1], won, over)
+
+
+def find_score(machine: Machine, story: StoryFile) -> int | None:
+    """Return the number of the global variable that holds the score; None if it cannot be told.
+
+    Later versions keep it anywhere. It is the variable whose value SCORE tells: each that has the value of the score
+    is set to another one, and the story asked. The situation stays.
+    """
+    if story.version == 3:
+        return None if story.data[1] & _TIME_GAME else 1
+    saved = machine.take()
+    try:
+        answer = told_score(machine.step("score"))
+        if answer is None:
+            return None
+        other = answer[0] + 3  # small, as other variables that are set on the way stay plausible
+        machine.rewind(saved)
+        for number, value in enumerate(globals_now(machine, story)):
+            if value != answer[0] & 0xFFFF:
+                continue
+            machine.rewind(saved)
+            set_global(machine, story, number, other & 0xFFFF)
+            told = told_score(machine.step("score"))
+            if told is not None and told[0] == other:
+                return number
+        return None
+    finally:
+        machine.put(saved)
 
 
 def _ask(machine: Machine) -> tuple[int, int | None, int] | None:

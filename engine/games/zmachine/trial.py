@@ -52,7 +52,7 @@ class Trial:
         self._usual = list(_usual(facts, idled, list(alike)))
         machine.rewind(self._starts[0])
         self._here = self._now()
-        self._score = machine.score
+        self._score = world.score()
         self._same = [
             {self._here} | {(things, self._masked(facts)) for things, facts, _ in passed}
             for passed in self._passed
@@ -87,8 +87,8 @@ class Trial:
         text = machine.run(command)
         if machine.halted:
             return False, False  # never proposed: it crashes the interpreter instead of ending the story
-        ended = machine.ended
-        score = machine.score
+        ended = self._world.ended(text)
+        score = self._world.score()
         seen = self._now()
         if not ended and score == self._score and seen in self._same[attempt]:
             return False, machine.random()[0] not in self._drawn[attempt]
@@ -149,6 +149,7 @@ def _most_usual(commands: list[tuple[int, str]]) -> str:
         things, command = option
         words = command.split()
         number = words[-1].isdigit()
-        return (things, len(command) < 3, len(words), number, -usage(words[0]), len(command), command)
+        verb = command.rpartition(", ")[2].split()[0]  # of an order, the verb that follows the name
+        return (things, len(command) < 3, len(words), number, -usage(verb), len(command), command)
 
     return min(commands, key=order)[1]

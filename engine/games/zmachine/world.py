@@ -14,7 +14,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from engine.games.zmachine.bearings import global_value
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.status import ending
 from engine.games.zmachine.story import StoryFile
 
 _FIELDS = [
@@ -34,6 +36,7 @@ class World:
     """
 
     def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
+        self._machine = machine
         self._lib = machine.env.frotz_lib
         self._memory = machine.memory
         self.story = story
@@ -62,6 +65,19 @@ class World:
             return facts
         self._lib.get_special_ram(self._special)
         return bytes(self._special) + facts
+
+    def score(self) -> int:
+        """Return the score."""
+        return self._machine.score
+
+    def ended(self, printed: bytes) -> bool:
+        """Whether the last command ended the story in any way.
+
+        Args:
+            printed: What it printed.
+        """
+        del printed
+        return self._machine.ended
 
     def digest(self) -> str:
         """Return a hash of the world state: objects and facts."""
@@ -120,6 +136,7 @@ class PlainWorld(World):
         story: The story file.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change by themselves.
+        score: Number of the global variable that holds the score, None if unknown.
     """
 
     def __init__(
@@ -128,6 +145,7 @@ class PlainWorld(World):
         story: StoryFile,
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
+        score: int | None = None,
     ) -> None:
         import numpy as np
 
@@ -141,8 +159,17 @@ class PlainWorld(World):
         for address, bits in noisy:
             if start <= address < end:
                 masks[address - start] &= ~bits & 0xFF
+        self._score = score
         self._masks = masks
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
+
+    def score(self) -> int:
+        """Return the score, 0 if it is not known where the story keeps it."""
+        return 0 if self._score is None else global_value(self._machine, self.story, self._score)
+
+    def ended(self, printed: bytes) -> bool:
+        """Whether the story says that it has ended, or the interpreter stopped."""
+        return self._machine.halted or ending(printed.decode("latin-1")) is not None
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""

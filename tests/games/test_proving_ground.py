@@ -1,0 +1,90 @@
+"""The valid actions cover the solutions of small stories of our own, one for each family of puzzles."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.games import proving_ground
+from tests.games.proving_ground import NAMES, compiled, covered, opened, played, solution
+
+pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
+
+
+def _prove(name, folder):
+    """Return the coverage of a story's solution, and what the actions offered in its place reach."""
+    game = opened(compiled(name, folder))
+    try:
+        found = covered(game, solution(name))
+        return found, played(game, found.instead)
+    finally:
+        game.close()
+
+
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory):
+    """Coverage of all stories, by name. The stories play in processes of their own, two at a time."""
+    folder = tmp_path_factory.mktemp("proving")
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(NAMES, pool.map(lambda name: _prove(name, folder), NAMES), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_valid_actions_cover_every_step_of_the_solution(proven, name):
+    found, again = proven[name]
+    assert found.won and found.score == found.max_score, "the solution does not solve the story"
+    assert found.steps >= 5
+    assert not found.missed
+    assert again == (found.score, True)
+
+
+def test_a_command_that_hangs_the_story_is_left_out_of_its_valid_actions(tmp_path):
+    game = opened(compiled("vehicles", tmp_path))
+    game.reset(1)
+    game.step("enter boat")
+    offered = game.valid_actions()
+    seen = game.step("drop boat")  # the library puts the boat into itself and looks for its room for ever
+    game.close()
+    assert "push boat off" in offered and "drop boat" not in offered
+    assert "brought back" in seen.text
+
+
+def test_a_spell_is_offered_as_a_verb_once_it_was_learnt(tmp_path):
+    game = opened(compiled("magic", tmp_path))
+    game.reset(1)
+    game.step("take book")
+    game.step("read book")
+    before = game.valid_actions()
+    game.step("learn glimmer")
+    after = game.valid_actions()
+    game.close()
+    assert "learn glimmer" in before and not any(action.startswith("glimmer") for action in before)
+    assert any(action.startswith("glimmer") for action in after)
+
+
+def test_nothing_is_done_to_directions(tmp_path):
+    game = opened(compiled("orders", tmp_path))
+    game.reset(1)
+    offered = game.valid_actions()
+    game.close()
+    assert "robot, east" in offered
+    assert "drop east" not in offered
+
+
+def test_a_step_that_only_scores_is_found_and_offered_once(tmp_path):
+    game = opened(compiled("tasks", tmp_path))
+    game.reset(1)
+    before = game.valid_actions()
+    seen = game.step("examine painting")
+    after = game.valid_actions()
+    game.close()
+    assert seen.score == 1
+    assert "examine painting" in before and "examine painting" not in after
+
+
+def test_coverage_counts_a_missed_step(tmp_path, monkeypatch):
+    game = opened(compiled("dark", tmp_path))
+    monkeypatch.setattr(proving_ground.GameEnvironment, "valid_actions", lambda self: ("down", "up"))
+    found = covered(game, solution("dark"))
+    game.close()
+    assert found.missed[:2] == ["1: open cupboard", "2: take lantern"]
+    assert found.steps == 8 and "4: down" not in found.missed
