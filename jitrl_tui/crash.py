@@ -1,6 +1,6 @@
-"""What is left of a bug of ours: a traceback in a file, and a sentence that says where.
+"""Reports of internal errors: a traceback in a file, and a sentence that names the file.
 
-Never the local variables of the frames: a key could be among them.
+Tracebacks have no local variables, because an API key could be among them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def named(error: BaseException | None) -> str:
-    """Return what an exception is and says, in a line."""
+    """Return the type and message of an exception in one line."""
     return f"{type(error).__name__}: {error}" if error is not None else "no reason given"
 
 
 def written_down(error: BaseException | None, saves: Path | None) -> str:
-    """Write a traceback to a file in the saves folder's `log`, or a temporary one; return a sentence about it."""
+    """Write a traceback to the folder `log` of the saves folder, or to a temporary file; return a sentence about it."""
     folder = saves / "log" if saves is not None else Path(tempfile.gettempdir())
     where = folder / f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     try:
