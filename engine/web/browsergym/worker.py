@@ -4,8 +4,7 @@ It runs in a Python environment with BrowserGym, which needs an old Playwright, 
 project. It ends when its input ends. Requests, by `op`:
 
 list    the names of installed tasks, and why benchmarks do not load
-open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts`
-(may be
+open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts` (may be
         reached; null for all)
 reset   `seed`
 step    `action` in BrowserGym's grammar, with elements by bid
