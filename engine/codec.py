@@ -1,9 +1,9 @@
-"""Records to and from plain JSON values.
+"""Converts records to and from plain JSON values.
 
-Decoding is strict about types and lenient about additions: fields that a newer version wrote are
-ignored, fields with a default may be missing. What an earlier version wrote is read, too
-(`engine.records.former`). Every value keeps to `engine.limits`, written or read. Parts of a decision carry their kind
-as `part`, as events carry theirs; parts of an unknown kind are kept and written back as they are.
+Types are checked strictly, and every value must keep to `engine.limits`, when it is written and when it is read.
+Unknown fields, which a newer version may have written, are ignored, and fields with a default may be missing. Records
+of earlier versions are converted (`engine.records.former`). Parts of a decision have their kind in the field `part`.
+Parts of an unknown kind are written back unchanged.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _refused(value: Any) -> typing.NoReturn:
 
 
 def _part(value: Any, where: str) -> Part:
-    """Return the part of a decision that `value` names; one of a kind nobody knows is kept as it is."""
+    """Return the part of a decision with the kind in `value`; an `UnknownPart` for unknown kinds."""
     if not isinstance(value, Mapping) or not isinstance(value.get("part"), str):
         raise BadFile(f"{where} should hold objects that name their kind as 'part'")
     fields = {key: item for key, item in value.items() if key != "part"}

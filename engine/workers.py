@@ -1,4 +1,4 @@
-"""A child process that answers every line of JSON with one: started, asked with a deadline, ended for certain."""
+"""A child process that answers each line of JSON with one. Requests have deadlines, and the process is always ended."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LONGEST_REASON = 300
 
 
 class WorkerLost(GameError):
-    """The process ended, or did not answer in time. It is gone."""
+    """The process ended, or did not answer in time and was ended."""
 
 
 class WorkerFailed(GameError):
-    """The process answered that it could not do what was asked. It is still there."""
+    """The process answered that the request failed. It is still running."""
 
 
 class LineWorker:
@@ -38,7 +38,7 @@ class LineWorker:
         grace: Seconds that it may take to end by itself when its input is closed.
 
     Raises:
-        GameError: The system gives no process.
+        GameError: The process cannot be started.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class LineWorker:
 
     @property
     def pid(self) -> int:
-        """Of the process; what it starts is in its group."""
+        """Process id, which is also the id of its process group."""
         return self._process.pid
 
     def ask(self, seconds: float, /, **request: object) -> dict[str, Any]:
         """Return the reply to a request.
 
         Raises:
-            WorkerLost: There is none in time; the process is ended.
-            WorkerFailed: It could not be done.
+            WorkerLost: There was no reply in time, and the process was ended.
+            WorkerFailed: The request failed.
         """
         assert self._process.stdin is not None
         try:
@@ -109,7 +109,7 @@ class LineWorker:
         return line
 
     def end(self) -> None:
-        """End the process and what it started; safe to call twice."""
+        """End the process and its children; calling this twice is safe."""
         process = self._process
         with contextlib.suppress(OSError):
             if process.stdin is not None:

@@ -1,1 +1,1 @@
-"""The front ends: command line, Textual cockpit and plain terminal."""
+"""The user interfaces: command line, Textual screens and plain terminal."""

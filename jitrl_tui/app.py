@@ -1,4 +1,4 @@
-"""The Textual app, and the functions by which the command line opens it. Each returns an exit code."""
+"""The Textual app, and functions that open it for the command line. Each of these returns an exit code."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class JitrlApp(Host):
 
     Args:
         first: Makes the first screen.
-        saves: The saves folder; without one there is no way home from a run.
-        games: A folder with more stories.
-        graphics: How the terminal shows pictures.
+        saves: The saves folder. Without one, the home screen cannot be reached from a run.
+        games: Additional folder with stories.
+        graphics: The terminal's support for pictures.
     """
 
     TITLE = "jitrl"
@@ -70,17 +70,17 @@ class JitrlApp(Host):
         self.animation_level = "none"
 
     def on_mount(self) -> None:
-        """Open the first screen, and leave in good order when the terminal goes."""
+        """Open the first screen, and install handlers that end the app properly when the terminal closes."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
             try:
                 loop.add_signal_handler(number, self.action_leave)
             except (NotImplementedError, RuntimeError, ValueError):
-                break  # not the main thread: a test, or a server that has handlers of its own
+                break  # not the main thread: a test, or a server with its own handlers
         self.push_screen(self._first())
 
     def get_css_variables(self) -> dict[str, str]:
-        """Add what our screens use and themes do not know: text and lines that stand back."""
+        """Add the colours of secondary text and faint lines, which themes do not define."""
         variables = super().get_css_variables()
         return {**variables, **quiet_colours(variables)}
 
@@ -97,17 +97,17 @@ class JitrlApp(Host):
         super().copy_to_clipboard(clean(text))
 
     def get_driver_class(self) -> type[Driver]:
-        """Choose the driver that outlives its terminal."""
+        """Return the driver that survives the closing of its terminal."""
         return sturdy(super().get_driver_class())
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Write a frame, and lay the real picture of a page over its place."""
+        """Write a frame, then put the real picture of a page over its pane."""
         super()._display(screen, renderable)
         if renderable is not None:
             self.place_picture(renderable)
 
     def place_picture(self, written: object = ()) -> None:
-        """Bring the real picture to where its pane is now; `written` is what was just drawn, () for nothing."""
+        """Put the real picture over its pane. `written` is the update that was just drawn, () for none."""
         if self.graphics.protocol == "blocks" or self.is_headless or not self._running:
             return
         if self._overlay is None:
@@ -129,7 +129,7 @@ class JitrlApp(Host):
             self._driver.flush()
 
     def on_unmount(self) -> None:
-        """Leave no picture behind."""
+        """Remove the picture from the terminal."""
         if self._overlay is not None:
             self._overlay.forget()
 
@@ -139,7 +139,7 @@ class JitrlApp(Host):
         return next((s for s in self.screen_stack if isinstance(s, WatchScreen)), None)
 
     def action_leave(self) -> None:
-        """Leave from anywhere, in good order."""
+        """End the app properly from any screen."""
         screen = self.watching
         if screen is None:
             self.leave_now()
@@ -147,17 +147,17 @@ class JitrlApp(Host):
             screen.action_leave()
 
     def action_help_quit(self) -> None:
-        """Ctrl-C with nothing marked leaves, as everywhere."""
+        """Leave on Ctrl-C, unless text is marked."""
         self.action_leave()
 
     async def action_quit(self) -> None:
-        """The palette's way out is the same as every other."""
+        """Leave when the command palette asks for it."""
         self.action_leave()
 
     def _fatal_error(self) -> None:
-        """Leave with one sentence after a bug of ours; the rest of it goes to a file.
+        """Leave with one sentence after an internal error, and write the traceback to a file.
 
-        Textual's own way prints the local variables of every frame, and a key could be among them.
+        Textual would print the local variables of each frame, and an API key could be among them.
         """
         if self.watching is not None:
             self.watching.source.stop()
@@ -175,27 +175,27 @@ class JitrlApp(Host):
         if screen is None:
             self.exit(0)
             return
-        # What went wrong stays to be read where the command was given; while leaving, no window shows it.
+        # The failure is printed after the app has ended, because no window shows it any more.
         failure = Text(f"jitrl: {screen.source.failure}") if screen.source.failure else None
         self.exit(screen.source.exit_code, message=failure)
 
     @property
     def has_home(self) -> bool:
-        """Whether another game can be chosen from here."""
+        """Whether the home screen can be reached."""
         return self._saves is not None
 
     def go_home(self) -> None:
-        """Show what can be played, in place of the present screen."""
+        """Replace the present screen with the home screen."""
         if self._saves is not None:
             self.switch_screen(home_screen(self._saves, self._games))
 
     def go_on_with(self, saved: SavedSession) -> None:
-        """Show a session in place of the present screen."""
+        """Replace the present screen with that of a saved session."""
         if self._saves is not None:
             self.switch_screen(_watch(saved, self._saves))
 
     def next_theme(self) -> None:
-        """Go to the next of our themes."""
+        """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
         self.notify(f"Theme: {self.theme}", timeout=2)
@@ -208,24 +208,24 @@ def run_app(
     games: str | None = None,
     pictures: bool = False,
 ) -> int:
-    """Run the app until it is left; the terminal is asked for pictures where some may come."""
+    """Run the app until it ends. With `pictures`, the terminal is first asked which pictures it can show."""
     pictures = pictures or (saves is not None and any(saves.glob("sessions/*/pages")))
     app = JitrlApp(first, saves=saves, games=games, graphics=detect(os.environ) if pictures else None)
     result = app.run()
     if app.return_code and app.last_source is not None:
-        app.last_source.wait(10)  # the screen failed: let the session write down what it has
+        app.last_source.wait(10)  # the screen failed: give the session time to store its data
     return result if isinstance(result, int) else app.return_code or 0
 
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:
-    """Return a source that plays a saved session on from where it stands."""
+    """Return a source that continues a saved session."""
     from engine.session.loop import Session
 
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
 
 def run_saved(saved: SavedSession, saves: Path) -> int:
-    """Take up a saved session where it stands."""
+    """Resume a saved session."""
     if plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
@@ -242,14 +242,14 @@ def run_watch(config: SessionConfig, saves: Path) -> int:
 
 
 def run_play(config: SessionConfig, saves: Path) -> int:
-    """Play, with the agent as companion."""
+    """Open a new session in which a person plays and the agent advises."""
     from engine.session import store as sessions
 
     return run_saved(sessions.create(saves, config, "play"), saves)
 
 
 def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Show a recording again; `speed` is in steps a second."""
+    """Play back a recording at `speed` steps per second."""
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
@@ -267,7 +267,7 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
 
 
 def run_home(saves: Path, games: str | None) -> int:
-    """Take up the last session where it stood, or show what can be played."""
+    """Resume the last unfinished session, or show the home screen."""
     from engine.session import store as sessions
 
     last = sessions.last_unfinished(saves)

@@ -1,7 +1,7 @@
-"""The command line. Only argparse is imported here; everything heavy is imported by what runs.
+"""The command line. Only argparse is imported here; the commands import the rest when they run.
 
 Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 something outside is missing, 130 interrupted.
-stdout is data, stderr is narration.
+Data go to stdout, messages to stderr.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ COMMANDS = (
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
 _GARBAGE = 100_000
-"""Objects made and not yet freed before garbage is looked for. What is remembered is a million small objects that are
-never freed, and plans make many that are freed without a collector."""
+"""Number of new objects after which Python's garbage collector runs. Memory holds a million small objects that are
+never freed, and plans make many that need no collector, so frequent runs would only cost time."""
 
 DESCRIPTION = """\
 Watch a frozen language model get better at text adventures, episode after episode,
@@ -33,7 +33,7 @@ session where it stood, or shows what can be played."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, without the whole usage."""
+    """An argument parser that reports errors in one sentence, without the usage."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """Exit with 2."""

@@ -1,6 +1,6 @@
-"""What is left of a bug of ours: a traceback in a file, and a sentence that says where.
+"""Reports of internal errors: a traceback in a file, and a sentence that names the file.
 
-Never the local variables of the frames: a key could be among them. Keys in the messages are taken out.
+Tracebacks have no local variables, because an API key could be among them. Keys in messages are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jitrl_tui.output import escaped
 
 
 def named(error: BaseException | None) -> str:
-    """Return what an exception is and says, in a line."""
+    """Return the type and message of an exception in one line."""
     return _clean(f"{type(error).__name__}: {error}") if error is not None else "no reason given"
 
 

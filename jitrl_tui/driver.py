@@ -1,4 +1,4 @@
-"""Textual's Linux driver, made to survive a terminal that closes and bytes that are no text."""
+"""Textual's Linux driver, changed to survive a terminal that closes and input that is not UTF-8."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class SturdyFile:
-    """Writes as long as there is somebody to read.
+    """A file that ignores writes after the terminal has closed.
 
-    Textual's writer thread dies of the first failed write, and the app then waits for it for ever.
+    Otherwise a failed write ends Textual's writer thread, and the app waits for it forever.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -21,7 +21,7 @@ class SturdyFile:
         self._gone = False
 
     def write(self, text: str) -> int:
-        """Write, unless the terminal has gone."""
+        """Write, unless the terminal has closed."""
         if not self._gone:
             try:
                 return self._file.write(text)
@@ -30,7 +30,7 @@ class SturdyFile:
         return len(text)
 
     def flush(self) -> None:
-        """Flush, unless the terminal has gone."""
+        """Flush, unless the terminal has closed."""
         if not self._gone:
             try:
                 self._file.flush()
@@ -42,11 +42,11 @@ class SturdyFile:
 
 
 class SturdyDriver(LinuxDriver):
-    """Leaves the app in good order when the terminal goes."""
+    """Ends the app properly when the terminal closes."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
-        # Textual draws on stderr; with `2>file` that would draw into the file.
+        # Textual draws on stderr. With `2>file`, it would draw into the file.
         shown = sys.__stderr__ if sys.__stderr__ is not None and sys.__stderr__.isatty() else sys.__stdout__
         self._file = SturdyFile(shown)  # type: ignore[assignment]
 
@@ -56,7 +56,7 @@ class SturdyDriver(LinuxDriver):
                 self.run_input_thread()
                 return
             except UnicodeDecodeError:
-                continue  # bytes that are no UTF-8: no key we know
+                continue  # not UTF-8, so not a known key
             except OSError:
                 self._app.call_from_thread(self._app.run_action, "app.leave")
                 return
@@ -66,5 +66,5 @@ class SturdyDriver(LinuxDriver):
 
 
 def sturdy(driver: type[Driver]) -> type[Driver]:
-    """Return the sturdy form of a driver where there is one."""
+    """Return `SturdyDriver` in place of Textual's Linux driver, and any other driver unchanged."""
     return SturdyDriver if driver is LinuxDriver else driver

@@ -1,4 +1,4 @@
-"""Earlier sessions, looked at without decoding their decisions."""
+"""Reads facts about earlier sessions without decoding their decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARK = b'{"event":"EpisodeEnded"'
 
 
 def has_begun(recording: Path) -> bool:
-    """Return whether a session got as far as its start, so that there is something to go on with."""
+    """Return whether a recording has the start of its session, so that it can be resumed."""
     try:
         with open_binary(recording) as lines:
             return lines.readline(1000).startswith(b'{"event":"SessionStarted"')

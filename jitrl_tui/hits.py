@@ -1,4 +1,4 @@
-"""What a choice rests on, in words: the same on the screen and in plain lines."""
+"""Texts about the basis of a choice, for the screen and for plain lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ REPEATED = "The plan repeats these remembered steps"
 ALSO = "Also done in this place before"
 EMPTY = "Memory is empty. It fills at the end of each episode."
 ORIGINS = 6
-"""Origins that a line names."""
+"""Largest number of origins in a line."""
 
 
 def repeated(decision: Decision) -> tuple[Neighbour, ...]:
-    """Return the remembered steps that the plan repeats, in its order; () where values come from neighbours."""
+    """Return the remembered steps that the plan repeats, in order; () if values come from neighbours."""
     update = decision.update
     if update is None:
         return ()
@@ -30,7 +30,7 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
 
 
 def ordered(decision: Decision) -> list[int]:
-    """Return the candidates in the order of their rows: what was chosen, what the prior alone takes, the others."""
+    """Return the candidates in the order of display: the chosen one, the one of the prior alone, then the others."""
     others = range(len(decision.candidates))
     without = decision.update.without_memory if decision.update is not None else ""
     taken = [c.action == without for c in decision.candidates]
@@ -43,18 +43,18 @@ def says_nothing(update: Update | None) -> bool:
 
 
 def columns(decision: Decision) -> list[tuple[str, tuple[float, ...]]]:
-    """Return the numbers that a method adds for each candidate, by name; a column of another length is left out."""
+    """Return the additional columns of a method by name. Columns of a wrong length are left out."""
     named = [(name, values) for basis in decision.bases for name, values in basis.columns.items()]
     return [(name, values) for name, values in named if len(values) == len(decision.candidates)]
 
 
 def texts(decision: Decision) -> list[Basis]:
-    """Return the kinds of texts that a choice rests on, those that have any."""
+    """Return the bases of a choice that have texts."""
     return [basis for basis in decision.bases if basis.items]
 
 
 def rests_on(basis: Basis) -> str:
-    """Return in a line what a choice rests on."""
+    """Return a line about the texts that a choice is based on."""
     origins = list(dict.fromkeys(item.origin for item in basis.items if item.origin))
     more = f" and {len(origins) - ORIGINS} more" if len(origins) > ORIGINS else ""
     told = f" ({'; '.join(origins[:ORIGINS])}{more})" if origins else ""
@@ -62,7 +62,7 @@ def rests_on(basis: Basis) -> str:
 
 
 def source(update: Update) -> str:
-    """Return what values come from, in a few words."""
+    """Return the source of values in a few words."""
     count = len(update.neighbours)
     return (
         "plans through memory"
@@ -72,7 +72,7 @@ def source(update: Update) -> str:
 
 
 def without_values(choice: Choice) -> str:
-    """Return who decides where memory says nothing."""
+    """Return a sentence about how an action is chosen without values from memory."""
     if any(candidate.source == "random" for candidate in choice.decision.candidates):
         return "No usable answer, nothing remembered: drawn at random."
     if choice.agent == "random":
@@ -89,10 +89,10 @@ def without_values(choice: Choice) -> str:
 
 
 def nothing(choice: Choice, entries: int) -> str:
-    """Return why no remembered step is shown, or none that a plan repeats.
+    """Return the reason why no remembered steps, or no steps of a plan, are shown.
 
     Args:
-        entries: Steps that are remembered now, for choices that do not say how many there were.
+        entries: Number of steps remembered now, for choices that do not have this number.
     """
     update = choice.decision.update
     entries = entries if choice.remembered is None else choice.remembered
@@ -118,7 +118,7 @@ def nothing(choice: Choice, entries: int) -> str:
 
 
 def ahead(neighbour: Neighbour) -> str:
-    """Return in how many steps from now a plan repeats a step of its."""
+    """Return a text about how many steps from now the plan repeats this step."""
     return str(neighbour.ahead) if neighbour.ahead > 0 else "now"
 
 
@@ -129,7 +129,7 @@ def gain(neighbour: Neighbour) -> str:
 
 
 def told(choice: Choice, entries: int) -> list[str]:
-    """Return what a choice rests on, a line for each remembered step and each text."""
+    """Return the basis of a choice, with a line for each remembered step and each text."""
     decision = choice.decision
     lines = [line for basis in texts(decision) for line in _basis(basis)]
     if lines and decision.update is None:

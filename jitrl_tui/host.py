@@ -1,4 +1,4 @@
-"""What screens and panes ask of the app around them."""
+"""The interface of the app for its screens and panes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Host(App[int]):
-    """An app that screens of ours can stand in.
+    """The base class of apps with our screens.
 
     Attributes:
-        graphics: How the terminal shows pictures.
-        last_source: The run that was shown last, None before the first.
+        graphics: The terminal's support for pictures.
+        last_source: The source of the last shown run, None before the first.
     """
 
     graphics: Graphics
@@ -26,15 +26,15 @@ class Host(App[int]):
 
     @property
     def has_home(self) -> bool:
-        """Whether another game can be chosen from here."""
+        """Whether the home screen can be reached."""
         raise NotImplementedError
 
     def go_home(self) -> None:
-        """Show what can be played, in place of the present screen."""
+        """Replace the present screen with the home screen."""
         raise NotImplementedError
 
     def go_on_with(self, saved: SavedSession) -> None:
-        """Show a session in place of the present screen."""
+        """Replace the present screen with that of a saved session."""
         raise NotImplementedError
 
     def leave_now(self) -> None:
@@ -42,9 +42,9 @@ class Host(App[int]):
         raise NotImplementedError
 
     def next_theme(self) -> None:
-        """Go to the next of our themes."""
+        """Change to the next theme."""
         raise NotImplementedError
 
     def place_picture(self) -> None:
-        """Bring the real picture of a page to where its pane is now."""
+        """Put the real picture of a page over its pane."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Every key of the watch screen: one table for bindings, footer and help."""
+"""The keys of the watch screen, in one table for bindings, footer and help."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Key:
     """One key.
 
     Attributes:
-        keys: Textual's names, comma-separated; the first is pressed by a click in the footer.
-        written: As people write it.
-        action: What it does, without the `action_` prefix.
-        label: In the footer; "" for keys that only the help shows.
-        meaning: In the help.
-        rank: Where the footer is short, keys with the highest rank go first.
+        keys: Textual's names, separated by commas. A click in the footer presses the first one.
+        written: The key as people write it.
+        action: Name of its action, without the prefix `action_`.
+        label: Text in the footer, "" for keys that only the help shows.
+        meaning: Text in the help.
+        rank: Keys with the highest rank are left out first if the footer is too short.
     """
 
     keys: str
@@ -81,7 +81,7 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
 
 
 def bound(before: BindingsMap, keys: Sequence[Key]) -> BindingsMap:
-    """Return Textual's bindings with those of a table of keys in addition; ids allow remapping."""
+    """Return `before` with bindings for a table of keys added. Their ids allow users to remap them."""
     ours = [
         Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"watch.{key.action}")
         for key in keys

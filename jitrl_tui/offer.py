@@ -1,4 +1,4 @@
-"""What the home screen offers: the games that are here, and the sessions to go on with."""
+"""The contents of the home screen: available games, and sessions to resume."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GameRow:
-    """A game as the home screen lists it."""
+    """A game in the list of the home screen."""
 
     name: str
     title: str
@@ -24,7 +24,7 @@ class GameRow:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What can be done from here: games to begin, sessions to go on with."""
+    """The games and sessions on the home screen."""
 
     games: Sequence[GameRow]
     sessions: Sequence[SavedSession] = ()
@@ -32,7 +32,7 @@ class Offer:
 
 
 def find_games(saves: Path, games: str | None) -> tuple[list[GameRow], str]:
-    """Return the games, shipped ones first, and a sentence for the screen ("" if all is well)."""
+    """Return the games, those that come with jitrl first, and a message for the screen ("" for none)."""
     try:
         from engine.games import catalogue
     except ImportError:

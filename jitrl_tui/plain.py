@@ -1,4 +1,4 @@
-"""The plain mode: labelled lines, one after the other. For screen readers, pipes and dumb terminals."""
+"""The plain mode, which prints labelled lines, for screen readers, pipes and simple terminals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 PAGE_WIDTH = 100
-"""Cells across of a drawn page."""
+"""Width of a drawn page in cells."""
 HELP = """\
 Type a command for the game, or nothing to let the agent do what it proposes. Commands of jitrl:
 /why        why the agent would choose what it proposes
@@ -70,7 +70,7 @@ def wants_plain() -> bool:
 
 
 def candidate_lines(choice: Choice) -> list[str]:
-    """Return what values come from, and each candidate as one line that reads well aloud."""
+    """Return a line about the source of values, and a line for each candidate that can be read aloud."""
     decision = choice.decision
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
@@ -155,7 +155,7 @@ class PlainRun:
         self._auto = 0
         self._over = False
         self._waited = 0.0
-        """Seconds to the next try, as last told; 0 where nothing is waited for."""
+        """Seconds until the next attempt in the last event, 0 if no call waits."""
 
     def run(self) -> int:
         """Print and read until the run is over; return the exit code."""
@@ -189,7 +189,7 @@ class PlainRun:
                 break
 
     def _take_in(self, event: Event) -> None:
-        """Fold an event, and say what it tells."""
+        """Add an event to the view, and print its lines."""
         view = self.view
         written, waited = view.written, self._waited
         self._waited = event.seconds if isinstance(event, Waiting) and event.seconds > 1 else 0.0
@@ -242,7 +242,7 @@ class PlainRun:
         self.view.activity = "running"
 
     def _command(self, text: str) -> bool | None:
-        """Do a command of ours; None asks for another line."""
+        """Run a typed command; return None to ask for another line."""
         name, _, rest = text.partition(" ")
         choice = self.view.choice
         decision = choice.decision if choice else None
@@ -372,7 +372,7 @@ class PlainRun:
                 pass
 
     def _say_more(self, choice: Choice) -> None:
-        """Say what a choice rests on, and that it was drawn where that is not obvious."""
+        """Print the basis of a choice, and that it was drawn if it is not the most probable one."""
         for basis in hits.texts(choice.decision):
             self._say(hits.rests_on(basis))
         drawn = explain.drawn(choice.decision, choice.settings)
@@ -421,7 +421,7 @@ def run_plain(source: Source, saves: Path, *, play: bool) -> int:
 
 
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
-    """Take up a saved session as lines, and what it leads to by way of loading and branching."""
+    """Resume a saved session in plain mode, and then any session that is loaded or branched from it."""
     from engine.session.branches import Keeper
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
@@ -456,7 +456,7 @@ def _run(
 
 
 def run_play_plain(config: SessionConfig, saves: Path) -> int:
-    """Play as lines, with the agent as companion."""
+    """Open a new session in plain mode, in which a person plays and the agent advises."""
     from engine.session import store as sessions
 
     return run_saved_plain(sessions.create(saves, config, "play"), saves, play=True)

@@ -1,4 +1,4 @@
-"""A recording played back on the same screen: no engine, no model, any moment within reach."""
+"""Playback of recordings on the watch screen, without environment or model, with seeking."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from jitrl_tui.view import RunView
 
 
 class ReplaySource:
-    """Plays events back in a thread of its own, with seeking.
+    """Plays events back in its own thread, with seeking.
 
-    A position is the number of events already shown. `moments` are the positions worth stopping at:
-    right after each decision, and the very end.
+    A position is the number of events already shown. `moments` are the positions to stop at: after each
+    decision, and the end.
 
     Args:
         read: Returns the recorded (time, event) pairs, oldest first. Called in the thread.
@@ -65,37 +65,37 @@ class ReplaySource:
         return not self._thread.is_alive()
 
     def pause(self) -> None:
-        """Stand still at the next decision."""
+        """Pause at the next decision."""
         with self._changed:
             self._playing = False
             self._changed.notify()
 
     def resume(self) -> None:
-        """Play on."""
+        """Continue."""
         with self._changed:
             self._playing = True
             self._changed.notify()
 
     def step_once(self) -> None:
-        """Go to the next decision and stand still."""
+        """Go to the next decision and pause."""
         with self._changed:
             self._playing, self._single = False, True
             self._changed.notify()
 
     def override(self, action: str) -> None:
-        """Do nothing: the past cannot be overruled."""
+        """Do nothing, because a recording cannot be changed."""
 
     def take_back(self) -> None:
-        """Do nothing: the past cannot be changed."""
+        """Do nothing, because a recording cannot be changed."""
 
     def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
+        """Set the time between steps in seconds."""
         with self._changed:
             self._delay = seconds
             self._changed.notify()
 
     def fast_forward(self, episodes: int) -> None:
-        """Jump to the end of this episode (0), or as many episodes on."""
+        """Jump to the end of this episode (0), or of the episode that is `episodes` further on."""
         with self._changed:
             here = bisect.bisect_right(self._episodes, self._position) - 1
             wanted = here + max(1, episodes)
@@ -109,7 +109,7 @@ class ReplaySource:
             self._changed.notify()
 
     def seek(self, moments: int) -> None:
-        """Go `moments` decisions on, or back if negative."""
+        """Go `moments` decisions forward, or back if negative."""
         with self._changed:
             if not self._moments:
                 return
@@ -122,7 +122,7 @@ class ReplaySource:
             self._changed.notify()
 
     def seek_to(self, share: float) -> None:
-        """Go to a share of the whole, 0 to 1, at the decision nearest to it."""
+        """Go to the decision nearest to a share of the recording, from 0 to 1."""
         with self._changed:
             if not self._moments:
                 return
@@ -131,7 +131,7 @@ class ReplaySource:
             self._changed.notify()
 
     def seek_episode(self, by: int) -> None:
-        """Go to the first decision of this episode or of one `by` episodes away."""
+        """Go to the first decision of the episode that is `by` episodes away (0 for this one)."""
         with self._changed:
             if not self._episodes:
                 return
@@ -143,7 +143,7 @@ class ReplaySource:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many of the moments have been reached, and how many there are."""
+        """Number of moments reached, and number of all moments."""
         return bisect.bisect_right(self._moments, self._position), len(self._moments)
 
     # --------------------------------------------------------------------------------------- thread
@@ -215,7 +215,7 @@ class ReplaySource:
                     self._changed.wait(self._delay / 2)
 
     def _view_at(self, position: int) -> RunView:
-        """Return the view after the first `position` events, from the nearest checkpoint before it."""
+        """Return the view after the first `position` events, computed from the nearest earlier checkpoint."""
         start = max((at for at in self._checkpoints if at <= position), default=0)
         view = self._checkpoints[start].copy() if start in self._checkpoints else RunView()
         for at in range(start, position):

@@ -1,4 +1,4 @@
-"""Where the screen's events come from, and where its commands go: a live session or a recording."""
+"""Sources of the screen's events and targets of its commands: live sessions and recordings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engine.session.control import Control
 
 Item = Event | RunView
-"""What an inbox carries: an event to fold, or a whole view to show instead of the present one."""
+"""An item of an inbox: an event to add, or a whole view that replaces the present one."""
 
 
 class Inbox:
-    """Events on their way to the screen. `put` from any thread, `drain` from the screen's.
+    """A queue of events for the screen. Any thread may call `put`, only the screen's calls `drain`.
 
-    `wake` is called once when something arrives in an empty inbox, never once for each event.
+    `wake` is called when an item arrives in an empty inbox, not for each item.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -32,7 +32,7 @@ class Inbox:
         self._lock = threading.Lock()
 
     def put(self, item: Item) -> None:
-        """Add an event, or a view that replaces all before it."""
+        """Add an event, or a view that replaces all earlier items."""
         with self._lock:
             was_empty = not self._items
             if isinstance(item, RunView):
@@ -42,7 +42,7 @@ class Inbox:
             self._wake()
 
     def drain(self, most: int) -> list[Item]:
-        """Take what waits, oldest first, `most` items at once."""
+        """Remove and return at most `most` items, oldest first."""
         with self._lock:
             return [self._items.popleft() for _ in range(min(most, len(self._items)))]
 
@@ -51,23 +51,23 @@ class Inbox:
 
 
 class Source(Protocol):
-    """A run to watch. No command blocks."""
+    """A run that is shown. Its commands do not block."""
 
     live: bool
-    """Whether a real session stands behind it, which can be overruled."""
+    """Whether it is a live session, whose decisions can be overruled."""
 
     @property
     def exit_code(self) -> int:
-        """What the command should end with."""
+        """Exit code for the command line."""
         ...
 
     @property
     def failure(self) -> str:
-        """What went wrong, in a sentence; empty if nothing did."""
+        """The error in a sentence, "" if there was none."""
         ...
 
     def start(self, inbox: Inbox) -> None:
-        """Begin; events go to `inbox` from now on."""
+        """Start the run and put its events into `inbox`."""
         ...
 
     def wait(self, seconds: float) -> bool:
@@ -79,7 +79,7 @@ class Source(Protocol):
         ...
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue."""
         ...
 
     def step_once(self) -> None:
@@ -87,7 +87,7 @@ class Source(Protocol):
         ...
 
     def override(self, action: str) -> None:
-        """Do `action` in place of what was decided."""
+        """Take `action` in place of the decision."""
         ...
 
     def take_back(self) -> None:
@@ -103,31 +103,31 @@ class Source(Protocol):
         ...
 
     def stop(self) -> None:
-        """End in good order."""
+        """End the run properly."""
         ...
 
 
 class RunnableSession(Protocol):
-    """What a live source needs of `engine.session.loop.Session`."""
+    """The part of `engine.session.loop.Session` that a live source uses."""
 
     control: Control
 
     def fast_forward(self, episodes: int) -> None:
-        """Hurry to the end of this episode, or of `episodes` more."""
+        """Run without delay to the end of this episode, or of `episodes` more."""
         ...
 
     def run(self) -> Any:
-        """Play until it is over; blocks."""
+        """Play until the session ends. This blocks."""
         ...
 
 
 class LiveSource:
-    """A session in a thread of its own.
+    """A live session in its own thread.
 
     Args:
-        open_session: Makes the session that reports to the callable it is given. Light: what is heavy
-            is loaded by `run`, in the thread.
-        saves: Where the traceback of an unforeseen exception is written down.
+        open_session: Makes the session. Its argument is called with each event. It should be fast; `run`
+            loads the rest in the thread.
+        saves: Folder for the traceback of an unexpected exception.
     """
 
     live = True
@@ -163,7 +163,7 @@ class LiveSource:
         self._session.control.pause()
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue."""
         self._session.control.resume()
 
     def step_once(self) -> None:
@@ -171,7 +171,7 @@ class LiveSource:
         self._session.control.step_once()
 
     def override(self, action: str) -> None:
-        """Do `action` in place of what was decided."""
+        """Take `action` in place of the decision."""
         self._session.control.override(action)
 
     def take_back(self) -> None:
@@ -187,7 +187,7 @@ class LiveSource:
         self._session.fast_forward(episodes)
 
     def stop(self) -> None:
-        """End the session in good order; all that is finished stays."""
+        """End the session properly. Finished steps and episodes are stored."""
         self._session.control.stop()
 
     def _emit(self, event: Event) -> None:
@@ -197,13 +197,13 @@ class LiveSource:
     def _run(self) -> None:
         try:
             self._session.run()
-            error = getattr(self._session, "error", None)  # it has told that itself
+            error = getattr(self._session, "error", None)  # the session has reported it itself
             if error is not None:
                 self._fail(str(error), error.exit_code)
         except JitrlError as error:
             self._fail(str(error), error.exit_code)
             self._emit(Notice("error", self.failure))
-        except BaseException as error:  # whatever it is, the screen must say so
+        except BaseException as error:  # the screen reports any exception
             sentence = (
                 f"Something went wrong that should not have ({crash.named(error)}). "
                 "What was stored is intact; leave with q and start again."

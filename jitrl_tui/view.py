@@ -1,7 +1,7 @@
-"""What the screen knows: one run, folded event by event. No widgets here, and no clock of its own.
+"""The state of a run as shown on the screen, updated event by event. It has no widgets and no clock.
 
-`RunView` is written by one thread only (the screen's). Everything in it is bounded, so that a session
-without end costs no more memory than a long one: the whole story is in the recording.
+Only the screen's thread writes to `RunView`. Its size is limited, so a session of any length needs bounded
+memory. The recording has all events.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 BEGINNING = "beginning the episode"
-"""What a session does until the episode has its first observation; on the web that takes seconds."""
+"""Activity until the episode has its first observation, which takes seconds on the web."""
 PARAGRAPHS = 2_000
 DECISIONS = 400
 CALLS = 1_000
@@ -62,7 +62,7 @@ def signed(value: float, decimals: int = 2) -> str:
 
 
 def percents(before: float, after: float) -> int:
-    """Return by how many percent points a probability moved, so that it fits the two whole percents shown."""
+    """Return the change of a probability in percentage points, as the difference of the two rounded values."""
     return round(after * 100) - round(before * 100)
 
 
@@ -138,7 +138,7 @@ class RunView:
 
     Attributes:
         activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
-        doing: What is being thought about, or why the session waits.
+        doing: The present work, or the reason for waiting.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
         previous: Final scores of the session before this one, for comparison.
@@ -181,7 +181,7 @@ class RunView:
     resuming: bool = False
 
     def copy(self) -> RunView:
-        """Return a view that can go its own way."""
+        """Return an independent copy."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs"):
             setattr(twin, name, getattr(self, name).copy())
@@ -205,7 +205,7 @@ class RunView:
 
     @property
     def max_score(self) -> float | None:
-        """Highest reachable score, None if nobody says."""
+        """Highest reachable score, None if unknown."""
         if self.seen is not None and self.seen.max_score is not None:
             return self.seen.max_score
         return self.started.environment.max_score if self.started else None

@@ -142,7 +142,7 @@ class Trial:
         return decided(saved), int(done.stdout)
 
     def killed(self, saves: Path, moments: Iterator[int]) -> tuple[dict[Any, Any], int]:
-        """Play with kills at these moments of the one process after the other; return what was decided, and their number.
+        """Play with kills at these moments of one process after the other; return what was decided, and their number.
 
         The last process lives on, and so does one that ends before its moment.
         """

@@ -11,7 +11,6 @@ from engine.records import (
     Basis,
     BasisItem,
     Decision,
-    Notice,
     Observation,
     State,
     Step,
@@ -103,10 +102,3 @@ def test_parts_carry_their_kind_and_those_of_an_unknown_kind_are_kept_as_they_ar
 def test_a_part_that_is_broken_is_refused(part):
     with pytest.raises(BadFile):
         decided(parts=[part])
-
-
-def test_a_name_that_is_no_utf8_is_recorded_and_read_again():
-    event = Notice("warning", "cannot read /games/\udcff\u2028\x7f")
-    line = event_to_line(event, 1.0)
-    assert json.loads(line.encode("utf-8"))["message"] == event.message
-    assert event_from_line(line) == (1.0, event)

@@ -15,10 +15,10 @@ from engine.values.base import Estimator, Growing, Query, outlook
 
 
 class JitrlAgent(StaticAgent):
-    """Algorithm 1, steps 1 to 6, around any prior and any estimator. Nothing is put into the prompt.
+    """Algorithm 1, steps 1 to 6, with any prior and any estimator. Nothing is added to the prompt.
 
     Args:
-        estimator: Where V and Q come from.
+        estimator: Estimates V and Q.
     """
 
     learns = True
@@ -59,7 +59,7 @@ class JitrlAgent(StaticAgent):
     def _proposed(
         self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...], memory_text: str
     ) -> Proposal:
-        """Return what the model proposes; nothing where memory has to decide, drawn actions where it is empty, too."""
+        """Return the model's proposal. If it is empty and memory has nothing either, actions are drawn."""
         proposal = self.propose(turn, rng, memory_text)
         if proposal.candidates:
             return proposal
@@ -70,7 +70,7 @@ class JitrlAgent(StaticAgent):
     def _augment(
         self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
     ) -> tuple[Candidate, ...]:
-        """Return C: what the model proposed, what neighbours did, what the estimator wants to consider."""
+        """Return C: the model's actions, those of neighbours, and those that the estimator adds."""
         if self._settings.memory_candidates == "positive":
             neighbours = tuple(n for n in neighbours if _mean_return(n.action, neighbours) > 0)
         remembered = {n.action for n in neighbours}
@@ -125,7 +125,8 @@ class JitrlAgent(StaticAgent):
         chosen = self.select(update.z_prime, update.posterior, draw)
         if not knows:
             chosen = self.best(proposal, candidates, chosen)
-        # What the same draw picks when only the model speaks: what it did not propose is no candidate then.
+        # The choice of the same draw by the model alone: actions that it did not propose are not candidates
+        # then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
         mine = [z[i] for i in own]
         without = candidates[own[self.select(mine, jitrl.softmax(mine), draw)]].action if own else ""
@@ -214,7 +215,7 @@ def _can(turn: Turn, action: str) -> bool:
 
 
 def _resolved(turn: Turn, neighbours: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
-    """Return the neighbours with actions as they are called here; one that cannot be taken keeps its own."""
+    """Return the neighbours with their actions in the present form. Actions that cannot be taken are unchanged."""
     if turn.resolve is None:
         return neighbours
     here = {n.action: turn.resolve(n.action) or n.action for n in neighbours}

@@ -1,7 +1,7 @@
-"""A Gymnasium-style text environment: owns the process that holds it, guards it with deadlines, brings it back.
+"""A text environment with Gymnasium's interface, in a worker process with deadlines.
 
-A step that crashes, hangs or raises costs nothing else: a new process takes the episode's actions again up to there,
-and what broke it is answered with a sentence.
+If a step crashes, hangs or raises, a new process repeats the episode's actions up to it, and the observation
+of the step is a sentence about the error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.records import EnvironmentInfo, Observation
 from engine.workers import LineWorker, WorkerFailed, WorkerLost
 
 PYTHON = "JITRL_GYM"
-"""Names an interpreter that has the packages of environments, where that is not this one."""
+"""The variable that names an interpreter with the packages of environments. By default it is the present one."""
 PASSED = "JITRL_GYM_PASS"
 """Names further environment variables, with commas between them, that the process of an environment gets."""
 _FURTHER = (
@@ -36,7 +36,7 @@ _FURTHER = (
 )  # fmt: skip
 """Environment variables that packages commonly need besides those of Python (`engine.confine.clean`). None is a key."""
 OPEN_S = 180.0
-"""Seconds that importing a package and making an environment may take; TextWorld compiles games."""
+"""Time limit in seconds for importing a package and making an environment. TextWorld compiles games."""
 RESET_S = 60.0
 STEP_S = 30.0
 _WORKER = Path(__file__).with_name("worker.py")
@@ -48,14 +48,14 @@ class GymEnvironment:
 
     Args:
         name: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`, see `engine.gym.naming`.
-        cache: Folder for what is worth keeping, such as compiled games.
-        variables: Environment variables; JITRL_GYM names an interpreter that has the package, JITRL_GYM_PASS
-            further variables for its process, which gets no others than those that programs commonly need.
+        cache: Folder for cached files, such as compiled games.
+        variables: Environment variables. JITRL_GYM names an interpreter that has the package. The process gets only
+            variables that programs commonly need, and those that JITRL_GYM_PASS names.
 
     Raises:
         MissingError: The package, or one that it needs, is not installed.
         UsageError: It has no such environment, or the environment cannot be played as text.
-        GameError: It cannot be made, or not in time.
+        GameError: Making it failed or took too long.
     """
 
     def __init__(self, name: str, cache: Path, variables: Mapping[str, str]) -> None:
@@ -74,9 +74,9 @@ class GymEnvironment:
         self._taken: list[str] = []
         self._last: Observation | None = None
         self._valid: dict[str, str] = {}
-        """The actions possible now, as they are shown, to what the environment calls them."""
+        """The present actions: the environment's name of each, by the displayed name."""
         self._broke: set[tuple[str, str]] = set()
-        """World and action of what the environment did not survive; not offered again."""
+        """(World, action) of steps that broke the environment. They are not offered again."""
         try:
             self._opened = self._start()
         except BaseException:
@@ -85,7 +85,7 @@ class GymEnvironment:
 
     @property
     def info(self) -> EnvironmentInfo:
-        """What stays the same while the environment is open."""
+        """Description of the environment; it does not change while the environment is open."""
         wanted, opened = self._wanted, self._opened
         return EnvironmentInfo(
             name=self._name,
@@ -106,7 +106,7 @@ class GymEnvironment:
         self._seed, self._taken = seed, []
         try:
             return self._see(self._ask(RESET_S, op="reset", seed=seed), None)
-        except (WorkerLost, WorkerFailed):  # it may have died of something earlier
+        except (WorkerLost, WorkerFailed):  # it may have died because of an earlier step
             try:
                 self._start()
                 return self._see(self._ask(RESET_S, op="reset", seed=seed), None)
@@ -114,10 +114,10 @@ class GymEnvironment:
                 raise GameError(f"{self._name} cannot begin an episode: {error}") from None
 
     def step(self, action: str) -> Observation:
-        """Take one action; one that the environment does not have is answered, not taken.
+        """Take one action. An unknown action is not taken, and the observation says so.
 
         Raises:
-            GameError: What it broke could not be brought back.
+            GameError: The environment broke and could not be restored.
         """
         before = self._last
         if before is None:
@@ -139,14 +139,14 @@ class GymEnvironment:
         return self._see(reply, before)
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return what the environment, or its name, says can be done now; () when done."""
+        """Return the possible actions, from the environment or from its name; () if the episode is over."""
         if self._last is None:
             return ()
         world = self._last.world_hash
         return tuple(action for action in self._valid if (world, action) not in self._broke)
 
     def resolve(self, action: str) -> str | None:
-        """Return an action as it is listed, or on one line where any text may be typed; None if it cannot be taken."""
+        """Return an action as listed, or as one line if any text may be typed; None if it cannot be taken."""
         if action in self._valid:
             return action
         line = " ".join(plain(action).split())
@@ -158,11 +158,11 @@ class GymEnvironment:
         return json.dumps({"seed": self._seed, "taken": self._taken}).encode()
 
     def restore(self, saved: bytes) -> Observation:
-        """Take the actions of a saved situation again.
+        """Repeat the actions of a saved situation.
 
         Raises:
             BadFile: It is damaged.
-            GameError: The environment fails on the way.
+            GameError: The environment failed meanwhile.
         """
         try:
             data = json.loads(saved)
@@ -182,14 +182,14 @@ class GymEnvironment:
         return GameAbstractor(abstract)
 
     def close(self) -> None:
-        """End the process; safe to call twice."""
+        """End the process; calling this twice is safe."""
         self._end()
         self._last = None
 
     # -------------------------------------------------------------------------------------- the process
 
     def _start(self) -> dict[str, Any]:
-        """Start a new process and make the environment in it; return what is known of it."""
+        """Start a new process, make the environment in it, and return the worker's reply."""
         self._end()
         self._folder = tempfile.mkdtemp(prefix="jitrl-gym-")
         self._worker = LineWorker(
@@ -217,10 +217,10 @@ class GymEnvironment:
         return self._worker.ask(seconds, seconds=seconds, **request)
 
     def _revive(self, before: Observation) -> None:
-        """Start a new process and take the episode's actions again.
+        """Start a new process and repeat the episode's actions.
 
         Raises:
-            GameError: That fails, or leads elsewhere.
+            GameError: That failed, or led to another situation.
         """
         try:
             self._start()
@@ -237,7 +237,7 @@ class GymEnvironment:
     # ---------------------------------------------------------------------------------------- observations
 
     def _see(self, reply: Mapping[str, Any], before: Observation | None) -> Observation:
-        """Keep what a reply shows as the present. Texts of the environment come in here and nowhere else."""
+        """Make a reply the present observation and return it. All texts of the environment are cleaned here."""
         named = ((" ".join(plain(raw).split()), raw) for raw in reply["valid"])
         self._valid = {name: raw for name, raw in named if name}
         shown = {key: plain(reply[key]) for key in ("text", "description", "inventory", "place")}
@@ -255,7 +255,7 @@ class GymEnvironment:
 def _observation(
     reply: Mapping[str, Any], shown: Mapping[str, str], scene: str, world: str, *, changed: bool
 ) -> Observation:
-    """Return the observation of a reply: the one place that says how an episode's end is told."""
+    """Return the observation for a reply, including how the episode ended."""
     return Observation(
         text=shown["text"],
         description=shown["description"],
@@ -274,10 +274,10 @@ def _observation(
 
 
 def _interpreter(variables: Mapping[str, str]) -> str:
-    """Return the interpreter that has the environments' packages.
+    """Return the interpreter with the environments' packages.
 
     Raises:
-        MissingError: The one that is named does not run.
+        MissingError: The interpreter that JITRL_GYM names does not run.
     """
     given = variables.get(PYTHON, "")
     if given and not (os.path.isfile(given) and os.access(given, os.X_OK)):
@@ -286,7 +286,7 @@ def _interpreter(variables: Mapping[str, str]) -> str:
 
 
 def _variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the process's environment variables: no keys, no folder of ours on its path, no needless threads."""
+    """Return the environment variables of the process. They have no keys and no folder of ours, and limit threads."""
     named = (name.strip() for name in variables.get(PASSED, "").split(","))
     given = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
     return {
@@ -296,13 +296,13 @@ def _variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _absolute(env_id: str) -> str:
-    """Return an id, a path made absolute: the process works in a folder of its own."""
+    """Return an id with a path made absolute, because the process has its own working folder."""
     path = Path(env_id).expanduser()
     return str(path.absolute()) if path.is_file() else env_id
 
 
 def _scope(name: str, wanted: Wanted, digest: str) -> str:
-    """Return the key of the memory that belongs to an environment: what is made or read otherwise is another one."""
+    """Return the key of an environment's memory: its name with sorted options, or its game file with the digest."""
     if digest:
         return f"{PREFIX.removesuffix(':')}/{wanted.package}/{Path(wanted.env_id).stem}-{digest[:8]}"
     path, _, query = name.removeprefix(PREFIX).partition("?")

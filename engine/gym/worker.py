@@ -4,8 +4,7 @@ FOLDER is its working folder, which it removes at the end. The file is run by an
 environment's package, which need not have jitrl's packages. So it imports only modules of this project that
 need nothing but the standard library. It ends when its input ends. Requests, by `op`:
 
-open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`,
-`text`,
+open    `package`, `env_id`, `given`, `cache`, `seed`, and how to read it: `names`, `templates`, `slots`, `text`,
         `ended`
 reset   `seed`
 step    `action`

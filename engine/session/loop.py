@@ -65,11 +65,11 @@ class Session:
     """A run of episodes of one agent in one environment.
 
     Args:
-        saved: Where it is kept; a recording already there is taken up where it ends.
+        saved: The session on disk. If it has a recording, the session is resumed where that ends.
         saves: The saves folder (memory, caches).
         emit: Called with every event, from the thread that calls `run`.
         control: Commands; `session.control.pause()` and so on.
-        interactive: A person is there to mend things: pause on what they can mend instead of ending.
+        interactive: Whether a person is present. Then the session pauses on errors that a person can fix.
     """
 
     def __init__(
@@ -103,13 +103,13 @@ class Session:
         """Whether the recording has its beginning; nothing is recorded before it."""
 
     def fast_forward(self, episodes: int) -> None:
-        """Hurry to the end of this episode (0), or of `episodes` more after this one."""
+        """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
         self.control.fast_forward(max(1, self.episode) + episodes)
 
     def run(self) -> SessionEnded:
         """Play until all episodes are done, the person stops, or an error ends it.
 
-        Never raises for what goes wrong in play: that is told in a Notice and kept in `error`.
+        Errors in play are not raised. They are reported in a Notice, and `error` holds them.
         """
         parts: Parts | None = None
         finished = False

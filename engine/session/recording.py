@@ -1,7 +1,7 @@
-"""The event stream of a session to and from a file: one JSON line an event.
+"""Writes the events of a session to a file and reads them, one JSON line per event.
 
-A recording is the truth about a session: it replays on the screen without model or game, and an
-unfinished episode is resumed from it by taking its actions again.
+A recording has all there is to know about a session. It can be played back without model or game, and an
+unfinished episode is resumed by repeating its actions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Every number that changes a decision: meaning, range, source. One frozen class a room, and all of them together.
+"""The settings: all numbers and choices that change a decision, with meaning, range and source.
 
-Tables named in meanings are in the paper's appendix on hyperparameters (Jericho).
+Each group is a frozen class, and `Settings` has all groups together. Tables named in meanings are in the
+paper's appendix on hyperparameters (Jericho).
 """
 
 from engine.settings.judging import JudgingSettings

@@ -26,15 +26,16 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     "reference": _REFERENCE,
     "unified": _PAPER,
 }
-"""Differences from the defaults above that a profile makes in every kind of environment (`engine.kinds.Kind.profiles`
-has those that it makes in one).
+"""The settings that a profile changes for all kinds of environments. `engine.kinds.Kind.profiles` has further changes
+for one kind.
 
-- `default` learns best with a small model or none: in games, values by planning through memory, the most probable
-  action taken.
-- `paper` is the paper's method with a model that writes and judges. Where the paper leaves a choice open,
-  docs/paper.md says which one was made.
-- `reference` is what the authors' published code does where it differs from the paper.
-- `unified` is one pipeline for games and the web: Algorithm 1's own retrieval, with the numbers of the two tables.
+- `default` learns best with a small model or none. In games, its values come from plans through memory, and
+  it takes the most probable action.
+- `paper` is the paper's method with a model that writes and judges. docs/paper.md lists the choices that the
+  paper leaves open.
+- `reference` follows the authors' published code where it differs from the paper.
+- `unified` is one method for games and the web: Algorithm 1's own retrieval, with the numbers of the paper's
+  two tables.
 """
 
 
@@ -42,8 +43,8 @@ def make_settings(name: str, special: Mapping[str, Any], changes: Mapping[str, A
     """Return the settings of a profile.
 
     Args:
-        special: What the profile changes in the kind of environment that is played.
-        changes: On top of that.
+        special: Changes of the profile for the kind of environment.
+        changes: Further changes, applied last.
 
     Raises:
         UsageError: No such profile or setting, or a value out of range.

@@ -1,4 +1,4 @@
-"""Which remembered steps are the neighbours of a state."""
+"""Retrieval of the neighbours of a state, which are remembered steps."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.settings.spec import Group, setting
 
 @dataclass(frozen=True)
 class RetrievalSettings(Group):
-    """Which remembered steps are the neighbours of a state."""
+    """Retrieval of the neighbours of a state, which are remembered steps."""
 
-    k: int = setting(10, "neighbours retrieved for a state (Table: retrieval neighbours)", 1, 1000)
-    r: float = setting(0.95, "least Jaccard similarity of a neighbour (similarity threshold)", 0.0, 1.0)
+    k: int = setting(10, "number of neighbours retrieved for a state (Table: retrieval neighbours)", 1, 1000)
+    r: float = setting(0.95, "smallest Jaccard similarity of a neighbour (similarity threshold)", 0.0, 1.0)
     relax: float = setting(
-        0.0, "how far r falls in the first relax_steps steps of an episode; .1 in the authors' code", 0.0, 1.0
+        0.0, "decrease of r over the first relax_steps steps of an episode; .1 in the authors' code", 0.0, 1.0
     )
-    relax_steps: int = setting(20, "steps of an episode over which r falls by relax, in equal parts", 1, 1000)
+    relax_steps: int = setting(20, "number of steps over which r decreases by relax, in equal parts", 1, 1000)
     retrieval: str = setting(
         "jaccard",
         "how neighbours are found: by Jaccard similarity (Algorithm 1); by embeddings of state and history, kept if "
@@ -25,43 +25,43 @@ class RetrievalSettings(Group):
         choices=("jaccard", "hybrid", "recall", "embedding"),
     )
     embedder: str = setting(
-        "wordllama", "which sentence embedding: the package of this name", choices=("wordllama", "letters")
+        "wordllama", "sentence embedding: the package wordllama, or hashed letters", choices=("wordllama", "letters")
     )
     recall_pool: int = setting(
         100,
-        "nearest embeddings from which recall takes its neighbours, at least (the authors' code)",
+        "smallest number of nearest embeddings from which recall takes its neighbours (the authors' code)",
         1,
         100_000,
     )
     recall_times: int = setting(
         10,
-        "nearest embeddings from which recall takes its neighbours, for each of the k (the authors' code)",
+        "number of nearest embeddings per neighbour (k) from which recall takes its neighbours (the authors' code)",
         1,
         1000,
     )
     history_weight: float = setting(
-        0.0, "share of the history's similarity in the whole; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0
+        0.0, "weight of the history's similarity; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0
     )
     keep_above: float = setting(
         0.0,
-        "similarity from which neighbours are kept beyond k; 0 keeps k at most, .98 in the authors' code",
+        "similarity from which more than k neighbours are kept; 0 for never, .98 in the authors' code",
         0.0,
         1.0,
     )
     ties: str = setting(
         "newest",
-        "which of equally similar neighbours comes first: the newest, or the one with the highest return",
+        "order of equally similar neighbours: newest first, or highest return first",
         choices=("newest", "return"),
     )
     task_threshold: float = setting(
         0.0,
-        "similarity that states must exceed before histories count: on the web, of the tasks; 0 asks for none",
+        "similarity of states (on the web, of tasks) that is required before histories count; 0 for none",
         0.0,
         1.0,
     )
     other_tasks: str = setting(
         "literal",
-        "what memories of other tasks on the web say: what was done, word for word (the paper), or the same with this "
-        "task's words in place of theirs, and nothing where it has none (lifted; estimator knn)",
+        "actions remembered from other tasks on the web: word for word (the paper), or with the words of this task in "
+        "place of theirs, and left out if it has none (lifted; estimator knn)",
         choices=("literal", "lifted"),
     )

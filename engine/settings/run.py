@@ -1,4 +1,4 @@
-"""How long an episode is, and when a run counts as failed."""
+"""Length of an episode, and when a run counts as failed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from engine.settings.spec import Group, setting
 
 @dataclass(frozen=True)
 class RunSettings(Group):
-    """How long an episode is, and when a run counts as failed."""
+    """Length of an episode, and when a run counts as failed."""
 
-    step_limit: int = setting(60, "steps of an episode at most", 1, 100_000)
+    step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
     max_missing: float = setting(
         0.1,
-        "share of decisions without a usable answer of the model above which a run without a screen counts as failed",
+        "share of decisions without a usable answer of the model, above which a run without a screen counts as failed",
         0.0,
         1.0,
     )

@@ -1,4 +1,4 @@
-"""What a session is asked to play."""
+"""The configuration of a session."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from engine.settings.whole import Settings
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """One run of episodes: what is played, by whom, how long.
+    """The configuration of one run of episodes.
 
     Attributes:
-        game: Catalogue name or path of a story.
-        games: Folder with more stories, None for the usual places.
-        agent: Name in `engine.agents`.
-        model: litellm's name, `local/...`, or `prior/uniform`.
-        memory: "shared" (one for each game, under saves/memory), "own" (empty at first, kept with the session), or
-            "own:NAME" (that of the session NAME).
+        game: Name of the environment, or path of a story.
+        games: Additional folder with stories, None for only the usual ones.
+        agent: Name of a method in `engine.agents`.
+        model: Name of the model, as in `engine.llm.open_model`.
+        memory: "shared" (one memory per game, under saves/memory), "own" (empty at first, in the session's
+            folder), or "own:NAME" (the memory of the session NAME).
     """
 
     game: str
@@ -32,7 +32,11 @@ class SessionConfig:
     memory: str = "shared"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run."""
+        """Check the values.
+
+        Raises:
+            UsageError: A value is invalid.
+        """
         if self.episodes < 1:
             raise UsageError(f"episodes must be at least 1, not {self.episodes}")
         owner = self.memory.removeprefix("own:")

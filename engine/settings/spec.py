@@ -1,4 +1,4 @@
-"""How a setting is declared, and what every group of settings does."""
+"""The declaration of settings, and the base class of their groups."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def setting(
     high: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Any:
-    """Declare one setting: its default, what it means, and what it may be (both ends included)."""
+    """Declare one setting with its default, meaning, and range (both ends included) or choices."""
     return field(default=default, metadata={"meaning": meaning, "low": low, "high": high, "choices": choices})
 
 
 @dataclass(frozen=True)
 class Group:
-    """The settings of one room. Values that are out of range are refused when a group is made."""
+    """A group of settings. Invalid values are refused when a group is made."""
 
     def __post_init__(self) -> None:
         """Check every value.

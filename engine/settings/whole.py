@@ -13,7 +13,7 @@ from engine.settings.states import StateSettings
 from engine.settings.values import ValueSettings
 
 
-# A dataclass takes the fields of its last base first, so the first group to be shown stands last.
+# A dataclass has the fields of its last base first, so the group to show first is the last base.
 @dataclass(frozen=True)
 class Settings(
     RunSettings,
@@ -24,9 +24,9 @@ class Settings(
     StateSettings,
     RetrievalSettings,
 ):
-    """All that shapes how an agent decides, is judged and remembers: the settings of every room together.
+    """All settings together.
 
-    Names are unique over all rooms, so a room is handed the whole and declares which group of it it reads.
+    Names are unique over all groups, so a function can take all settings and declare which group it reads.
     """
 
 
@@ -39,4 +39,4 @@ GROUPS = (
     JudgingSettings,
     RunSettings,
 )
-"""The groups in the order in which they are shown."""
+"""The groups in the order of display."""

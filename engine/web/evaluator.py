@@ -1,15 +1,12 @@
 """The evaluator of web tasks: a model's scores from -3 to +3 (App. F), the environment's verdict, or both.
 
 With `rewards=llm`, only the model judges, as in the paper. With `hybrid`, the last step of an episode has the
-environment's verdict, if there is one. With `llm_or_score`, it has the verdict only if the model's score is
-0.
+environment's verdict, if there is one. With `llm_or_score`, it has the verdict only if the model's score is 0.
 
-If no model can judge in words, rules do. A step that changed nothing is useless. In an episode with a
-verified success, the other steps are useful. A failure affects earlier steps through discounting, except
-steps whose words are about the
-task: their reward compensates for it. Otherwise the first wrong answer would warn against the right way to
-    the page, because
-advantages are normalised no matter how small they are.
+If no model can judge in words, rules do. A step that changed nothing is useless. In an episode with a verified
+success, the other steps are useful. A failure affects earlier steps through discounting, except steps whose words
+are about the task: their reward compensates for it. Otherwise the first wrong answer would warn against the right
+way to the page, because advantages are normalised no matter how small they are.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """A prior for web pages from general knowledge, the counterpart of the table of verbs for games.
 
-It rates an action by how well the words of its element, text or answer fit the task, and by the usual purpose
-of such
-elements: following links is more likely than deleting, a form is sent after it was filled in, actions are not
-    repeated,
-and the answer to a question is told to the user. It knows no particular site or task. Scores are log-odds.
-The constants were set by hand and tried on MiniWoB++, see docs/results/web.md.
+It rates an action by how well the words of its element, text or answer fit the task, and by the usual purpose of
+such elements: following links is more likely than deleting, a form is sent after it was filled in, actions are not
+repeated, and the answer to a question is told to the user. It knows no particular site or task. Scores are
+log-odds. The constants were set by hand and tried on MiniWoB++, see docs/results/web.md.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The subcommands, one file each. `register` must stay light: it runs for `jitrl --help`."""
+"""The subcommands, one file each. `register` must be fast, because it runs for `jitrl --help`."""

@@ -1,4 +1,4 @@
-"""`jitrl config`: what the settings are, what they mean, and how profiles differ."""
+"""`jitrl config`: shows the settings, their meaning, and the differences of profiles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """Print every setting of a profile; those that differ from the default value are marked."""
+    """Print all settings of a profile. Those that differ from the default value are marked."""
     from engine.environments import profile
     from engine.settings import GROUPS, Settings
 
@@ -72,7 +72,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> int:
-    """Print a JSON schema of an object with every setting."""
+    """Print a JSON schema of an object with all settings."""
     from engine.settings import Settings
 
     properties: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def _schema(args: argparse.Namespace) -> int:
 
 
 def _row(head: str, meaning: str) -> None:
-    """Print a row; its last column goes on below itself where the terminal is too narrow."""
+    """Print a row. Its last column is wrapped if the terminal is too narrow."""
     width = max(len(head) + 20, shutil.get_terminal_size((100, 24)).columns)
     print(textwrap.fill(meaning, width, initial_indent=head, subsequent_indent=" " * len(head)))
 

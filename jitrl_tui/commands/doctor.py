@@ -1,4 +1,4 @@
-"""`jitrl doctor`: what is here, what is missing, and how to get it."""
+"""`jitrl doctor`: checks what is installed, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. `state` is ok, warn (works without) or fail."""
+    """The result of one check. `state` is ok, warn (not required) or fail."""
 
     name: str
     state: str
@@ -59,7 +59,7 @@ def _safely(
 ) -> Iterator[Check]:
     try:
         yield from look(args)
-    except Exception as error:  # a doctor that falls ill helps nobody
+    except Exception as error:  # an error in a check must not stop the others
         yield Check(look.__name__.strip("_"), "fail", f"{type(error).__name__}: {error}")
 
 
@@ -180,7 +180,7 @@ def _own_server(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _one_model(args: argparse.Namespace) -> Iterator[Check]:
-    """What a session with this model would meet."""
+    """Check what a session with this model needs."""
     name = args.model
     if name.startswith(("local/", "local:", "prior/")) or "+" in name:
         yield from _opened(args, name)
@@ -223,7 +223,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
 
 
 def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
-    """Open a model of this machine and let it choose once."""
+    """Open a local model and let it choose once."""
     import time
 
     import numpy as np

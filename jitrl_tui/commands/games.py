@@ -1,4 +1,4 @@
-"""`jitrl games`: what can be played, and getting more."""
+"""`jitrl games`: lists the games that can be played, and gets more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitrl_tui.commands.games_map import register_map
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    """Add the command and what belongs to it."""
+    """Add the command and its actions."""
     parser = subparsers.add_parser("games", parents=[common], help="list, fetch, add and check games")
     parser.set_defaults(handler=lambda args: list_all(argparse.Namespace(**{**vars(args), "json": False})))
     actions = parser.add_subparsers(metavar="ACTION")
@@ -48,7 +48,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print every game."""
+    """Print all games."""
     from engine.games.catalogue import known_solution, list_games, with_max_score
 
     stories = [with_max_score(story) for story in list_games(games=args.games, saves=_saves(args))]
@@ -116,7 +116,7 @@ def _in_words(value: Any) -> str:
 
 
 def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]) -> dict[str, str]:
-    """Return what is known about a story and how, in words."""
+    """Return facts about a story and their sources, in words."""
     how = "known" if story.supported else "read from the story" if scored else "unknown"
     return {
         "place": "known",
@@ -130,7 +130,7 @@ def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]
 
 
 def get(args: argparse.Namespace) -> int:
-    """Fetch releases from the network."""
+    """Download releases."""
     from engine.games.fetch import BASE, fetch
     from engine.paths import saves_folder
 
@@ -140,7 +140,7 @@ def get(args: argparse.Namespace) -> int:
 
 
 def put(args: argparse.Namespace) -> int:
-    """Copy stories, and what was made with them, into the saves folder."""
+    """Copy stories and their additional files into the saves folder."""
     from engine.disk import shown
     from engine.errors import UsageError
     from engine.games.catalogue import read_story, story_bytes, walkthrough_of
@@ -164,7 +164,7 @@ def put(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Play the known solution of a game; return 1 if it falls short of what it should reach."""
+    """Play the known solution of a game; return 1 if it does not reach the expected score."""
     from engine.errors import UsageError
     from engine.games.catalogue import find_game, known_solution
     from engine.games.env import GameEnvironment

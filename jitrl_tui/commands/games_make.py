@@ -1,4 +1,4 @@
-"""`jitrl games make`: a new story from a kind, a size and a seed, made with TextWorld."""
+"""`jitrl games make`: makes a new story from a kind, a size and a seed, with TextWorld."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -> None:
-    """Add `make` to the actions of `jitrl games`; `common` holds the options every command takes."""
+    """Add `make` to the actions of `jitrl games`. `common` has the options of all commands."""
     parser = actions.add_parser(
         "make", parents=[common] if common else [], help="make a new story with TextWorld (an extra)"
     )
@@ -28,7 +28,7 @@ def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -
 
 
 def make(args: argparse.Namespace) -> int:
-    """Make a story, check that it can be won, and say how to play it."""
+    """Make a story, check that it can be won, and print how to play it."""
     from engine.games.stories.recipe import Recipe, make_story
     from engine.paths import ensure_folder, saves_folder
 

@@ -1,4 +1,4 @@
-"""`jitrl games map`: the places of a game and the ways between them, as the episodes in memory show them."""
+"""`jitrl games map`: shows the places of a game and the ways between them, from the episodes in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def register_map(actions: Any, common: argparse.ArgumentParser) -> None:
 
 
 def show_map(args: argparse.Namespace) -> int:
-    """Print the map; 1 if no way is known to the place asked for."""
+    """Print the map; return 1 if no way to the wanted place is known."""
     from engine.errors import UsageError
     from engine.games.catalogue import find_game
     from engine.games.map import map_of
@@ -58,7 +58,7 @@ def show_map(args: argparse.Namespace) -> int:
 
 
 def _find(places: dict[str, Any], name: str) -> str:
-    """Return the place called `name`, whatever its capitals."""
+    """Return the place called `name`, ignoring case."""
     from difflib import get_close_matches
 
     from engine.errors import UsageError

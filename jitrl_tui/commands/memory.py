@@ -1,4 +1,4 @@
-"""`jitrl memory`: look at what was learnt, carry it elsewhere, take things out of it."""
+"""`jitrl memory`: shows memories, exports and imports them, and removes parts of them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def take(args: argparse.Namespace) -> int:
-    """Take the episodes of an exported file; 1 if some were refused."""
+    """Import the episodes of an exported file; return 1 if some were refused."""
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -49,7 +49,7 @@ def take(args: argparse.Namespace) -> int:
 
 
 def merge(args: argparse.Namespace) -> int:
-    """Take what another memory knows."""
+    """Add the episodes and records of another memory."""
     from engine.errors import UsageError
     from engine.memory import exchange
 
@@ -77,7 +77,7 @@ def _and_kept(number: int) -> str:
 
 
 def forget(args: argparse.Namespace) -> int:
-    """Take episodes, entries or kept records out, or put the last ones back."""
+    """Remove episodes, entries or kept records, or restore those that were removed last."""
     from engine.errors import UsageError
     from engine.memory import upkeep
 
@@ -119,7 +119,7 @@ def forget(args: argparse.Namespace) -> int:
 
 
 def compact(args: argparse.Namespace) -> int:
-    """Write the journals anew."""
+    """Rewrite the journals."""
     from engine.memory import upkeep
 
     with open_memory(args) as memory:

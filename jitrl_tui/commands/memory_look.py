@@ -1,4 +1,4 @@
-"""`jitrl memory ls|stats|show|search|verify|diff`: nothing here changes a memory."""
+"""`jitrl memory ls|stats|show|search|verify|diff`, which do not change a memory."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def search(args: argparse.Namespace) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check every byte; 1 if something is lost."""
+    """Check all bytes; return 1 if something is lost."""
     from dataclasses import asdict
 
     from engine.errors import BadFile
@@ -188,7 +188,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def diff(args: argparse.Namespace) -> int:
-    """Compare two memories; 1 if they differ."""
+    """Compare two memories; return 1 if they differ."""
     from dataclasses import asdict
 
     from engine.memory import exchange

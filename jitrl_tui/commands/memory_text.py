@@ -1,4 +1,4 @@
-"""What the actions of `jitrl memory` share: finding scopes, and numbers as people read them."""
+"""Functions shared by the actions of `jitrl memory`: finding scopes, and texts for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_memory(args: argparse.Namespace) -> Memory:
-    """Return the memory that the options name; what it recovers is told on stderr."""
+    """Return the memory that the options name. Repairs are reported on stderr."""
     from engine.environments import scope_rules
     from engine.memory import Memory
     from engine.paths import saves_folder
@@ -27,7 +27,7 @@ def open_memory(args: argparse.Namespace) -> Memory:
 
 
 def scope_name(memory: Memory, text: str) -> str:
-    """Return the one scope that `text` names or is part of."""
+    """Return the name of the only scope that equals or contains `text`."""
     from engine.errors import BadFile, UsageError
 
     names = memory.scopes()

@@ -1,4 +1,4 @@
-"""`jitrl models`: which models can be had, and how good they are at choosing."""
+"""`jitrl models`: lists models, and tests how well they choose."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _local_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what litellm's tables say of a model behind an API; they are put into `item`, too."""
+    """Return the facts in litellm's tables about a model behind an API, and add them to `item`."""
     from dataclasses import asdict
 
     from engine.errors import UsageError
@@ -232,10 +232,11 @@ def _test(args: argparse.Namespace) -> int:
     local = args.model.startswith(("local/", "local:", "prior/"))
     if args.reading == "string" and not local:
         raise UsageError("only local models can be read by string")
-    # In words a small local model takes half an hour and answers at chance: only when asked for.
+    # The verbalized reading of a small local model takes half an hour and is at chance, so it must be asked
+    # for.
     readings = (args.reading,) if args.reading else ("string", "token") if local else ("token", "verbalized")
     if args.model.startswith("prior/"):
-        readings = ("table",)  # there is no model to read
+        readings = ("table",)  # a prior without a model has only this one
     cache = _cache(args)
     results = []
     for reading in readings:
@@ -263,14 +264,14 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace, reading: str) -> Capability:
-    """Return what one reading of the model gives."""
+    """Return the test result of one reading of the model."""
     import numpy as np
 
     from engine.llm import open_model
     from engine.llm.reading import capability
     from engine.settings import Settings
 
-    # A busy machine makes a model slow, not worse: it is given time.
+    # A busy machine makes a model slower but not worse, so the time limit is long.
     settings = Settings(
         logits=reading if reading in READINGS else "auto", threads=args.threads, deadline_s=600.0
     )

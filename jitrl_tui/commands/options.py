@@ -1,4 +1,4 @@
-"""Options that `watch`, `play` and `run` share, and the configuration they make."""
+"""The common options of `watch`, `play` and `run`, and the configuration made from them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.settings import PROFILES, SessionConfig, Settings
 
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
 _SHORT = {"estimator", "rewards", "step_limit"}
-"""Settings that have an option of their own; the rest are set with --set NAME=VALUE."""
+"""Settings with an option of their own. The others are set with --set NAME=VALUE."""
 
 
 def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
-    """Add what shapes a session."""
+    """Add the options of a session."""
     parser.add_argument(
         "game",
         metavar="GAME",
@@ -53,10 +53,10 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
 
 
 def session_config(args: argparse.Namespace) -> SessionConfig:
-    """Return the configuration that the options ask for.
+    """Return the configuration of a session from the options.
 
     Raises:
-        UsageError: A name or value that cannot be.
+        UsageError: A name or value is invalid.
     """
     kind, game = environments.resolve(args.game)
     changes = dict(_change(text) for text in args.changes)
@@ -77,10 +77,10 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
 
 
 def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
-    """Refuse what cannot be begun; return the game, or the tasks of a suite.
+    """Check that a game can be started; return its name, or the names of the tasks of a suite.
 
     Raises:
-        JitrlError: There is no such game or task, or something it needs is missing.
+        JitrlError: There is no such game or task, or something that it needs is missing.
     """
     from engine.kinds import Places
 
@@ -90,10 +90,10 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:
-    """Refuse what `check_game` refuses, and suites.
+    """Check that a single game can be started.
 
     Raises:
-        JitrlError: See there.
+        JitrlError: As `check_game`, or the name is that of a suite.
     """
     from engine.errors import UsageError
 
@@ -106,7 +106,7 @@ def one_game(config: SessionConfig, saves: Path) -> None:
 
 
 def _usual(name: str) -> str:
-    """Return the value that a setting has in the profile `default`: in games, and in other kinds where it differs."""
+    """Return the value of a setting in the profile `default`, for games and for other kinds where it differs."""
     found = [(kind, getattr(kind.profile("default"), name)) for kind in environments.BUILT_IN]
     usual = found[0][1]
     return "; ".join([str(usual), *(f"{kind.name}: {value}" for kind, value in found if value != usual)])

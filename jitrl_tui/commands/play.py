@@ -1,4 +1,4 @@
-"""`jitrl play GAME`: play yourself, with the agent as companion."""
+"""`jitrl play GAME`: a person plays, and the agent advises."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the play screen, or the plain mode where there is no screen; return the exit code."""
+    """Open the play screen, or the plain mode if there is no screen; return the exit code."""
     from engine.paths import saves_folder
 
     config = session_config(args)
     saves = saves_folder(args.saves)
-    one_game(config, saves)  # a wrong name needs no screen to say so
+    one_game(config, saves)  # report a wrong name before the screen opens
     if (
         args.plain
         or os.environ.get("JITRL_PLAIN")

@@ -1,4 +1,4 @@
-"""`jitrl replay FILE`: show a recorded session again, without model or game."""
+"""`jitrl replay FILE`: plays back a recorded session, without model or game."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     named = saves_folder(args.saves) / "sessions" / path
     if not path.exists() and len(path.parts) == 1 and named.is_dir():
         path = named
-    next(recording.read(path), None)  # what is no recording is told before the screen is taken
+    next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
     return run_replay(path, speed=args.speed)

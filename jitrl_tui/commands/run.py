@@ -1,4 +1,4 @@
-"""`jitrl run GAME`: the same session without a screen, with a progress bar and a JSON result."""
+"""`jitrl run GAME`: plays a session without a screen, with a progress bar and a JSON result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play; return the exit code. Ctrl-C keeps what was played and says how to go on."""
+    """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
     from engine.errors import UsageError
     from engine.paths import saves_folder
     from engine.session import store as sessions
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _json_target(name: str | None) -> Path | None:
-    """Return where the result goes; a folder that is not there is found out before hours of play."""
+    """Return the path of the result file. A missing folder is reported before the run starts."""
     from engine.errors import UsageError
 
     if name is None or name == "-":

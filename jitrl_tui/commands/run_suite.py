@@ -1,4 +1,4 @@
-"""`jitrl run web:SUITE`: the tasks of a suite one after the other, each for consecutive episodes (Sec. 5, metrics)."""
+"""`jitrl run web:SUITE`: plays the tasks of a suite in order, each for several episodes (Sec. 5, metrics)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from engine.settings import SessionConfig
 
 EPISODES = 5
-"""Attempts at each task, as in the paper."""
+"""Episodes of each task, as in the paper."""
 _SHARED = ("format", "settings", "versions", "code", "prompts")
-"""What is told once for all tasks of a suite."""
+"""Fields of a result that are the same for all tasks of a suite."""
 
 
 def new_suite(config: SessionConfig, names: Sequence[str], saves: Path, episodes: int | None) -> SavedSuite:
-    """Write down a suite to be played."""
+    """Create the run of a suite."""
     from engine.session import suites
 
     return suites.create(saves, dataclasses.replace(config, episodes=episodes or EPISODES), names)
 
 
 def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: bool, show: bool) -> int:
-    """Play all tasks that were not played yet; return the exit code. A task that fails is told, and the next begins."""
+    """Play all remaining tasks; return the exit code. If a task fails, this is reported and the next one begins."""
     from engine.session import suites
 
     config, results, code = suite.config, [], 0
@@ -47,7 +47,7 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
         elif not interrupted:
             code = verdict(session.results, saved.config, progress) or code
         results.append(result)
-        write(summary(config, results), target, show=False)  # what was played is kept whatever comes
+        write(summary(config, results), target, show=False)  # store the results so far, whatever happens later
         if interrupted:
             print(f"stopped; go on with: jitrl run {config.game} --resume {suite.name}", file=sys.stderr)
             code = 130
@@ -61,7 +61,7 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
 
 
 def _before(saved: SavedSession) -> dict[str, Any]:
-    """Return the result of a session that was played to its end already."""
+    """Return the result of a session that is already finished."""
     from engine.records import SessionStarted
     from engine.session import recording, suites
 
@@ -76,7 +76,7 @@ def _before(saved: SavedSession) -> dict[str, Any]:
 
 
 def summary(config: SessionConfig, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the whole result: Avg over all episodes, Final over each task's last one, by task."""
+    """Return the result of the suite: Avg over all episodes, Final over the last episode of each task, and by task."""
     played = [result for result in results if result["episodes"]]
     scores = [episode["score"] for result in played for episode in result["episodes"]]
     last = [result["final"] for result in played]

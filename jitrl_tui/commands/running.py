@@ -1,4 +1,4 @@
-"""One session without a screen: its progress on stderr, and its result."""
+"""Plays one session without a screen, with its progress on stderr, and makes its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = 2
 
 
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
-    """Play a session to its end, or to the first Ctrl-C; the last value says whether there was one."""
+    """Play a session to its end or to the first Ctrl-C. The last value is whether Ctrl-C was pressed."""
     from engine.session.loop import Session
 
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
@@ -49,7 +49,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
 
 
 def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:
-    """Return the exit code of a run that came to its end: 1 where too many answers of the model were missing."""
+    """Return the exit code of a finished run: 1 if too many answers of the model were missing."""
     from engine.session.manifest import tallied, too_many_missing
 
     settings = progress.started.settings if progress.started is not None else {}
@@ -78,7 +78,7 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
 
 
 def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
-    """Return what `--json` writes of one session."""
+    """Return the result of one session for `--json`."""
     from engine.session.manifest import counts, manifest, tallied
 
     episodes = [
@@ -108,7 +108,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
 
 
 class Progress:
-    """One line on stderr: a bar on a terminal, a line an episode elsewhere."""
+    """Progress on stderr: a bar on a terminal, otherwise a line per episode."""
 
     def __init__(self, episodes: int, steps: int, *, quiet: bool) -> None:
         self.game = ""
@@ -121,7 +121,7 @@ class Progress:
         self._waited = 0.0
 
     def show(self, event: Any) -> None:
-        """Take one event of the session."""
+        """Update the progress by an event of the session."""
         from engine import records
 
         match event:
@@ -150,11 +150,11 @@ class Progress:
                 pass
 
     def close(self) -> None:
-        """Leave the line clean."""
+        """Clear the line."""
         self._clear()
 
     def _wait(self, event: Waiting) -> None:
-        """Count down on a terminal; elsewhere say once for each pause that there is one."""
+        """Show a countdown on a terminal, otherwise one line for each pause."""
         text = f"{event.reason}: next try in {event.seconds:.0f} s"
         self._draw(0, text)
         if not self._live and not self._quiet and event.seconds > self._waited:

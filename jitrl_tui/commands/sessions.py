@@ -1,4 +1,4 @@
-"""`jitrl sessions`: what was played, and taking one up again."""
+"""`jitrl sessions`: lists sessions, and resumes one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the sessions, last one first, or open one."""
+    """List the sessions, newest first, or open one."""
     from engine.paths import saves_folder
     from engine.session import branches as keeping
     from engine.session import store as sessions
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(args: argparse.Namespace, saves: Path) -> SavedSession:
-    """Return the session that the arguments name: one there is, or a branch."""
+    """Return the session that the arguments name, or a new branch of it."""
     from engine.errors import UsageError
     from engine.session import branches as keeping
     from engine.session import store as sessions

@@ -1,4 +1,4 @@
-"""`jitrl watch GAME`: open the cockpit on a new session."""
+"""`jitrl watch GAME`: opens the watch screen with a new session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
 
     config = session_config(args)
     saves = saves_folder(args.saves)
-    one_game(config, saves)  # a wrong name needs no screen to say so
+    one_game(config, saves)  # report a wrong name before the screen opens
     from jitrl_tui.app import run_watch
 
     return run_watch(config, saves)

@@ -1,4 +1,4 @@
-"""`jitrl web`: local web sites, and the tasks to be done on them."""
+"""`jitrl web`: local web sites and their tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SITES = ("shop", "fossil", "encyclopedia", "miniwob")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
-    """Add the command and what belongs to it."""
+    """Add the command and its actions."""
     parser = subparsers.add_parser("web", parents=[common], help="start local web sites and list web tasks")
     parser.set_defaults(handler=_status, json=False, sites=[])
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
@@ -142,7 +142,7 @@ def _ls(args: argparse.Namespace) -> int:
 
 
 def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
-    """List BrowserGym's tasks; what each asks is known when it begins."""
+    """List BrowserGym's tasks. Their goals are known only when they begin."""
     from engine.web.browsergym.adapter import OPEN_ENDED, listed
 
     names, broken = listed(saves, os.environ)

@@ -36,7 +36,7 @@ class Pictured(Protocol):
     ancestors_with_self: Sequence[DOMNode]
 
     def placed(self) -> tuple[Any, Region, Image] | None:
-        """Return what tells this picture from others, the cells of the screen it takes, and it itself, cut to them."""
+        """Return the picture's identity, the screen cells it covers, and the picture cut to these cells."""
         ...
 
 

@@ -1,8 +1,8 @@
 """Detects which picture protocol the terminal supports, by asking it once before the screen starts.
 
 A terminal ignores questions that it does not know, but answers the last one: its kind ("DA1", supported since
-    1978). So
-there is no need to wait for missing answers. Only a terminal that answers nothing costs the whole timeout, once.
+1978). So there is no need to wait for missing answers. Only a terminal that answers nothing costs the whole
+timeout, once.
 
 Sources: kitty's graphics protocol; DEC's DA1 (4 is sixel); xterm's control sequences for cells, colours and limits.
 """

@@ -1,4 +1,4 @@
-"""The windows over the watch screen: overrule, fast-forward, prompts, help, errors."""
+"""The dialogs of the watch screen: overrule, fast-forward, prompts, help, errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result]):
-    """A window over the screen; Esc closes it."""
+    """A dialog over the screen. Esc closes it."""
 
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar = [Binding("escape", "dismiss(None)", "close", show=False)]
@@ -36,7 +36,7 @@ class Dialog(ModalScreen[Result]):
 
 
 class PickDialog(Dialog[str]):
-    """A list filtered by typing; what is typed may itself be the answer."""
+    """A list that is filtered by typing. In some dialogs the typed text itself may be the answer."""
 
     BINDINGS: ClassVar = [
         Binding("down", "move(1)", show=False, priority=True),
@@ -57,19 +57,19 @@ class PickDialog(Dialog[str]):
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
-        """Show everything at first."""
+        """Show all options."""
         self.query_one(OptionList).can_focus = False
         self.query_one(Input).cursor_blink = False
         self.fill(self._typed)
-        if self._typed.endswith("'')"):  # What is to be typed goes between the quotes.
+        if self._typed.endswith("'')"):  # The cursor is put between the quotes.
             self.query_one(Input).cursor_position = len(self._typed) - 2
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return (answer, line) for what is typed, best first."""
+        """Return (answer, line) pairs for the typed text, best first."""
         raise NotImplementedError
 
     def fill(self, typed: str) -> None:
-        """Show the options for what is typed."""
+        """Show the options for the typed text."""
         rows = self.options(typed)
         self._answers = [answer for answer, _ in rows]
         listing = self.query_one(OptionList)
@@ -83,13 +83,13 @@ class PickDialog(Dialog[str]):
         self.fill(event.value.strip())
 
     def on_input_submitted(self) -> None:
-        """Take the highlighted line."""
+        """Answer with the highlighted line."""
         at = self.query_one(OptionList).highlighted
         if at is not None and at < len(self._answers):
             self.dismiss(self._answers[at])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take the clicked line."""
+        """Answer with the clicked line."""
         self.dismiss(self._answers[event.option_index])
 
     def action_move(self, by: int) -> None:
@@ -111,7 +111,8 @@ class OverruleDialog(PickDialog):
     """Pick a candidate or any valid action, or type any command.
 
     Args:
-        meaning: On the web, returns the action meant by the number of an element, everything else as it is.
+        meaning: On web pages, replaces the number of an element by its action, and returns other texts
+            unchanged.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class OverruleDialog(PickDialog):
         self._meaning = meaning
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Candidates come first, then the other valid actions, then the command as typed."""
+        """Return the candidates, then the other valid actions, then the command as typed."""
         decision = self._decision
         matcher = Matcher(typed) if typed else None
         rows: list[tuple[float, str, Content]] = []
@@ -158,7 +159,7 @@ class OverruleDialog(PickDialog):
             return [(typed, line), *found]
         if typed and all(action != typed for action, _ in found):
             own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
-            # A command of several words that merely resembles an action is what the person means.
+            # A typed command of several words is probably meant literally, even if it resembles an action.
             if found and not any(action.startswith(typed) for action, _ in found):
                 found.insert(0, (typed, own))
             else:
@@ -167,7 +168,7 @@ class OverruleDialog(PickDialog):
 
 
 class ForwardDialog(PickDialog):
-    """How far to hurry. Answers are numbers of episodes: 0 is the end of this one."""
+    """Asks how far to fast-forward. Answers are numbers of episodes; 0 is the end of this one."""
 
     def __init__(self, left: int) -> None:
         super().__init__(
@@ -178,7 +179,7 @@ class ForwardDialog(PickDialog):
         self._left = max(0, left)
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the usual distances, or the typed one."""
+        """Return the usual numbers of episodes, or the typed one."""
         if typed:
             if not typed.isascii() or not typed.isdigit() or int(typed) > 1_000_000:
                 return []
@@ -194,14 +195,14 @@ class ForwardDialog(PickDialog):
 
 
 class SaveDialog(PickDialog):
-    """A name for a save: a new one, or one to replace."""
+    """Asks for the name of a save, new or existing. An existing save is replaced."""
 
     def __init__(self, names: Sequence[str], suggested: str) -> None:
         super().__init__("save", "Enter saves the game as it stands; load it with g.", "a name")
         self._names, self._suggested = names, suggested
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """The name as typed comes first, then the saves there are."""
+        """Return the typed name, then the existing saves."""
         name = typed or self._suggested
         rows = [] if name in self._names else [(name, Content(f"  {name}"))]
         found = [known for known in self._names if typed.casefold() in known.casefold()]
@@ -209,14 +210,14 @@ class SaveDialog(PickDialog):
 
 
 class LoadDialog(PickDialog):
-    """Which save to go on from."""
+    """Asks which save to continue from."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__("load", "This session stays as it is; a new one goes on from the save.", "a name")
         self._names = names
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """The saves that hold what is typed, last one first."""
+        """Return the saves whose name contains the typed text, newest first."""
         found = [name for name in self._names if typed.casefold() in name.casefold()]
         return [(name, Content("  " + name)) for name in found]
 
@@ -229,7 +230,7 @@ class FindDialog(PickDialog):
         self._paragraphs = paragraphs
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the latest hundred places that hold what is typed."""
+        """Return the latest hundred paragraphs that contain the typed text."""
         wanted = typed.casefold()
         rows: list[tuple[str, Content]] = []
         for index in range(len(self._paragraphs) - 1, -1, -1):
@@ -279,7 +280,7 @@ class CallsDialog(Dialog[None]):
     """The raw prompts and replies behind a choice.
 
     Args:
-        calls: Those that were made for it, in order.
+        calls: The calls for this choice, in order.
     """
 
     BINDINGS: ClassVar = [Binding("p,q", "dismiss(None)", show=False)]
@@ -313,7 +314,7 @@ class HelpDialog(Dialog[None]):
 
 
 class ErrorDialog(Dialog[str]):
-    """One clear sentence, and what can be done now."""
+    """An error in one sentence, with the possible next steps."""
 
     BINDINGS: ClassVar = [
         Binding("enter", "dismiss('look')", show=False),

@@ -1,4 +1,4 @@
-"""The home screen: pick a game and go. Enter on a fresh machine is all it takes."""
+"""The home screen, on which a game is chosen and started. Pressing Enter starts the first game with the defaults."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "local/smollm2"
 _CAPABLE = "gemini/gemini-2.5-flash"
 _SMALL = (DEFAULT_MODEL, "prior/")
-"""Models that write nothing, or nothing that is of use: what their names begin with."""
+"""Beginnings of the names of models that write no usable texts."""
 _MEMORIES = (("shared", "goes on with what it knows"), ("own", "begins with an empty one"))
 _METHODS = (
     ("default", "plans through memory; learns best with small models"),
@@ -41,16 +41,16 @@ _METHODS = (
     ("reference", "the authors' code, where it differs from the paper"),
     ("unified", "one pipeline for games and the web, after the paper"),
 )
-"""Profiles (`engine.settings.PROFILES`) and what people choose them by."""
+"""Profiles (`engine.settings.PROFILES`) with a description for people."""
 
 _NUMBERS = (("episodes", "50", 1_000_000), ("steps", "60", 100_000), ("seed", "1", 2**31 - 1))
 
 
 class HomeScreen(Screen[int]):
-    """Game, method, agent, model, episodes; or a session to go on with.
+    """Chooses game, method, agent, model and episodes, or a session to resume.
 
     Args:
-        load: Finds out what there is; called off the screen's thread.
+        load: Returns the contents of the screen. It is called in another thread.
         begin: Opens a new session on the screen.
         go_on: Opens a saved session on the screen.
     """
@@ -67,7 +67,7 @@ class HomeScreen(Screen[int]):
     app: Host
 
     class Loaded(Message):
-        """What there is has been found out."""
+        """The contents of the screen were loaded."""
 
         def __init__(self, offer: Offer) -> None:
             super().__init__()
@@ -122,7 +122,7 @@ class HomeScreen(Screen[int]):
         yield KeyBar("homekeys")
 
     def on_mount(self) -> None:
-        """Look for games while the screen already stands."""
+        """Load the contents while the screen is already visible."""
         for field in self.query(Input):
             field.cursor_blink = False
         listing = self.query_one("#games", OptionList)
@@ -141,16 +141,16 @@ class HomeScreen(Screen[int]):
         self.run_worker(self._find, thread=True, exit_on_error=False)
 
     def on_resize(self) -> None:
-        """Save lines where there are few."""
+        """Leave out lines if the window is low."""
         self.set_class(self.app.size.height < 28, "-short")
         self.call_after_refresh(self._tell_method)
 
     def on_picker_changed(self) -> None:
-        """Say what the choice means."""
+        """Show a description of the choice."""
         self._tell_method()
 
     def on_input_changed(self) -> None:
-        """Another model may be able to do what the method asks of it."""
+        """Check again whether the model can do what the method needs."""
         self._tell_method()
 
     def _find(self) -> None:
@@ -163,7 +163,7 @@ class HomeScreen(Screen[int]):
         self.post_message(self.Loaded(offer))
 
     def on_home_screen_loaded(self, event: Loaded) -> None:
-        """Show what there is; the first game is highlighted, so that Enter begins."""
+        """Show the contents, with the first game highlighted, so that Enter starts it."""
         self._offer = event.offer
         listing = self.query_one("#games", OptionList)
         listing.clear_options()
@@ -189,21 +189,21 @@ class HomeScreen(Screen[int]):
         self._say(f"Press Enter to {what}.")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Begin, or go on."""
+        """Start the game, or resume the session."""
         self._open(event.option.id or "")
 
     def on_input_submitted(self) -> None:
-        """Enter in a field begins too."""
+        """Start, because Enter was pressed in a field."""
         self.action_begin()
 
     def action_begin(self) -> None:
-        """Begin with what is highlighted."""
+        """Start the highlighted game or resume the highlighted session."""
         listing = self.query_one("#games", OptionList)
         if listing.highlighted is not None:
             self._open(listing.get_option_at_index(listing.highlighted).id or "")
 
     def action_to_games(self) -> None:
-        """Back to the list."""
+        """Move the focus to the list."""
         self.query_one("#games").focus()
 
     def action_help(self) -> None:
@@ -215,7 +215,7 @@ class HomeScreen(Screen[int]):
         self.app.next_theme()
 
     def _tell_method(self) -> None:
-        """Say where values come from, and what the method needs that the model has not."""
+        """Show the source of values, and what the method needs but the model cannot do."""
         from engine import explain
         from engine.environments import profile
 

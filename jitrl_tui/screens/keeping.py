@@ -1,4 +1,4 @@
-"""What a person may do to a run as a whole: take a step back, save, load, branch, leave."""
+"""Actions on a whole run: undo a step, save, load, branch, leave."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
 
 
 class KeepingScreen(Screen[int]):
-    """A screen around one run that can be kept and left."""
+    """A screen for one run, with actions to save it and to leave it."""
 
     app: Host
     source: Source
@@ -31,11 +31,11 @@ class KeepingScreen(Screen[int]):
 
     @property
     def choice(self) -> Choice | None:
-        """The choice on show."""
+        """The displayed choice."""
         raise NotImplementedError
 
     def _present(self) -> None:
-        """Look at the present again."""
+        """Show the present again."""
         raise NotImplementedError
 
     def _draw_status(self) -> None:
@@ -44,7 +44,7 @@ class KeepingScreen(Screen[int]):
     # --------------------------------------------------------------------------------------- keeping
 
     def command(self, text: str) -> None:
-        """Do a command of ours that was typed, without its slash."""
+        """Run a typed command, given without its slash."""
         name, _, rest = text.partition(" ")
         rest = rest.strip()
         if name == "undo":
@@ -96,7 +96,7 @@ class KeepingScreen(Screen[int]):
             self.notify(f"Saved as {name}.", timeout=3, markup=False)
 
     def action_load(self) -> None:
-        """Ask which save to go on from."""
+        """Ask which save to continue from."""
         keeper = self._kept()
         if keeper is None:
             return
@@ -111,13 +111,13 @@ class KeepingScreen(Screen[int]):
             self._follow(lambda keeper: keeper.load(name))
 
     def action_branch(self) -> None:
-        """Go on from before the step on show, in a session of its own."""
+        """Continue from before the displayed step in a new session."""
         choice = self.choice
         if choice is not None:
             self._follow(lambda keeper: keeper.branch(choice.episode, choice.decision.step))
 
     def _follow(self, make: Callable[[Keeper], SavedSession]) -> None:
-        """End this session in good order and go on with another."""
+        """End this session properly and continue with another."""
         keeper = self._kept()
         if keeper is None or self._leaving:
             return
@@ -136,14 +136,14 @@ class KeepingScreen(Screen[int]):
     # --------------------------------------------------------------------------------------- leaving
 
     def action_leave(self) -> None:
-        """End the session in good order, then the app; a second time: at once."""
+        """End the session properly, then the app. The second call ends the app at once."""
         if self._leaving:
             self.app.leave_now()
         else:
             self._end_source(self.app.leave_now)
 
     def action_home(self) -> None:
-        """End the session in good order and choose another game."""
+        """End the session properly and show the home screen."""
         if self.app.has_home and not self._leaving:
             self._end_source(self.app.go_home)
 

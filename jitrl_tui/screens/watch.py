@@ -1,4 +1,4 @@
-"""The watch screen: one run, live or recorded, and every key that steers it."""
+"""The watch screen: one run, live or recorded, with the keys that control it."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 FRAME = 1 / 15
-"""Seconds between two updates of the screen at least."""
+"""Shortest time between two updates of the screen in seconds."""
 BATCH = 800
-"""Events folded between two looks at the keyboard at most."""
+"""Largest number of events that are processed before keys are handled again."""
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Seconds a step; what + and - go through."""
+"""Delays between which + and - switch, in seconds per step."""
 
 
 class WatchScreen(KeepingScreen):
     """One run on the screen.
 
     Args:
-        source: Where events come from and commands go.
-        previous: Final scores of the session before, for the learning curve.
-        delay: Seconds a step, at first.
-        play: A person plays: the session waits at every decision, and there is a command line.
+        source: The run: it gives events and takes commands.
+        previous: Final scores of the previous session, for the learning curve.
+        delay: Delay at the start, in seconds per step.
+        play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         keeper: Saves and branches; None for a recording.
-        pages: Where what pages looked like is kept; None where there are none.
-        clock: Monotonic seconds.
+        pages: Stored pages; None if there are none.
+        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "watch.tcss"
@@ -97,7 +97,7 @@ class WatchScreen(KeepingScreen):
     # ------------------------------------------------------------------------------------ composing
 
     def compose(self) -> ComposeResult:
-        """Lay out everything once; arrangements only hide and show."""
+        """Make all widgets once. Arrangements only hide and show them."""
         yield Static(id="tiny", markup=False)
         yield StatusBar("status")
         yield Static(id="banner", markup=False)
@@ -134,7 +134,7 @@ class WatchScreen(KeepingScreen):
         return self.query_one(Panes)
 
     def _arrange(self) -> None:
-        """Arrange everything for the window's size."""
+        """Arrange the widgets for the window's size."""
         width, height = self.app.size
         now = self.panes.fit_to(self.app.size)
         for name in ("narrow", "side", "normal", "wide"):
@@ -157,11 +157,11 @@ class WatchScreen(KeepingScreen):
     # --------------------------------------------------------------------------------------- events
 
     def _wake(self) -> None:
-        """Called from any thread when the inbox fills."""
+        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
         self.post_message(self.Waiting())
 
     def on_watch_screen_waiting(self) -> None:
-        """Fold now, or as soon as a frame's time has passed since the last drawing."""
+        """Process events now, or as soon as a frame's time has passed since the last drawing."""
         if self._draw_pending:
             return
         wait = self._drawn_at + FRAME - self._clock()
@@ -217,7 +217,7 @@ class WatchScreen(KeepingScreen):
 
     @property
     def choice(self) -> Choice | None:
-        """The choice on show: the one looked back at, or the latest."""
+        """The displayed choice: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -279,14 +279,14 @@ class WatchScreen(KeepingScreen):
         return keys
 
     def on_descendant_focus(self) -> None:
-        """The command line takes keys of its own."""
+        """Update the footer, because the command line has its own keys."""
         if self._play:
             self.query_one(KeyBar).show(self._keys())
 
     # ------------------------------------------------------------------------------------- steering
 
     def action_toggle_pause(self) -> None:
-        """Pause, or go on."""
+        """Pause or continue."""
         self._present()
         if self.view.activity == "paused":
             self.source.resume()
@@ -298,17 +298,17 @@ class WatchScreen(KeepingScreen):
         self._draw()
 
     def action_step_once(self) -> None:
-        """One step."""
+        """Carry out one step."""
         self._present()
         self._hurry = 0
         self.source.step_once()
 
     def on_page_pane_chosen(self, event: PagePane.Chosen) -> None:
-        """An element was clicked: overrule with it."""
+        """Overrule the decision with the action of a clicked element."""
         self.action_overrule(event.action)
 
     def action_overrule(self, typed: str = "") -> None:
-        """Ask for another action, once a decision waits."""
+        """Ask for another action as soon as a decision waits."""
         self._typed = typed
         if not self.source.live:
             self.notify("This is a recording: what happened cannot be overruled.", severity="warning")
@@ -335,7 +335,7 @@ class WatchScreen(KeepingScreen):
             )
 
     def _meaning(self) -> Callable[[str], str] | None:
-        """Return what tells the action that a number of the page means; None where there is no page."""
+        """Return a function that replaces the number of an element by its action; None if there is no page."""
         if not self.view.pages:
             return None
         return lambda typed: meant(typed, self.view, self._pages)
@@ -347,7 +347,7 @@ class WatchScreen(KeepingScreen):
             self.source.resume()
 
     def action_forward(self) -> None:
-        """Ask how far to hurry."""
+        """Ask how far to fast-forward."""
         if self.view.activity == "ended":
             return
         self._present()
@@ -365,11 +365,11 @@ class WatchScreen(KeepingScreen):
         self._draw()
 
     def action_faster(self) -> None:
-        """Less time between steps."""
+        """Reduce the time between steps."""
         self._set_speed(-1)
 
     def action_slower(self) -> None:
-        """More time between steps."""
+        """Increase the time between steps."""
         self._set_speed(1)
 
     def _set_speed(self, by: int) -> None:
@@ -381,7 +381,7 @@ class WatchScreen(KeepingScreen):
     # -------------------------------------------------------------------------------------- looking
 
     def action_look(self, by: int) -> None:
-        """Look at an earlier or later decision; in a recording, go there."""
+        """Show an earlier or later decision. In a recording, go there."""
         if isinstance(self.source, ReplaySource):
             self.source.pause()
             self.source.seek(by)
@@ -401,14 +401,14 @@ class WatchScreen(KeepingScreen):
             self.source.seek_episode(by)
 
     def on_transcript_step_clicked(self, event: Transcript.StepClicked) -> None:
-        """Look at the decision behind a command."""
+        """Show the decision behind a command."""
         for index, choice in enumerate(self.view.choices):
             if (choice.episode, choice.decision.step) == (event.episode, event.step):
                 self._look_at(index)
                 return
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
-        """Go to a place in the recording."""
+        """Go to a position in the recording."""
         if isinstance(self.source, ReplaySource):
             self.source.seek_to(event.share)
 
@@ -425,7 +425,7 @@ class WatchScreen(KeepingScreen):
             self._draw()
 
     def action_present(self) -> None:
-        """Back to the present, and out of the zoom or the command line."""
+        """Return to the present, and leave the zoom or the command line."""
         if self.panes.zoomed:
             self._zoom(False)
         if isinstance(self.focused, CommandLine):
@@ -440,11 +440,11 @@ class WatchScreen(KeepingScreen):
         self.call_after_refresh(self._draw)
 
     def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
-        """A tab was clicked."""
+        """Bring the pane of a clicked tab to the front."""
         self.action_pane(event.pane)
 
     def action_zoom(self) -> None:
-        """Give the whole window to one pane, and back."""
+        """Give the whole window to one pane, or share it again."""
         self._zoom(not self.panes.zoomed)
 
     def _zoom(self, on: bool) -> None:
@@ -476,18 +476,18 @@ class WatchScreen(KeepingScreen):
         self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_copy(self) -> None:
-        """Copy the marked text, or what the pane with the focus holds."""
+        """Copy the marked text, or the text of the pane with the focus."""
         text = self.get_selected_text() or self.panes.text_with_focus()
         if text:
             self.app.copy_to_clipboard(text)
             self.notify(f"Copied {len(text):,} characters.", timeout=2)
 
     def action_theme(self) -> None:
-        """Go to the next theme."""
+        """Change to the next theme."""
         self.app.next_theme()
 
     def on_command_line_given(self, event: CommandLine.Given) -> None:
-        """A person plays: do the command, or what the agent would do if it is empty."""
+        """Take the person's command, or the agent's action if the command is empty."""
         if event.text.startswith("/"):
             self.command(event.text[1:])
         elif self.view.activity == "ended":

@@ -1,1 +1,1 @@
-"""The pieces of the screens, one a file."""
+"""The widgets of the screens, one per file."""

@@ -1,4 +1,4 @@
-"""Bars made of characters: told apart by shape, not by colour alone."""
+"""Bars made of characters. They differ in shape, not only in colour."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def thick(share: float, width: int) -> tuple[str, str]:
-    """Return a solid bar for `share` (0 to 1) and the empty rest, together `width` cells."""
+    """Return a thick bar for `share` (0 to 1) and the empty rest, together `width` cells."""
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     full, part = divmod(eighths, 8)
     bar = "█" * full + (_EIGHTHS[part] if part else "")
@@ -18,7 +18,7 @@ def thick(share: float, width: int) -> tuple[str, str]:
 
 
 def thin(share: float, width: int) -> tuple[str, str]:
-    """Return a thin bar, for what was before, and the empty rest."""
+    """Return a thin bar for the previous `share` (0 to 1) and the empty rest, together `width` cells."""
     halves = round(min(max(share, 0.0), 1.0) * width * 2)
     full, part = divmod(halves, 2)
     bar = "━" * full + ("╸" if part else "")
@@ -28,7 +28,7 @@ def thin(share: float, width: int) -> tuple[str, str]:
 
 
 def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
-    """Return what stayed, what was won (▓) or lost (░), and the empty rest, together `width` cells."""
+    """Return the common part of two shares, the gain (▓) or loss (░), and the empty rest, together `width` cells."""
     full = round(min(max(after, 0.0), 1.0) * width)
     old = round(min(max(before, 0.0), 1.0) * width)
     if full >= old:
@@ -41,6 +41,6 @@ def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
 
 
 def arrow(before: float, after: float) -> str:
-    """Return which way a probability moved, as far as whole percents show it."""
+    """Return an arrow for the change of a probability in whole percents."""
     moved = percents(before, after)
     return "▲" if moved > 0 else "▼" if moved < 0 else "="

@@ -1,4 +1,4 @@
-"""What could be done, and what memory does to its probability: the heart of the screen."""
+"""The pane of candidates, with their probabilities before and after the update by memory."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Part = str | tuple[str, str]
 _PRIOR = (("from", 7), ("conf", 6), ("z", 7))
 _UPDATE = (("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
 _ADDED = 8
-"""Cells of a column that a method adds."""
+"""Width in cells of a column that a method adds."""
 _ACTION = 21
-"""Cells that an action needs beside all the numbers in one row."""
+"""Width in cells for the action in a row with all numbers."""
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
 
@@ -36,14 +36,14 @@ class CandidatesPane(LinePane):
         self.with_why = False
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show this choice, with the reasons where their pane is not in sight."""
+        """Show this choice. Reasons are added if their pane is not visible."""
         if choice is not self.choice or how.alone != self.with_why:
             self.choice, self.with_why = choice, how.alone
             self._stale = True
         self.rebuild()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the table, in as many rows for a candidate as width and height ask for."""
+        """Return the table. The number of rows per candidate depends on width and height."""
         if self.choice is None:
             return [Content.styled("No decision yet.", MUTED)]
         decision = self.choice.decision
@@ -132,7 +132,7 @@ def _short(value: float) -> str:
 
 
 def _opinion(candidate: Candidate) -> str:
-    """Return what the logit was made of: a confidence, or a log-likelihood."""
+    """Return the source of the logit: a confidence, or a log-likelihood."""
     if candidate.confidence is not None:
         return f"{candidate.confidence:.0f}"
     return "–" if candidate.logprob is None else signed(candidate.logprob)
@@ -206,7 +206,7 @@ def _bars_stacked(decision: Decision, index: int, width: int) -> list[Content]:
 
 
 def _bar(decision: Decision, index: int, width: int) -> Content:
-    """Return the probability of a candidate where nothing has moved it."""
+    """Return a bar with the probability of a candidate, for decisions without an update."""
     share = decision.posterior[index]
     bar, rest = thin(share, max(3, width - 9))
     return Content.assemble(
@@ -246,7 +246,7 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
 
 
 def _sum(update: Update, candidate: Candidate, index: int) -> str:
-    """Return how z' comes about, in a narrow row."""
+    """Return the calculation of z' for a narrow row."""
     value = update.valuation
     count = f"N {value.n[index]}" if value.n[index] else _HOW.get(value.how[index], "0")
     return (

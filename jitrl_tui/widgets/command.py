@@ -14,7 +14,7 @@ from jitrl_tui.output import clean, one_line
 
 
 class CommandLine(Input):
-    """An input with history that knows the valid actions, and says what the agent would do."""
+    """An input with history and completion of valid actions, which shows the agent's choice."""
 
     BINDINGS: ClassVar = [
         Binding("up", "older", show=False),
@@ -22,7 +22,7 @@ class CommandLine(Input):
     ]
 
     class Given(Message):
-        """A command was entered; "" lets the agent go on."""
+        """A command was entered; "" for the agent's own choice."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -36,14 +36,14 @@ class CommandLine(Input):
         self._offered: Decision | None = None
 
     def offer(self, decision: Decision) -> None:
-        """Suggest the valid actions, and show what the agent would do."""
+        """Suggest the valid actions, and show the agent's choice."""
         if decision is not self._offered:
             self._offered = decision
             self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
             self.placeholder = f"your command (the agent would: {one_line(decision.action)})"
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Hand the command on and remember it."""
+        """Send the command and add it to the history."""
         event.stop()
         text = clean(event.value).strip()
         if text:
@@ -53,11 +53,11 @@ class CommandLine(Input):
         self.post_message(self.Given(text))
 
     def action_older(self) -> None:
-        """Take up the command before."""
+        """Show the previous command of the history."""
         self._go(-1)
 
     def action_newer(self) -> None:
-        """Take up the command after."""
+        """Show the next command of the history."""
         self._go(1)
 
     def _go(self, by: int) -> None:

@@ -1,4 +1,4 @@
-"""The learning curve: score of every episode, running average, best, and the session before."""
+"""The learning curve: score of each episode, running average, best score, and the previous session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, LinePane, fit
 from jitrl_tui.widgets.pane import How, PaneKind
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-"""Bits of a braille cell by row (from the top) and column."""
+"""Bits of a braille character by row (from the top) and column."""
 
 
 def running_average(scores: Sequence[float]) -> list[float]:
@@ -24,7 +24,7 @@ def running_average(scores: Sequence[float]) -> list[float]:
 
 
 class Canvas:
-    """Braille lines and single signs over one another; two dots across and four down in a cell."""
+    """A canvas of braille lines and single signs. A cell has two by four dots."""
 
     def __init__(self, width: int, height: int, low: float, high: float, columns: int) -> None:
         self.width, self.height = width, height
@@ -40,7 +40,7 @@ class Canvas:
         return min(max(x, 0), self.width * 2 - 1), min(max(y, 0), self.height * 4 - 1)
 
     def line(self, values: Sequence[float], style: str, every: int = 1) -> None:
-        """Draw a line through (0, values[0]), (1, values[1]) ...; `every` > 1 dots it."""
+        """Draw a line through (0, values[0]), (1, values[1]) ...; it is dotted if `every` > 1."""
         if not values:
             return
         last = self._dot(0, values[0])
@@ -56,7 +56,7 @@ class Canvas:
             last = here
 
     def sign(self, index: int, value: float, sign: str, style: str) -> None:
-        """Put a sign at a point; it hides the line there."""
+        """Draw a sign at a point, over the lines."""
         x, y = self._dot(index, value)
         self._signs[(x // 2, y // 4)] = (sign, style)
 
@@ -85,7 +85,7 @@ class CurvePane(LinePane):
         self._shown: tuple[object, ...] = ()
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show this view's scores, if they are others than before."""
+        """Show the scores of this view, if they have changed."""
         now = (len(view.scores), view.scores[-1] if view.scores else 0.0, view.previous, view.started is None)
         if now != self._shown:
             self._shown, self._view, self._stale = now, view, True

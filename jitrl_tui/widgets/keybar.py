@@ -1,4 +1,4 @@
-"""The keys that matter now, in one line at the bottom; as many as fit, each one clickable."""
+"""The footer: the present keys in one line, as many as fit. Each can be clicked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jitrl_tui.widgets.lines import ACCENT, MUTED
 
 
 class KeyBar(Widget):
-    """Keys and what they do; those of the highest rank go first when the line is short."""
+    """Keys with labels. Keys with the highest rank are left out first if the line is too short."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -42,7 +42,7 @@ class KeyBar(Widget):
         return kept
 
     def on_click(self, event: object) -> None:
-        """A click on a key presses it."""
+        """Press the clicked key."""
         x = getattr(event, "x", -1)
         for start, end, name in self._spans:
             if start <= x < end:

@@ -1,4 +1,4 @@
-"""How the panes share the window, by its size alone."""
+"""Arrangements of the panes, chosen by the size of the window."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from jitrl_tui.widgets.pane import PaneKind
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 18
 _FRAME = 2
-"""Rows of a frame. Panes with tabs have none."""
+"""Number of rows of a frame. Panes with tabs have no frame."""
 _OWN = {"normal": ("beside",), "wide": ("beside", "wide")}
-"""Places in which panes are always in sight, by arrangement."""
+"""Places whose panes are always visible, by arrangement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Layout:
     Attributes:
         name: "tiny", "narrow" (one below the other), "side" (two columns, one pane on the right),
             "normal" (candidates and why always, the rest by tab) or "wide" (everything).
-        shown: Panes always in sight.
+        shown: Panes that are always visible.
         tabs: Panes that share one place.
     """
 
@@ -30,7 +30,7 @@ class Layout:
     tabs: tuple[str, ...]
 
     def rows(self, kind: PaneKind) -> int | None:
-        """Return how many rows a pane beside the stage takes, None for an equal share of what the others leave."""
+        """Return the rows of a pane beside the stage, None for an equal share of the remaining rows."""
         if self.name not in _OWN:
             return None
         lines = kind.lines[self.name == "wide"]
@@ -45,7 +45,7 @@ def layout_for(width: int, height: int, kinds: Sequence[PaneKind]) -> Layout:
     beside = [kind for kind in kinds if kind.place != "stage"]
     shown = tuple(kind.name for kind in beside if kind.place in _OWN.get(name, ()))
     tabs = tuple(kind.name for kind in beside if kind.name not in shown)
-    if len(tabs) == 1:  # alone it needs none
+    if len(tabs) == 1:  # a single pane needs no tab
         shown, tabs = shown + tabs, ()
     return Layout(name, shown, tabs)
 

@@ -1,4 +1,4 @@
-"""A pane of ready-made lines: no layout, no children, one build for each change."""
+"""The base class of panes that build a list of lines after each change."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class LinePane(Pane):
         return []
 
     def renew(self) -> None:
-        """Build the lines anew, now or when the pane is on screen next. For `look`, where something has changed."""
+        """Build the lines anew, now or when the pane is next visible. `look` calls this if something has changed."""
         self._stale = True
         self.rebuild()
 
     def update(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Look, and build what could not be built before."""
+        """Call `look`, and build the lines if that was postponed."""
         super().update(view, choice, how)
         if not self.failure:
             self.rebuild()
@@ -127,7 +127,7 @@ class LinePane(Pane):
             lines = self.build(width, height)
             self._text = [line.plain for line in lines]
             self._render_strips(lines, width)
-        except Exception as error:  # whatever a pane of somebody else raises
+        except Exception as error:  # a pane of another package may raise anything
             self._stale = True
             self.fail(error)
             return
@@ -136,7 +136,7 @@ class LinePane(Pane):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw what was built."""
+        """Draw the present lines."""
         self.refresh()
 
     def _render_strips(self, lines: Sequence[Content], width: int) -> None:
@@ -148,11 +148,11 @@ class LinePane(Pane):
         self.rebuild()
 
     def on_show(self) -> None:
-        """Build what was put off."""
+        """Build the lines if that was postponed."""
         self.rebuild()
 
     def notify_style_update(self) -> None:
-        """Colours changed: everything is to be drawn anew."""
+        """Draw everything anew, because colours changed."""
         super().notify_style_update()
         self._stale = True
         if self.is_mounted:

@@ -1,4 +1,4 @@
-"""What a choice rests on: neighbours of the state, steps that the plan repeats, texts that the method has kept."""
+"""The pane of a choice's basis: neighbours of the state, steps that the plan repeats, texts stored by the method."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LineP
 from jitrl_tui.widgets.pane import How, PaneKind
 
 _EXCERPT = 3
-"""Lines of a text that are shown while the pane shares the window."""
+"""Number of lines shown of a text, unless the pane has the whole window."""
 
 
 class MemoryPane(LinePane):
-    """Remembered steps, a row each, and texts with their origin, whatever the method calls them.
+    """Remembered steps, one per row, and texts with their origin.
 
-    A row has similarity and G, or when the plan repeats it and its gain; action, where it was lived, by whom, state.
+    A row has similarity and G (for a plan: when it is repeated, and its gain), then action, episode and step,
+    who acted, and the state.
     """
 
     def __init__(self, id: str) -> None:
@@ -30,7 +31,7 @@ class MemoryPane(LinePane):
         self.whole = False
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show what this choice rests on; where there is the whole window, the states are spelled out."""
+        """Show the basis of this choice. If the pane has the whole window, states are shown in full."""
         entries, whole = view.memory_entries, how.whole
         if (choice, entries, whole) != (self.choice, self.entries, self.whole):
             self.choice, self.entries, self.whole, self._stale = choice, entries, whole, True
@@ -55,7 +56,7 @@ class MemoryPane(LinePane):
         return [*top, *self._rows(neighbours, decision.action, width), *texts]
 
     def _texts(self, basis: Basis, width: int) -> list[Content]:
-        """Return a title, and each text under its origin; the first lines of it, or all of it where there is room."""
+        """Return a title, and the texts below their origins: their first lines, or all if there is room."""
         lines = [Content.styled(fit(f"{basis.title}:", width), MUTED)]
         for item in basis.items:
             text = wrap(item.text.strip(), max(10, width - 2))
@@ -68,7 +69,7 @@ class MemoryPane(LinePane):
     def _planned(
         self, decision: Decision, neighbours: Sequence[Neighbour], width: int
     ) -> list[Content]:
-        """Return the steps that the plan repeats, then what else was done here."""
+        """Return the steps that the plan repeats, then other actions taken here."""
         assert self.choice is not None
         plan = hits.repeated(decision)
         others = neighbours[len(plan) :]
@@ -93,11 +94,11 @@ class MemoryPane(LinePane):
         named: bool = True,
         planned: bool = True,
     ) -> list[Content]:
-        """Return a row for each remembered step, under the names of its columns if `named`.
+        """Return a row for each remembered step, below the names of the columns if `named`.
 
         Args:
-            among: All rows that line up with these, if there are others.
-            planned: Say when the plan repeats them.
+            among: All rows whose columns must align with these, if there are others.
+            planned: Whether to show when the plan repeats them.
         """
         size = _action_width(among or found, width)
         first = " sim       G" if found[0].ahead < 0 else "  in    gain" if planned else "        gain"

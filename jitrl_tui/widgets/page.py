@@ -34,14 +34,14 @@ class OfPage(LinePane):
         self._top: int | None = None
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show the page that a decision was made on, or the latest."""
+        """Show the page of a decision, or the latest page."""
         if view.pages:
             decided = choice if how.back or view.pending else None
             action = decided.decision.action if decided is not None else ""
             self._look_at(view.page_at(choice if how.back else None), how.pages, action)
 
     def _look_at(self, shown: PageShown | None, store: PageStore | None, action: str) -> None:
-        """Show a page and mark the element that an action is about."""
+        """Show a page and mark the element of an action."""
         if (shown, action) == (self._shown, self._action):
             return
         if action and action != self._action:
@@ -53,7 +53,7 @@ class OfPage(LinePane):
         self.renew()
 
     def rebuild(self) -> None:
-        """Build, and begin at the top of another page."""
+        """Build the lines, and scroll to the top if the page has changed."""
         super().rebuild()
         if self._top is not None and not self._stale:
             top, self._top = self._top, None
@@ -80,7 +80,7 @@ class PagePane(OfPage):
         self._drawn: Wireframe | None = None
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Draw the page for this width."""
+        """Return the page drawn for this width."""
         from engine.web.drawing.wireframe import draw
 
         shown = self._shown
@@ -108,7 +108,7 @@ class PagePane(OfPage):
         return Content.assemble(*parts)
 
     def on_click(self, event: object) -> None:
-        """A click on an element chooses it."""
+        """Choose the clicked element."""
         x = getattr(event, "x", -1) - self.gutter.left
         y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
         item = self._drawn.at(x, y) if self._drawn is not None and x >= 0 else None
@@ -122,17 +122,17 @@ class TreePane(OfPage):
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._instead = ""
-        """What is shown of the latest observation where the page was not kept."""
+        """Text of the latest observation, shown if the page was not stored."""
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show the page's elements, or what was observed in their place."""
+        """Show the elements of the page, or the text of the observation."""
         instead = view.seen.description if view.seen is not None and not how.back else ""
         if instead != self._instead:
             self._instead, self._stale = instead, True
         super().look(view, choice, how)
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Write one line for each element."""
+        """Return a line for each element."""
         from engine.web.drawing.items import items_of
         from engine.web.drawing.text import told
 

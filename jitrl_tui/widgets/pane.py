@@ -1,4 +1,4 @@
-"""What a pane of the watch screen is: a widget that looks at a run, and the record by which it is known."""
+"""The base class of panes of the watch screen, and the record that describes a kind of pane."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class How:
     """How a pane is shown.
 
     Attributes:
-        back: The decision on show is looked back at; it is not the latest.
-        alone: No other pane beside the stage is in sight.
+        back: The displayed decision is an earlier one, not the latest.
+        alone: No other pane beside the stage is visible.
         whole: The pane has the whole window.
-        pages: Where what pages looked like is kept; None where there are none.
+        pages: Stored pages; None if there are none.
     """
 
     back: bool = False
@@ -40,11 +40,11 @@ class How:
 
 
 class Pane(ScrollView, can_focus=True):
-    """A widget that looks at a run, and draws lines.
+    """A widget that shows a part of a run as lines.
 
-    A subclass has `look` and `line`; most are a `LinePane` and have `look` and `build`. An exception in one of these,
-    or in a handler of an event, becomes a sentence in the pane's place. The screen goes on, and the next look tries
-    again.
+    A subclass has `look` and `line`. Most derive from `LinePane` and have `look` and `build`. If one of these
+    or an event handler raises an exception, the pane shows a sentence about it. The screen continues, and the
+    next `look` tries again.
     """
 
     ALLOW_SELECT = True
@@ -56,19 +56,19 @@ class Pane(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, classes="pane")
         self.failure = ""
-        """What went wrong, in a sentence; "" if nothing did."""
+        """The error in a sentence, "" if there is none."""
 
     @property
     def allow_select(self) -> bool:
-        """Text here can be marked with the mouse."""
+        """Whether text can be marked with the mouse."""
         return True
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Take in what is to be shown. Called after every change, some times a second at most.
+        """Read the data to show. This is called after each change, at most some times per second.
 
         Args:
-            view: The run so far. It goes on changing: what has to stay is copied.
-            choice: The decision on show, None before the first.
+            view: The run so far. It changes later, so copy the data that must stay the same.
+            choice: The displayed decision, None before the first.
         """
 
     def line(self, y: int) -> Strip:
@@ -80,11 +80,11 @@ class Pane(ScrollView, can_focus=True):
         return ""
 
     def update(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Look, and say what goes wrong in the pane's place."""
+        """Call `look`, and show a sentence if it raises an exception."""
         before, self.failure = self.failure, ""
         try:
             self.look(view, choice, how)
-        except Exception as error:  # whatever a pane of somebody else raises
+        except Exception as error:  # a pane of another package may raise anything
             self.fail(error)
         if before and not self.failure:
             self.refresh()
@@ -97,7 +97,7 @@ class Pane(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return one visible line of what is to be seen."""
+        """Return one visible line, or a line of the error message."""
         if not self.failure:
             try:
                 return self.line(y)
@@ -109,7 +109,7 @@ class Pane(ScrollView, can_focus=True):
         return Visual.to_strips(self, content, width, 1, self.visual_style)[0]
 
     async def on_event(self, event: Event) -> None:
-        """Handle an event, and say what goes wrong in the pane's place."""
+        """Handle an event, and show a sentence if a handler raises an exception."""
         try:
             await super().on_event(event)
         except Exception as error:  # see `update`
@@ -125,18 +125,17 @@ class PaneKind:
 
     Attributes:
         name: Its name in entry points and actions.
-        title: What stands on its frame and its tab.
-        make: Returns a new one.
-        about: What its key does, for the help; "" is "go to the" with its title.
-        letter: A key in addition to its number, "" for none; one that is taken does nothing.
-        place: "stage": the large place of the transcript; one pane is in front. "beside": a place of its own beside
-            the stage, in normal and wide windows. "wide": a place of its own in wide windows only. "tab": none. Panes
-            without a place of their own share one, with a tab for each.
-        lines: Lines inside its frame where it has a place of its own beside the stage, in a normal and in a wide
-            window; 0 is an equal share of what the others leave.
-        web: It is about the page of a web session. In games it is not there.
-        number: Its number key. `registry.kinds` fills it in from the order of all panes, "" where there are more than
-            ten.
+        title: Title on its frame and its tab.
+        make: Returns a new pane.
+        about: Description of its key for the help; "" for "go to the" with its title.
+        letter: A key in addition to its number, "" for none. A key that is already used has no effect.
+        place: "stage": the large place of the transcript, where one pane is in front. "beside": a place of
+            its own beside the stage, in normal and wide windows. "wide": a place of its own only in wide
+            windows. "tab": none. Panes without a place of their own share one, with a tab for each.
+        lines: Numbers of lines inside its frame beside the stage, in a normal and in a wide window; 0 for an
+            equal share of the remaining lines.
+        web: Whether it is only shown in web sessions.
+        number: Its number key, which `registry.kinds` sets by the order of all panes; "" after the tenth.
 
     Raises:
         UsageError: There is no such place, or no title.

@@ -1,4 +1,4 @@
-"""All panes of the watch screen, and how they share its space."""
+"""The container of all panes of the watch screen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Panes(Container):
-    """The stage on one side, everything else on the other or below. Arrangements only hide and show.
+    """The stage on one side, the other panes on the other side or below. Arrangements only hide and show panes.
 
     Args:
         kinds: The panes, in the order of their numbers.
@@ -35,7 +35,7 @@ class Panes(Container):
         super().__init__(id=id)
         self._kinds = {kind.name: kind for kind in kinds}
         self._panes: dict[str, Pane] = {}
-        # On the web, what is about the page comes first.
+        # On the web, the panes about the page come first.
         self._stages = sorted((kind for kind in kinds if kind.place == "stage"), key=lambda kind: not kind.web)
         self._stage = next(kind.name for kind in self._stages if not kind.web)
         self._front = next(kind.name for kind in kinds if kind.place != "stage")
@@ -44,7 +44,7 @@ class Panes(Container):
         self._web = False
 
     def compose(self) -> ComposeResult:
-        """Make every pane once."""
+        """Make all panes, once."""
         self._panes = {name: self._opened(kind) for name, kind in self._kinds.items()}
         for name, kind in self._kinds.items():
             if kind.place == "stage":
@@ -56,16 +56,16 @@ class Panes(Container):
                     yield self._panes[name]
 
     def _opened(self, kind: PaneKind) -> Pane:
-        """Return a pane of a kind, or a sentence that says why there is none."""
+        """Return a pane of a kind, or a pane with the reason why it could not be made."""
         try:
             pane = kind.make()
             if not isinstance(pane, Pane):
                 raise TypeError(f"{type(pane).__name__} is no Pane")
-            if pane.DEFAULT_CSS != Pane.DEFAULT_CSS:  # what cannot be parsed would end the whole screen
+            if pane.DEFAULT_CSS != Pane.DEFAULT_CSS:  # invalid CSS would end the whole screen
                 style = Stylesheet(variables=self.app.get_css_variables())
                 style.add_source(pane.DEFAULT_CSS)
                 style.parse()
-        except Exception as error:  # whatever a pane of somebody else raises
+        except Exception as error:  # a pane of another package may raise anything
             pane = SentencePane(f"The pane {kind.name!r} cannot be opened ({type(error).__name__}: {error}).")
         pane.add_class("stage" if kind.place == "stage" else "beside")
         pane.border_title = Content.assemble((kind.number, ACCENT), f" {kind.title}")
@@ -88,11 +88,11 @@ class Panes(Container):
 
     @property
     def stage(self) -> Pane:
-        """The pane in the transcript's place."""
+        """The pane in front on the stage."""
         return self._panes[self._stage]
 
     def turn_to_web(self, window: Size) -> None:
-        """Share the transcript's place with the panes about the page, the first of them in front."""
+        """Add the panes about the page to the stage, with the first of them in front."""
         if not self._web:
             self._web = True
             self.go_to(self._stages[0].name, window)
@@ -101,16 +101,16 @@ class Panes(Container):
         """Draw a view.
 
         Args:
-            choice: The decision on show.
-            back: It is looked back at; it is not the latest.
-            pages: Where what pages looked like is kept.
+            choice: The displayed decision.
+            back: It is an earlier one, not the latest.
+            pages: Stored pages.
         """
         alone = not self._layout.shown
         for name, pane in self._panes.items():
             pane.update(view, choice, How(back=back, alone=alone, whole=self._zoomed == name, pages=pages))
 
     def fit_to(self, window: Size) -> str:
-        """Hide and show panes for a window's size, the tab in front and the zoom; return the layout's name."""
+        """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
         present = self._present()
         layout = self._layout = layout_for(*window, present)
         if layout.tabs and self._front not in layout.tabs:
@@ -140,7 +140,7 @@ class Panes(Container):
         return layout.name
 
     def _present(self) -> list[PaneKind]:
-        """Return the panes that there are in this session."""
+        """Return the panes of this session."""
         return [kind for kind in self._kinds.values() if self._web or not kind.web]
 
     def _draw_tabs(self) -> None:
@@ -148,7 +148,7 @@ class Panes(Container):
         self.query_one(TabLine).show(tabs, self._front, self.screen.focused is self._panes[self._front])
 
     def on_descendant_focus(self) -> None:
-        """The tab in front shows whether it has the focus."""
+        """Show in the tab whether its pane has the focus."""
         self._draw_tabs()
 
     def go_to(self, name: str, window: Size) -> None:
@@ -167,7 +167,7 @@ class Panes(Container):
         self.fit_to(window)
 
     def zoom(self, on: bool, window: Size) -> None:
-        """Give all the space to the pane with the focus, or share it again."""
+        """Give the whole space to the pane with the focus, or share it again."""
         focused = self.screen.focused
         if on:
             self._zoomed = next((name for name, pane in self._panes.items() if pane is focused), self._front)
@@ -177,10 +177,10 @@ class Panes(Container):
         self.fit_to(window)
 
     def _focus(self, name: str) -> None:
-        # At once, not later: a pane that hides with the focus would send it elsewhere in between.
+        # Do this at once. Otherwise a hidden pane with the focus would pass the focus to another pane.
         self.screen.set_focus(self._panes[name])
 
     def text_with_focus(self) -> str:
-        """Return all the text of the pane with the focus, "" if it is none."""
+        """Return all the text of the pane with the focus, "" if no pane has it."""
         focused = self.screen.focused
         return focused.plain_text() if isinstance(focused, Pane) else ""

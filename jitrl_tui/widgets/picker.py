@@ -1,4 +1,4 @@
-"""One value out of a few, in one line: left and right go through them."""
+"""A choice among a few values in one line. The keys left and right change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Picker(Widget, can_focus=True):
 
     Args:
         options: (value, meaning) pairs.
-        label: What is chosen, before the value; "" where that stands elsewhere.
+        label: Text before the value, "" for none.
     """
 
     BINDINGS: ClassVar = [
@@ -59,13 +59,13 @@ class Picker(Widget, can_focus=True):
         self.refresh()
 
     def on_click(self) -> None:
-        """A click goes on."""
+        """Go to the next value."""
         self.action_turn(1)
 
     def on_focus(self) -> None:
-        """Show where the focus is."""
+        """Show that it has the focus."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Show where the focus is not."""
+        """Show that it has not the focus."""
         self.refresh()

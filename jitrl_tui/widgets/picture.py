@@ -1,4 +1,4 @@
-"""The page of a web session as the browser drew it: a real picture where the terminal can, half-blocks elsewhere."""
+"""A screenshot of the page of a web session: a real picture if the terminal supports it, otherwise half-blocks."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ class PicturePane(OfPage):
         self._store: PageStore | None = None
         self._image: Image | None = None
         self._source: tuple[bytes, tuple[Box, ...]] | None = None
-        """What the picture was made of."""
+        """The data from which the picture was made."""
         self._cells = self._drawn = (0, 0)
         self._number = 0
 
     @property
     def graphics(self) -> Graphics:
-        """What the terminal can show."""
+        """The terminal's support for pictures."""
         return self.app.graphics
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Show the picture of the page that a decision was made on, or of the latest."""
+        """Show the picture of the page of a decision, or of the latest page."""
         self._store = how.pages
         super().look(view, choice, how)
 
     def rebuild(self) -> None:
-        """Decode and cut the picture if there is another one, or another size."""
+        """Decode and cut the picture if the picture or the size has changed."""
         width, height = self.scrollable_content_region.size
         if width > 0 and height > 0 and self.display and (self._stale or self._built != (width, height)):
             self._decode()
@@ -81,7 +81,7 @@ class PicturePane(OfPage):
         return items_of(self._page) if self._page is not None else ()
 
     def build(self, width: int, height: int) -> list[Content]:
-        """Return what stands below the picture, or in its place."""
+        """Return the lines below the picture, or in its place."""
         image, shown = self._image, self._shown
         self._cells = (0, 0)
         if image is None or shown is None:
@@ -102,7 +102,8 @@ class PicturePane(OfPage):
         if self._image is not None and columns:
             style = self.visual_style.rich_style
             if self.graphics.protocol == "sixel":
-                # Its picture may be a few pixels smaller than the cells; nothing shall look out from under it.
+                # The real picture may be a few pixels smaller than the cells, so half-blocks would show at
+                # its edges.
                 above = [Strip.blank(width, style)] * rows
             else:
                 above = [
@@ -114,7 +115,7 @@ class PicturePane(OfPage):
             self._top = self._first_row(rows)
 
     def redraw(self) -> None:
-        """Draw, but not over a sixel picture that another of its size will cover in a moment: it would flicker."""
+        """Draw, except over a sixel picture that another one of the same size will soon cover, to avoid flicker."""
         size = self.scrollable_content_region.size
         drawn, self._drawn = self._drawn, self._cells
         if self.graphics.protocol == "sixel" and drawn == self._cells and 0 < drawn[1] < size.height:
@@ -125,7 +126,7 @@ class PicturePane(OfPage):
             self.call_after_refresh(self.app.place_picture)
 
     def _first_row(self, rows: int) -> int:
-        """Return the row to begin at, so that what is marked is in sight."""
+        """Return the first row to show, so that the marked element is visible."""
         shown, height = self._shown, self.scrollable_content_region.height
         marked = [i.node.box for i in self._items() if f"<{i.node.label}>" in self._action and i.node.box]
         if shown is None or not marked or not shown.height or rows <= height:
@@ -136,7 +137,7 @@ class PicturePane(OfPage):
     # ------------------------------------------------------------------------------ the real picture
 
     def placed(self) -> tuple[Any, Region, Image] | None:
-        """Return what tells this picture from others, the cells of the screen it takes, and it itself, cut to them."""
+        """Return the picture's identity, the screen cells it covers, and the picture cut to these cells."""
         image, (columns, rows) = self._image, self._cells
         if image is None or not columns:
             return None
@@ -154,7 +155,7 @@ class PicturePane(OfPage):
     # --------------------------------------------------------------------------------------- clicking
 
     def on_click(self, event: object) -> None:
-        """A click on an element chooses it."""
+        """Choose the clicked element."""
         shown, (columns, rows) = self._shown, self._cells
         x = getattr(event, "x", -1) - self.gutter.left
         y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
@@ -166,7 +167,7 @@ class PicturePane(OfPage):
             self.post_message(PagePane.Chosen(item.action))
 
     def _at(self, x: float, y: float) -> Item | None:
-        """Return the smallest element with an action at a place, in CSS pixels."""
+        """Return the smallest element with an action at a position in CSS pixels."""
         found: list[tuple[float, int, Item]] = []
         for number, item in enumerate(self._items()):
             box = item.node.box

@@ -1,6 +1,6 @@
 """All panes of the watch screen: those of this project, and those of installed packages.
 
-A pane of a package of your own is an entry point in the group `jitrl.panes` that names a `PaneKind`:
+A package of your own adds a pane with an entry point in the group `jitrl.panes` that names a `PaneKind`:
 
     [project.entry-points."jitrl.panes"]
     repeats = "repeats_pane:KIND"
@@ -30,7 +30,7 @@ _NUMBERS = "1234567890"
 
 
 class SentencePane(LinePane):
-    """A sentence in the place of a pane that could not be opened."""
+    """A pane with the reason why another pane could not be opened."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
@@ -42,9 +42,9 @@ class SentencePane(LinePane):
 
 
 def kinds() -> tuple[PaneKind, ...]:
-    """Return all panes with their numbers: those of this project, then those of packages by name.
+    """Return all panes with their numbers: those of this project, then those of packages, by name.
 
-    The pane of a package that does not load is a sentence that says why.
+    If a package does not load, its pane shows the reason.
     """
     found = dict(PANES.all())
     for name, why_not in PANES.broken().items():

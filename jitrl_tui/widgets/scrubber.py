@@ -1,4 +1,4 @@
-"""Where a recording stands; a click goes there."""
+"""The position in a recording, as a bar that can be clicked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Scrubber(Widget):
     """A bar over all decisions of a recording."""
 
     class Sought(Message):
-        """A place in the recording was asked for, as a share from 0 to 1."""
+        """A position in the recording was chosen, as a share from 0 to 1."""
 
         def __init__(self, share: float) -> None:
             super().__init__()
@@ -40,7 +40,7 @@ class Scrubber(Widget):
         return Content.assemble((left, MUTED), (bar, ACCENT), (rest, FAINT), (right, MUTED), count)
 
     def on_click(self, event: object) -> None:
-        """Go where it was clicked."""
+        """Go to the clicked position."""
         x = getattr(event, "x", 0) - self.gutter.left - 4
         size = max(1, self.size.width - len(f" {self._done}/{self._total} ") - 9)
         self.post_message(self.Sought(min(max(x / size, 0.0), 1.0)))

@@ -1,4 +1,4 @@
-"""Two lines at the top: where the run stands, and what it is doing."""
+"""The two status lines at the top, with the state and the activity of the run."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME
 
 _GAP = " · "
 _READINGS = {"verbalized": "confidences", "token": "token logits", "string": "likelihoods"}
-"""How a model's opinion is read, as people call it."""
+"""Words for the readings of models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What the screen adds to the view.
+    """State of the screen that is not in the view.
 
     Attributes:
-        waited: Whole seconds spent on the present thought.
-        hurry: Last episode of a fast-forward, 0 if there is none; `hurry_from` is its first.
-        looking_back: Episode and step (from 1) that are looked at, None for the present.
-        recording: A recording is played, not a session.
+        waited: Whole seconds since the present work began.
+        hurry: Last episode of a fast-forward, 0 if there is none. `hurry_from` is its first.
+        looking_back: Displayed episode and step (from 1), None for the present.
+        recording: Whether a recording is played back.
     """
 
     waited: int = 0
@@ -42,7 +42,7 @@ class Mode:
 
 
 class StatusBar(Widget):
-    """Game, place, score, step; episode, model, method, answers, tokens, cost, memory; what is going on."""
+    """Shows game, place, score, step; episode, model, method, answers, tokens, cost, memory; and the activity."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
@@ -54,7 +54,7 @@ class StatusBar(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """Return both lines, what matters most kept where the width is short."""
+        """Return both lines. Less important parts are left out if the width is too small."""
         width = self.size.width
         state = self._state()
         first = _fitted(self._first(), width - state.cell_length - 2)
@@ -91,7 +91,7 @@ class StatusBar(Widget):
         return parts
 
     def _second(self, width: int) -> list[tuple[int, str, str]]:
-        """Return the parts in their longest words that leave out nothing that matters."""
+        """Return the parts of the second line, in the longest form with which no important part is left out."""
         if self._view.started is None:
             return []
         settings, agent = self._view.started.settings, self._view.started.agent
@@ -107,11 +107,11 @@ class StatusBar(Widget):
         return self._told(self._view.started, short, provider=True)
 
     def _told(self, started: SessionStarted, method: str, *, provider: bool) -> list[tuple[int, str, str]]:
-        """Return all there is to say.
+        """Return all parts of the second line.
 
         Args:
-            method: Where values come from.
-            provider: Say who provides the model.
+            method: Source of values.
+            provider: Whether to name the provider of the model.
         """
         view = self._view
         model = started.model
@@ -119,7 +119,7 @@ class StatusBar(Widget):
             model = model.rpartition("/")[2]
         task = view.pages[-1].task if view.pages else ""
         tally, average = view.tally, view.average
-        counted = bool(started.reading or view.tokens or view.cost_usd)  # else no language model is at work
+        counted = bool(started.reading or view.tokens or view.cost_usd)  # otherwise there is no language model
         missing = f"{tally.missing} of {tally.asked} answers missing" if tally.missing else ""
         room = max(16, self.size.width // 2 - len(missing) - 3) if missing else max(20, self.size.width // 2)
         parts = [
@@ -163,7 +163,7 @@ class StatusBar(Widget):
             return Content.styled(
                 "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN
             )
-        # Every step thinks, and every episode begins: say so only if it takes time.
+        # Each step and each episode has such work, so it is shown only if it takes a while.
         usual = view.doing in ("thinking", BEGINNING) and mode.waited < 1
         if view.activity in ("thinking", "starting") and not usual:
             long = f" {mode.waited} s" if mode.waited >= 2 else ""
@@ -197,7 +197,7 @@ def _length(parts: Sequence[tuple[int, str, str]]) -> int:
 
 
 def _fitted(parts: Sequence[tuple[int, str, str]], width: int) -> Content:
-    """Join parts, leaving out those with the highest number first until they fit."""
+    """Join parts. Those with the highest number are left out first until the rest fits."""
     kept = list(parts)
     while kept:
         content = Content(_GAP).join([Content.styled(one_line(text), style) for _, text, style in kept])

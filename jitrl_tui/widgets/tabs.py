@@ -1,4 +1,4 @@
-"""Which panes share a place and which one is in front: a line of its own, or the title of a frame."""
+"""Tabs of panes that share a place, in a line of their own or in the title of a frame."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class TabLine(Widget):
         self._focused = False
 
     def show(self, kinds: list[PaneKind], active: str, focused: bool) -> None:
-        """Show a tab for each pane, with `active` in front and perhaps the focus on it."""
+        """Show a tab for each pane, with `active` in front. `focused` is whether that pane has the focus."""
         if (kinds, active, focused) != (self._kinds, self._active, self._focused):
             self._kinds, self._active, self._focused = kinds, active, focused
             self.refresh()
 
     def _tabs(self) -> list[tuple[str, str, str]]:
-        """Return (pane, key, title) of each as written.
+        """Return the displayed (pane, key, title) of each tab.
 
-        Where the line ends before the first word of the last title, only the one in front has its title.
+        If the titles do not fit into the line, only the tab in front has its title.
         """
         tabs = [
             (kind.name, f" {kind.number} ", f"[{kind.title}]" if kind.name == self._active else f" {kind.title} ")

@@ -1,4 +1,4 @@
-"""The transcript: wraps, rewraps, keeps its place, and stays fast with thousands of paragraphs."""
+"""The transcript. It wraps text anew for each width, keeps its position, and is fast with thousands of paragraphs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from jitrl_tui.widgets.lines import wrap
 from jitrl_tui.widgets.pane import How, Pane, PaneKind
 
 PROSE = 100
-"""Cells at most for a line of prose: longer ones are hard to read."""
+"""Largest number of cells in a line of prose. Longer lines are hard to read."""
 
 
 class Transcript(Pane):
-    """What the game said and what was done, newest at the end."""
+    """The output of the environment and the actions, newest at the end."""
 
     COMPONENT_CLASSES: ClassVar = {
         "transcript--text",
@@ -40,7 +40,7 @@ class Transcript(Pane):
     BINDINGS: ClassVar = [Binding("G,end", "scroll_end", show=False)]
 
     class StepClicked(Message):
-        """A command was clicked: look at how it was chosen."""
+        """A command was clicked, to show its decision."""
 
         def __init__(self, episode: int, step: int) -> None:
             super().__init__()
@@ -60,13 +60,13 @@ class Transcript(Pane):
 
     @property
     def following(self) -> bool:
-        """Whether the newest line is kept in sight."""
+        """Whether it scrolls so that the newest line stays visible."""
         return self._follow
 
     # --------------------------------------------------------------------------------------- content
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
-        """Take in the paragraphs written since the last call."""
+        """Add the paragraphs written since the last call."""
         new = view.written - self._seen
         if new < 0 or self._seen == 0 or new >= len(view.paragraphs):
             self._replace(list(view.paragraphs))
@@ -76,18 +76,18 @@ class Transcript(Pane):
         self._seen = view.written
 
     def restart(self, view: RunView) -> None:
-        """Show another run, or the same at another moment, at its end."""
+        """Show another run, or the same run at another moment, and scroll to the end."""
         self._follow = True
         self._replace(list(view.paragraphs))
         self._seen = view.written
 
     @property
     def paragraphs(self) -> list[Paragraph]:
-        """What is on show, oldest first; a copy."""
+        """A copy of the displayed paragraphs, oldest first."""
         return list(self._paragraphs)
 
     def go_to_paragraph(self, index: int) -> None:
-        """Bring a paragraph into sight and stay there."""
+        """Scroll to a paragraph and stop following the newest line."""
         if 0 <= index < len(self._starts):
             self._follow = False
             top = max(0, self._starts[index] - self.size.height // 3)
@@ -95,7 +95,7 @@ class Transcript(Pane):
             self._tell_unread()
 
     def mark_step(self, where: tuple[int, int] | None) -> None:
-        """Mark the command of (episode, step), and bring it into sight; None for none."""
+        """Mark the command of (episode, step) and scroll to it; None to mark none."""
         if where == self._here:
             return
         self._here = where
@@ -121,7 +121,7 @@ class Transcript(Pane):
         for paragraph in fresh:
             self._add_lines(paragraph)
         self._paragraphs.extend(fresh)
-        # Dropping a quarter at a time keeps the cost of dropping small.
+        # A quarter is dropped at a time, so that dropping is rare.
         if len(self._paragraphs) > PARAGRAPHS + PARAGRAPHS // 4:
             self._drop(len(self._paragraphs) - PARAGRAPHS)
             first = 0
@@ -153,7 +153,7 @@ class Transcript(Pane):
         self.refresh()
 
     def _add_lines(self, paragraph: Paragraph) -> None:
-        """Add the wrapped lines of a paragraph, with the blank line that sets it off."""
+        """Add the wrapped lines of a paragraph, with a blank line before it if needed."""
         self._starts.append(len(self._lines))
         if paragraph.kind in ("episode", "command", "end") and self._lines:
             self._lines.append("")
@@ -207,18 +207,18 @@ class Transcript(Pane):
         return style
 
     def notify_style_update(self) -> None:
-        """Colours changed: everything is to be drawn anew."""
+        """Draw everything anew, because colours changed."""
         super().notify_style_update()
         self._cache.clear()
 
     # ------------------------------------------------------------------------------------ place
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the end only while it is in sight."""
+        """Follow the newest line only while it is visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) == round(new_value):
             return
-        # Moving down never ends the following: the end may have moved on since.
+        # Scrolling down does not stop following, because new lines may have been added in the meantime.
         if self.is_vertical_scroll_end:
             self._follow, self._unread = True, 0
         elif new_value < old_value:
@@ -226,7 +226,7 @@ class Transcript(Pane):
         self._tell_unread()
 
     def on_resize(self) -> None:
-        """Rewrap, keeping the paragraph at the top where it is."""
+        """Wrap all text anew, and keep the first visible paragraph at the top."""
         width = self.scrollable_content_region.width
         if width <= 0:
             return
@@ -251,7 +251,7 @@ class Transcript(Pane):
         self.call_after_refresh(self._sync_bar)
 
     def _sync_bar(self) -> None:
-        # A bar that appears only now has missed the scrolling before it.
+        # A scroll bar that appears only now does not know the present position.
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = self.scroll_y
 
@@ -265,7 +265,7 @@ class Transcript(Pane):
     # -------------------------------------------------------------------------------------- mouse, copy
 
     def on_click(self, event: object) -> None:
-        """A click on a command asks for its decision."""
+        """Ask for the decision of a clicked command."""
         y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
         if self.text_selection is None and 0 <= y < len(self._lines):
             p = self._paragraphs[bisect_right(self._starts, y) - 1]

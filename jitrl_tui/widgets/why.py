@@ -1,4 +1,4 @@
-"""Why this action: one sentence, the arithmetic, and what would have been done without memory."""
+"""The pane of reasons: one sentence, the calculation, and the action without memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitrl_tui.widgets.pane import How, PaneKind
 
 
 def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
-    """Return the reasons for a choice, wrapped; `brief` leaves the derivation out."""
+    """Return the wrapped reasons for a choice; `brief` leaves out the calculation."""
     d = choice.decision
     update = d.update
     lines: list[Content] = []
@@ -47,7 +47,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
 
 
 def _derivation(choice: Choice, width: int) -> list[str]:
-    """Return how the numbers of the chosen action came about; no equation is broken that fits into a line."""
+    """Return the calculation for the chosen action. An equation that fits into a line is not broken."""
     d, settings = choice.decision, choice.settings
     i, update = d.chosen, d.update
     model = choice.started.model if choice.started is not None else ""
@@ -72,7 +72,7 @@ def _derivation(choice: Choice, width: int) -> list[str]:
 
 
 class WhyPane(LinePane):
-    """The reasons for the choice on show."""
+    """The reasons for the displayed choice."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
