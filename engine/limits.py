@@ -1,7 +1,8 @@
 """The limits of what is stored. Whatever is written keeps to them, and whatever is read is held to them.
 
 A record within these limits comes back from disk as it was. Everything that a file holds beyond them is refused with
-one sentence. `engine.codec` checks the records of recordings and exports, `engine.memory.document` those of journals.
+one sentence. `engine.codec` checks the records of recordings and exports, `engine.memory.disk.document` those of
+journals.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, shown
 from engine.errors import BadFile, UsageError
-from engine.memory import document as documents
-from engine.memory.document import FORGOTTEN
+from engine.memory.disk import document as documents
+from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.reader import Reader, Schema
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import bounded, to_kept
-from engine.memory.reader import Reader, Schema
 from engine.memory.scope import JOURNAL, TABLE, Scope
 from engine.memory.store import Memory
 from engine.records import Episode, Kept

@@ -15,12 +15,12 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.errors import BadFile
 from engine.limits import DATA, DATA_DEPTH, NAME, TEXT, shown
-from engine.memory.document import PROVENANCE, clipped
+from engine.memory.disk.document import PROVENANCE, clipped
 from engine.records import Kept
 
 if TYPE_CHECKING:
-    from engine.memory.journal import Journal
-    from engine.memory.reader import Document
+    from engine.memory.disk.journal import Journal
+    from engine.memory.disk.reader import Document
     from engine.memory.redact import Redactor
 
 TABLE = "kept"

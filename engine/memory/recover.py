@@ -19,12 +19,12 @@ from typing import IO, Any
 
 from engine import limits
 from engine.errors import BadFile, StorageError, UsageError
-from engine.memory import document as documents
-from engine.memory import files, frame
-from engine.memory.document import FORGOTTEN
+from engine.memory.disk import document as documents
+from engine.memory.disk import files, frame
+from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.reader import FORMAT, Document, Reader, Schema, parsed_header
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
-from engine.memory.reader import FORMAT, Document, Reader, Schema, parsed_header
 from engine.memory.scope import TABLE
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from engine.errors import BadFile
 from engine.jitrl import discounted_returns
-from engine.memory import document as documents
-from engine.memory.document import FORGOTTEN
+from engine.memory.disk import document as documents
+from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import SNAPSHOT, TABLE, Scope
 from engine.memory.upkeep import UNDO, set_aside
 from engine.records import Episode, Kept

@@ -14,16 +14,16 @@ import numpy as np
 
 from engine import limits
 from engine.errors import BadFile
-from engine.memory import document as documents
-from engine.memory import snapshot
-from engine.memory.database import JournalDB, JournalStorage, JournalTable
-from engine.memory.entries import NOTHING, Entries
-from engine.memory.journal import Journal
+from engine.memory.disk import document as documents
+from engine.memory.disk.database import JournalDB, JournalStorage, JournalTable
+from engine.memory.disk.journal import Journal
+from engine.memory.disk.reader import Document, Place, Position
+from engine.memory.exact import snapshot
+from engine.memory.exact.entries import NOTHING, Entries
+from engine.memory.exact.retrieval import nearest
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
-from engine.memory.reader import Document, Place, Position
 from engine.memory.redact import Redactor
-from engine.memory.retrieval import nearest
 from engine.memory.search import Retriever, Search
 from engine.records import Episode, Neighbour, State, Step
 

@@ -90,7 +90,7 @@ class Memory:
 
     def inspect(self) -> list[tuple[str, str | None]]:
         """Return (name, None) for each scope, and (folder, what is wrong) for those that cannot be read."""
-        from engine.memory.reader import Reader, Schema
+        from engine.memory.disk.reader import Reader, Schema
 
         found: list[tuple[str, str | None]] = []
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):

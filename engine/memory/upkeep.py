@@ -15,12 +15,12 @@ from engine import limits
 from engine.disk import open_binary, read_bytes
 from engine.errors import BadFile, StorageError, UsageError
 from engine.limits import LINE
-from engine.memory import document as documents
-from engine.memory import files, frame
-from engine.memory.document import FORGOTTEN
+from engine.memory.disk import document as documents
+from engine.memory.disk import files, frame
+from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.reader import Document, Place, Reader, Schema
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
-from engine.memory.reader import Document, Place, Reader, Schema
 from engine.memory.scope import SNAPSHOT, TABLE, Scope
 from engine.memory.store import Memory
 from engine.records import State, Step

@@ -66,7 +66,7 @@ def attainable(
     if not learns:
         settings = replace(settings, rewards="score", state="rules", retrieval="jaccard")
     if settings.retrieval != "jaccard" and ESTIMATORS.find(settings.estimator).retrieves:
-        from engine.memory.embedding import open_embedder
+        from engine.memory.embeddings.embedding import open_embedder
 
         try:
             open_embedder(settings.embedder)

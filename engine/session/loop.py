@@ -493,7 +493,7 @@ class Session:
 
     def _returns(self, rewards: tuple[float, ...]) -> jitrl.Array:
         if self._settings.zero_rewards == "own":
-            from engine.memory.returns import own_returns
+            from engine.memory.exact.returns import own_returns
 
             return own_returns(rewards, self._settings.gamma)
         return jitrl.discounted_returns(rewards, self._settings.gamma)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.agents.base import Turn
-from engine.memory.document import FORGOTTEN
+from engine.memory.disk.document import FORGOTTEN
 from engine.session.live import taken
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ def retriever(memory: Scope, settings: Settings) -> Retriever:
     """
     found: Retriever = memory
     if settings.retrieval != "jaccard":
-        from engine.memory.embedding import open_embedder
-        from engine.memory.semantic import SemanticMemory
+        from engine.memory.embeddings.embedding import open_embedder
+        from engine.memory.embeddings.semantic import SemanticMemory
 
         found = SemanticMemory(
             memory,

@@ -70,7 +70,7 @@ def _python(_: argparse.Namespace) -> Iterator[Check]:
 
 def _embedding(_: argparse.Namespace) -> Iterator[Check]:
     from engine.errors import MissingError
-    from engine.memory.embedding import open_embedder
+    from engine.memory.embeddings.embedding import open_embedder
 
     try:
         open_embedder("wordllama")

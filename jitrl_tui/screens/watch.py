@@ -14,6 +14,11 @@ from textual.widgets import Static
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.help import page
+from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.page import PagePane
+from jitrl_tui.panes.registry import kinds
+from jitrl_tui.panes.tabs import TabLine
+from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
@@ -22,13 +27,8 @@ from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
-from jitrl_tui.widgets.page import PagePane
-from jitrl_tui.widgets.panes import Panes
-from jitrl_tui.widgets.registry import kinds
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
-from jitrl_tui.widgets.tabs import TabLine
-from jitrl_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper

@@ -31,8 +31,8 @@ import numpy as np
 from engine.environments import scope_rules
 from engine.games.catalogue import Story, list_games, open_game
 from engine.memory import Memory
-from engine.memory.embedding import EMBEDDERS, Embedder, open_embedder
-from engine.memory.semantic import MODES, SemanticMemory
+from engine.memory.embeddings.embedding import EMBEDDERS, Embedder, open_embedder
+from engine.memory.embeddings.semantic import MODES, SemanticMemory
 from engine.records import State
 from tests.bench.bench_memory import note, say, size_name, timed
 from tests.bench.worlds import Shape, World

@@ -80,7 +80,7 @@ def test_the_agent_writes_a_reflection_and_shows_it_to_the_model(installed, tmp_
 def test_the_pane_is_found_and_counts_commands(installed):
     code = """
 from types import SimpleNamespace as Any
-from jitrl_tui.widgets.registry import kinds
+from jitrl_tui.panes.registry import kinds
 kind = kinds()[-1]
 pane = kind.make()
 pane.renew = lambda: None

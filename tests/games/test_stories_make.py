@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import MissingError, UsageError
 from engine.games.catalogue import read_story
-from jitrl_tui.commands.games_make import register_make
+from jitrl_tui.commands.games.make import register_make
 
 
 def run(*words):

@@ -11,7 +11,7 @@ from pathlib import Path
 from tinydb.operations import increment
 
 from engine.memory import Memory
-from engine.memory.database import JournalDB
+from engine.memory.disk.database import JournalDB
 from engine.memory.upkeep import compact
 from tests.memory.lives import make_episode
 

@@ -12,7 +12,7 @@ from tinydb.operations import add, delete, increment
 from tinydb.storages import MemoryStorage
 from tinydb.table import Document
 
-from engine.memory.database import JournalDB, JournalStorage
+from engine.memory.disk.database import JournalDB, JournalStorage
 
 KEYS = "abc"
 

@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadFile, StorageError
-from engine.memory import Memory, frame
-from engine.memory.database import JournalDB
-from engine.memory.journal import Journal
-from engine.memory.reader import Schema
+from engine.memory import Memory
+from engine.memory.disk import frame
+from engine.memory.disk.database import JournalDB
+from engine.memory.disk.journal import Journal
+from engine.memory.disk.reader import Schema
 from engine.memory.scope import Scope
 from engine.memory.upkeep import verify
 from engine.records import Episode

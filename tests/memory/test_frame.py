@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.memory import frame
+from engine.memory.disk import frame
 
 TEXTS = [
     b'{"table":"x","put":{"1":{"text":"JJ**\xc3\xa9 \\"{\\" and more"}}}',

@@ -18,7 +18,8 @@ from tinydb import where
 
 from engine import limits
 from engine.errors import BadFile, JitrlError, UsageError
-from engine.memory import Memory, exchange, frame, report, upkeep
+from engine.memory import Memory, exchange, report, upkeep
+from engine.memory.disk import frame
 from engine.memory.scope import Scope
 from engine.records import Episode, Kept
 from tests.hostile import JSON, NUMBERS, TEXTS, check_sentence, records, spoiled

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.memory.entries import Entries
-from engine.memory.index import TokenSets
-from engine.memory.retrieval import nearest
+from engine.memory.exact.entries import Entries
+from engine.memory.exact.index import TokenSets
+from engine.memory.exact.retrieval import nearest
 from tests.memory.lives import jaccard
 
 # Few tokens make many near-equal sets. Tokens that come in order get numbers in order, so that token n and

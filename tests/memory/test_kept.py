@@ -15,7 +15,9 @@ from tinydb import where
 
 from engine.errors import BadFile, StorageError
 from engine.limits import DATA, DATA_DEPTH, TEXT
-from engine.memory import Memory, files, snapshot, upkeep
+from engine.memory import Memory, upkeep
+from engine.memory.disk import files
+from engine.memory.exact import snapshot
 from engine.memory.kept import TABLE
 from engine.memory.scope import SNAPSHOT
 from engine.records import Kept

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StorageError
-from engine.memory import Memory, files
-from engine.memory.database import JournalDB
-from engine.memory.files import FileLock
+from engine.memory import Memory
+from engine.memory.disk import files
+from engine.memory.disk.database import JournalDB
+from engine.memory.disk.files import FileLock
 from engine.memory.upkeep import verify
 from tests.memory.crowd import NAME, STEPS
 

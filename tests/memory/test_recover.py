@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadFile, StorageError, UsageError
-from engine.memory import Memory, frame
+from engine.memory import Memory
+from engine.memory.disk import frame
 from engine.memory.recover import recover
 from engine.memory.scope import Scope
 from engine.memory.upkeep import verify

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from engine.errors import MissingError, UsageError
 from engine.jitrl import discounted_returns
 from engine.memory import Memory
-from engine.memory.embedding import EMBEDDERS, open_embedder
-from engine.memory.entries import Entries
-from engine.memory.returns import own_returns
+from engine.memory.embeddings.embedding import EMBEDDERS, open_embedder
+from engine.memory.embeddings.semantic import MODES, SemanticMemory
+from engine.memory.exact.entries import Entries
+from engine.memory.exact.returns import own_returns
 from engine.memory.search import Search
-from engine.memory.semantic import MODES, SemanticMemory
 from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step
 from engine.settings import Settings
@@ -345,9 +345,9 @@ def test_nothing_is_downloaded_and_the_packages_own_code_is_not_run() -> None:
 import socket, sys, logging
 def no(*args, **more): raise SystemExit("the network was used")
 socket.socket.connect = socket.getaddrinfo = no
-import engine, engine.memory.semantic
+import engine, engine.memory.embeddings.semantic
 assert not {"tokenizers", "wordllama"} & set(sys.modules)
-from engine.memory.embedding import open_embedder
+from engine.memory.embeddings.embedding import open_embedder
 open_embedder("wordllama").embed(["a lamp"])
 assert not {"wordllama", "requests", "huggingface_hub"} & set(sys.modules)
 assert not logging.getLogger().handlers

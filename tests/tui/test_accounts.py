@@ -28,13 +28,13 @@ from engine.records import (
     Waiting,
 )
 from jitrl_tui import hits
+from jitrl_tui.panes.candidates import CandidatesPane
+from jitrl_tui.panes.memory import MemoryPane
+from jitrl_tui.panes.why import WhyPane, why_lines
 from jitrl_tui.plain import candidate_lines
 from jitrl_tui.view import Choice, RunView, awaited, percents
 from jitrl_tui.widgets.bars import arrow
-from jitrl_tui.widgets.candidates import CandidatesPane
-from jitrl_tui.widgets.memory import MemoryPane
 from jitrl_tui.widgets.status import Mode, StatusBar
-from jitrl_tui.widgets.why import WhyPane, why_lines
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

@@ -15,8 +15,8 @@ import pytest
 
 from engine.errors import UsageError
 from engine.records import Stepped
+from jitrl_tui.panes.registry import kinds
 from jitrl_tui.widgets.pane import PaneKind
-from jitrl_tui.widgets.registry import kinds
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.pictures.encode import KITTY_GONE, encoded
 from jitrl_tui.pictures.image import area, blocks, decoded
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
-from jitrl_tui.widgets.picture import PicturePane
 from tests.tui.driving import settled, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_web_watch import drive, live_web_app, web_app

@@ -14,15 +14,15 @@ from engine.records import EpisodeEnded, Notice, Observation, Stepped
 from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.output import clean
+from jitrl_tui.panes.candidates import CandidatesPane
+from jitrl_tui.panes.curve import Canvas, running_average
+from jitrl_tui.panes.registry import PANES
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import Inbox
 from jitrl_tui.view import PARAGRAPHS, Choice, RunView
 from jitrl_tui.widgets.bars import changed, thick, thin
-from jitrl_tui.widgets.candidates import CandidatesPane
-from jitrl_tui.widgets.curve import Canvas, running_average
 from jitrl_tui.widgets.layout import layout_for
 from jitrl_tui.widgets.lines import fit, wrap
-from jitrl_tui.widgets.registry import PANES
 from tests.tui import stream
 
 texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)

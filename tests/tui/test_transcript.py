@@ -9,9 +9,9 @@ from textual.screen import Screen
 
 from engine.records import Observation, Stepped
 from jitrl_tui.app import JitrlApp
+from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.view import PARAGRAPHS, RunView
 from jitrl_tui.widgets.pane import How
-from jitrl_tui.widgets.transcript import Transcript
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.errors import UsageError
-from engine.memory.embedding import Embedder
-from engine.memory.entries import NOTHING, Entries
-from engine.memory.reader import Document
-from engine.memory.retrieval import order, select
+from engine.memory.disk.reader import Document
+from engine.memory.embeddings.embedding import Embedder
+from engine.memory.embeddings.vectors import Asked, TextVectors
+from engine.memory.exact.entries import NOTHING, Entries
+from engine.memory.exact.retrieval import order, select
 from engine.memory.scope import Hits, Scope
 from engine.memory.search import Search
-from engine.memory.vectors import Asked, TextVectors
 from engine.records import Episode, Neighbour, State
 
 if TYPE_CHECKING:

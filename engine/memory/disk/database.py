@@ -20,7 +20,7 @@ from tinydb import TinyDB
 from tinydb.storages import Storage
 from tinydb.table import Document, Table
 
-from engine.memory.journal import Journal
+from engine.memory.disk.journal import Journal
 
 
 class JournalStorage(Storage):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.memory.embedding import Embedder
+from engine.memory.embeddings.embedding import Embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,14 +11,14 @@ from textual.content import Content
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Size
 
+from jitrl_tui.panes.picture import PicturePane
+from jitrl_tui.panes.registry import SentencePane
+from jitrl_tui.panes.tabs import TabLine, stage_title
+from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
 from jitrl_tui.widgets.pane import How, Pane, PaneKind
-from jitrl_tui.widgets.picture import PicturePane
-from jitrl_tui.widgets.registry import SentencePane
-from jitrl_tui.widgets.tabs import TabLine, stage_title
-from jitrl_tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.memory_text import counted, find_scope, open_memory, size
+from jitrl_tui.commands.memory.text import counted, find_scope, open_memory, size
 
 
 def export(args: argparse.Namespace) -> int:

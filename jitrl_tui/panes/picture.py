@@ -10,11 +10,11 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from jitrl_tui.host import Host
+from jitrl_tui.panes.page import OfPage, PagePane
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
-from jitrl_tui.widgets.page import OfPage, PagePane
 from jitrl_tui.widgets.pane import How, PaneKind
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from functools import partial
 from textual.content import Content
 
 from engine.registry import Registry
-from jitrl_tui.widgets import candidates, curve, memory, page, picture, transcript, why
+from jitrl_tui.panes import candidates, curve, memory, page, picture, transcript, why
 from jitrl_tui.widgets.lines import BAD, LinePane, wrap
 from jitrl_tui.widgets.pane import PaneKind
 

@@ -10,11 +10,11 @@ from textual.content import Content
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
+from jitrl_tui.panes.why import why_lines
 from jitrl_tui.view import Choice, RunView, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.pane import How, PaneKind
-from jitrl_tui.widgets.why import why_lines
 
 Part = str | tuple[str, str]
 

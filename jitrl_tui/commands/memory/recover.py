@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jitrl_tui.commands.memory_text import counted, open_memory
+from jitrl_tui.commands.memory.text import counted, open_memory
 
 if TYPE_CHECKING:
     from engine.memory import Memory

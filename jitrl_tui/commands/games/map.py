@@ -27,7 +27,7 @@ def show_map(args: argparse.Namespace) -> int:
     from engine.games.catalogue import find_game
     from engine.games.map import map_of
     from engine.paths import saves_folder
-    from jitrl_tui.commands.memory_text import open_memory
+    from jitrl_tui.commands.memory.text import open_memory
 
     story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     with open_memory(args) as memory:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands import memory_change, memory_look, memory_recover
+from jitrl_tui.commands.memory import change as memory_change
+from jitrl_tui.commands.memory import look as memory_look
+from jitrl_tui.commands.memory import recover as memory_recover
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

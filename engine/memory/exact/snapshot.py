@@ -18,7 +18,7 @@ import numpy as np
 from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile
-from engine.memory import files, frame
+from engine.memory.disk import files, frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

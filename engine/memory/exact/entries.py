@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.errors import BadFile
-from engine.memory.document import FORGOTTEN, check
-from engine.memory.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
-from engine.memory.reader import Place
-from engine.memory.returns import returns_of_episodes
+from engine.memory.disk.document import FORGOTTEN, check
+from engine.memory.disk.reader import Place
+from engine.memory.exact.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
+from engine.memory.exact.returns import returns_of_episodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -278,7 +278,7 @@ class Entries:
 
         Args:
             gamma: Discount.
-            own: A later reward of 0 counts as the row's own reward; see `engine.memory.returns`.
+            own: A later reward of 0 counts as the row's own reward; see `engine.memory.exact.returns`.
         """
         known = self._returns.pop((gamma, own), None)
         if known is None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.memory.entries import NOTHING, Entries
-from engine.memory.index import Query
+from engine.memory.exact.entries import NOTHING, Entries
+from engine.memory.exact.index import Query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

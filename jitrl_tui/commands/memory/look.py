@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.memory_text import (
+from jitrl_tui.commands.memory.text import (
     counted,
     episode_row,
     find_scope,

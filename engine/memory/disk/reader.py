@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
-from engine.memory import frame
+from engine.memory.disk import frame
 
 FORMAT = "jitrl-journal"
 _BLOCK = 4 << 20

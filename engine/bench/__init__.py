@@ -1,1 +1,0 @@
-"""Protocol, suites, reports and published numbers."""

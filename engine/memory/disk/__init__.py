@@ -1,0 +1,1 @@
+"""Files of memory: journal lines, journals, TinyDB on top of them."""

@@ -1,0 +1,1 @@
+"""Exact retrieval by Jaccard similarity: columns of all steps, and an index of their tokens."""

@@ -1,0 +1,1 @@
+"""Panes of the watch screen: one file each, and their registry."""
