@@ -31,7 +31,7 @@ def proven(tmp_path_factory):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_valid_actions_cover_every_step_of_the_solution(proven, name):
     found, again = proven[name]
-    assert found.won and found.score == found.max_score, "the solution does not solve the story"
+    assert (found.won, found.score) == (True, found.max_score), "the solution does not solve the story"
     assert found.steps >= 5
     assert not found.missed
     assert again == (found.score, True)
