@@ -5,11 +5,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from engine.games.catalogue import open_game
+from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from jitrl_tui.cli import main
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confinement and /proc are of Linux")
@@ -89,6 +91,36 @@ def test_the_doctor_says_what_is_in_force(game, capsys, tmp_path):
     assert line.startswith("ok" if game.confined.complete else "warn")
 
 
+def in_place_of_the_worker(code: str):
+    """Let code run as the process of a story; it finds its descriptors in sys.argv."""
+    real = subprocess.Popen
+    patch = pytest.MonkeyPatch()
+    patch.setattr(
+        subprocess, "Popen", lambda command, **given: real([*command[:2], "-c", code, *command[4:]], **given)
+    )
+    return patch
+
+
+@pytest.mark.parametrize(
+    "frame", ["b'\\xff' * 8", "struct.pack('<II', 400_000, 0) + b'[' * 400_000", "struct.pack('<II', 3, 0) + b'{]}'"]
+)
+def test_a_process_that_answers_with_no_frame_of_sane_size_has_crashed(frame):
+    patch = in_place_of_the_worker(f"""
+import os, socket, struct, sys, time
+socket.socket(fileno=int(sys.argv[1])).sendall({frame})
+time.sleep(20)
+""")
+    try:
+        worker = WorkerProcess()
+    finally:
+        patch.undo()
+    began = time.monotonic()
+    with pytest.raises(WorkerLost, match="the game crashed"):
+        worker.ask({"do": "save"}, 15.0)
+    assert time.monotonic() - began < 10
+    assert worker._process.poll() is not None
+
+
 def test_a_story_plays_alike_where_the_kernel_confines_nothing(game, tmp_path):
     code = """
 import os, sys
@@ -96,15 +128,12 @@ import engine.confine as confine, engine.games.zmachine.worker as worker
 worker.confine = lambda *paths: confine.Confinement(False, 0, False)
 worker.main(int(sys.argv[1]), int(sys.argv[2]))
 """
-    real = subprocess.Popen
     texts = [game.reset(1).text, game.step("east").text, game.valid_actions()]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            subprocess,
-            "Popen",
-            lambda command, **given: real([*command[:2], "-c", code, *command[4:]], **given),
-        )
+    patch = in_place_of_the_worker(code)
+    try:
         other = open_game("pantry", saves=tmp_path / "other")
+    finally:
+        patch.undo()
     try:
         assert not other.confined.seccomp
         assert [other.reset(1).text, other.step("east").text, other.valid_actions()] == texts

@@ -95,7 +95,7 @@ class WorkerProcess:
             return receive(self._channel)
         except TimeoutError:
             reason, by = f"did not answer within {seconds:g} s", "silence"
-        except (EOFError, OSError, ValueError):
+        except (EOFError, OSError, ValueError, RecursionError):
             reason, by = "crashed", "crash"
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LAST_BREATH_S)  # its own exit status tells the reason; SIGKILL would hide it

@@ -39,6 +39,8 @@ OPEN_LIMIT = 64
 """Files open at once."""
 COMMAND_SECONDS = 3.0
 """Processor time for one command."""
+LARGEST_FRAME = 2**26
+"""Bytes. A save has some thousands."""
 NOTE_SIZE = 256
 _LOOK_FOR_PARENT_S = 5.0
 _CHUNK = 250
@@ -57,8 +59,11 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes]:
 
     Raises:
         EOFError: The other side is gone.
+        ValueError: This is no frame, or a larger one than any that is sent.
     """
     text_size, blob_size = _HEAD.unpack(_exactly(channel, _HEAD.size))
+    if text_size + blob_size > LARGEST_FRAME:
+        raise ValueError(f"a frame of {text_size + blob_size} bytes")
     body = _exactly(channel, text_size + blob_size)
     return json.loads(body[:text_size]), body[text_size:]
 
