@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.disk import shown
 from engine.records import (
     NO_TALLY,
     Decided,
@@ -47,11 +48,18 @@ CALLS = 1_000
 SCORES = 100_000
 
 _REPLACED = re.compile(r"\w+=\S* in place of ")
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of pairs, as in names of files that are not UTF-8. No terminal takes them."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def clean(text: str) -> str:
-    """Return `text` without control and direction characters; line ends and expanded tabs stay."""
+    """Return `text` without control and direction characters; line ends and expanded tabs stay.
+
+    What is no text, as in some names of files, is written as `\\xff`.
+    """
+    if _HALVES.search(text):
+        text = shown(text)
     if "\t" in text:
         text = text.expandtabs(4)
     if "\r" in text:

@@ -145,6 +145,19 @@ def test_typed_secrets_are_on_no_later_page_in_no_action_and_in_no_traffic(brows
     assert told(sent[0], TYPED.values()) == []  # The short one, too, by the name of its field.
 
 
+def test_a_secret_too_short_to_look_for_stays_hidden_in_its_box_when_the_page_shows_it(browser_path, site):
+    env = opened(browser_path, site)
+    try:
+        env.reset(1)
+        seen = [env.step(env.resolve("fill(<textbox[Kennwort]>, 'x7')"))]  # A box with a placeholder.
+        seen.append(env.step("click(<button[Zeigen]>)"))
+        for each in (*(one.description for one in seen), env.sight().snapshot):
+            assert "x7" not in each
+            assert "[redacted]" in each
+    finally:
+        env.close()
+
+
 def test_keys_typed_into_a_box_with_the_focus_are_kept_secret(browser_path, site):
     env = opened(browser_path, site)
     try:
