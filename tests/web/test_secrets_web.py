@@ -158,6 +158,21 @@ def test_a_secret_too_short_to_look_for_stays_hidden_in_its_box_when_the_page_sh
         env.close()
 
 
+def test_credentials_in_the_address_of_a_site_are_not_told(browser_path, site):
+    address = site.url.replace("://", "://me:opensesame@")
+    assignment = Assignment("t", "test", "x", (f"{address}/",), {"konto": site.url})
+    env = WebEnvironment(assignment, browser_path, scope="web/t")
+    try:
+        seen = env.reset(1)
+        assert "Kennwort" in seen.description
+        assert seen.place == "konto"
+        failed = env.step(f"goto({address.replace('127.0.0.1', '127.0.0.9')!r})")
+        assert "outside of the task's sites" in failed.text
+        assert "opensesame" not in repr((seen, failed, env.sight(), env.info, env.entries))
+    finally:
+        env.close()
+
+
 def test_keys_typed_into_a_box_with_the_focus_are_kept_secret(browser_path, site):
     env = opened(browser_path, site)
     try:
