@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from engine.disk import Unreadable, open_descriptor, read_bytes, shown
 from engine.games.catalogue import shipped
+from engine.gym.making import Unfit
+from jitrl_tui.view import clean
 
 DEADLINE_S = 60
 """Starting Python on a busy machine takes seconds; a read of a pipe never ends."""
@@ -70,6 +73,7 @@ def test_only_regular_files_are_opened(tmp_path, pipe):
 def test_names_that_are_no_text_are_shown_escaped():
     assert shown(Path(os.fsdecode(b"a\xffb\xc3\xa4.z5"))) == "a\\xffbä.z5"
     assert shown("half \ud800 of a pair") == "half \\ud800 of a pair"
+    assert clean(os.fsdecode(b"a\xff")) == "a\\xff"  # as screens write it
 
 
 def test_games_are_listed_past_what_is_no_story(games, tmp_path):
@@ -122,6 +126,16 @@ def test_what_reads_a_file_refuses_pipes_and_devices_at_once(tmp_path, pipe, com
     assert code in (1, 2, 3)
     assert err.count("\n") == 1, err
     assert "Traceback" not in err
+
+
+def test_a_game_of_textworld_that_is_a_pipe_is_refused(monkeypatch, tmp_path, pipe):
+    monkeypatch.setitem(sys.modules, "textworld", types.SimpleNamespace(gym=None))
+    monkeypatch.setitem(sys.modules, "textworld.challenges", types.SimpleNamespace(CHALLENGES={}))
+    from engine.gym.textworld_games import make
+
+    for special in (pipe, Path("/dev/zero")):
+        with pytest.raises(Unfit, match="not a file"):
+            make(str(special), {}, tmp_path)
 
 
 def test_a_pipe_in_the_place_of_a_journal_is_refused_at_once(tmp_path):

@@ -145,6 +145,34 @@ def test_typed_secrets_are_on_no_later_page_in_no_action_and_in_no_traffic(brows
     assert told(sent[0], TYPED.values()) == []  # The short one, too, by the name of its field.
 
 
+def test_a_secret_too_short_to_look_for_stays_hidden_in_its_box_when_the_page_shows_it(browser_path, site):
+    env = opened(browser_path, site)
+    try:
+        env.reset(1)
+        seen = [env.step(env.resolve("fill(<textbox[Kennwort]>, 'x7')"))]  # A box with a placeholder.
+        seen.append(env.step("click(<button[Zeigen]>)"))
+        for each in (*(one.description for one in seen), env.sight().snapshot):
+            assert "x7" not in each
+            assert "[redacted]" in each
+    finally:
+        env.close()
+
+
+def test_credentials_in_the_address_of_a_site_are_not_told(browser_path, site):
+    address = site.url.replace("://", "://me:opensesame@")
+    assignment = Assignment("t", "test", "x", (f"{address}/",), {"konto": site.url})
+    env = WebEnvironment(assignment, browser_path, scope="web/t")
+    try:
+        seen = env.reset(1)
+        assert "Kennwort" in seen.description
+        assert seen.place == "konto"
+        failed = env.step(f"goto({address.replace('127.0.0.1', '127.0.0.9')!r})")
+        assert "outside of the task's sites" in failed.text
+        assert "opensesame" not in repr((seen, failed, env.sight(), env.info, env.entries))
+    finally:
+        env.close()
+
+
 def test_keys_typed_into_a_box_with_the_focus_are_kept_secret(browser_path, site):
     env = opened(browser_path, site)
     try:

@@ -371,7 +371,7 @@ class Driver:
         try:
             await tab.goto(url, wait_until="domcontentloaded")
         except (Error, TimeoutError) as error:
-            return without_credentials(f"{url[:400]} did not load: {tabs.first_line(error)}")
+            return f"{without_credentials(url)[:120]} did not load: {without_credentials(tabs.first_line(error))}"
         return ""
 
     async def _look(self, error: str) -> Seen:
