@@ -22,9 +22,10 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory import document as documents
 from engine.memory import files, frame
 from engine.memory.document import FORGOTTEN
+from engine.memory.header import FORMAT, parsed_header
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
-from engine.memory.reader import FORMAT, Document, Reader, Schema, parsed_header
+from engine.memory.reader import Document, Reader, Schema
 from engine.memory.scope import TABLE
 
 
@@ -200,8 +201,7 @@ class _Finder:
         """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""
         header = parsed_header(payload)
         if header is not None:
-            if header["schema"] > Schema().version:
-                raise BadFile(f"{self._reader.path} was written by a newer jitrl; update jitrl to recover it")
+            self._reader.check_schema(header)
             if not self._reader.header:
                 self._reader.header = header
             return

@@ -114,10 +114,14 @@ def test_a_file_with_nothing_of_a_memory_is_refused_and_left_alone(tmp_path, con
 def test_a_newer_journal_and_a_missing_one_are_refused(tmp_path):
     newer = tmp_path / "newer.jnl"
     newer.write_bytes(
-        frame.encode(b'{"format":"jitrl-journal","schema":9,"next_ids":{},"about":{}}')
-        + frame.encode(b'{"table":"t","put":{"1":{}}}')
+        frame.encode(b'{"format":"jitrl-journal","schema":9}') + frame.encode(b'{"table":"t","put":{"1":{}}}')
     )
     with pytest.raises(BadFile, match="newer"):
+        recover(newer, tmp_path / "new")
+    newer.write_bytes(
+        frame.encode(b'{"format":"jitrl-journal","schema":-1}') + frame.encode(b'{"table":"t","put":{"1":{}}}')
+    )
+    with pytest.raises(BadFile, match="no longer"):
         recover(newer, tmp_path / "new")
     with pytest.raises(UsageError, match="there is no"):
         recover(tmp_path / "nothing.jnl", tmp_path / "new")
