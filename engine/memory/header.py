@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from engine import limits
@@ -9,6 +10,8 @@ from engine.errors import BadFile
 from engine.memory import frame
 
 FORMAT = "jitrl-journal"
+_GENERATION = re.compile("[0-9a-zA-Z]{0,64}")
+"""Names of files are made of it."""
 
 
 def parsed_header(payload: bytes) -> dict[str, Any] | None:
@@ -19,6 +22,9 @@ def parsed_header(payload: bytes) -> dict[str, Any] | None:
     except BadFile:
         return None
     if not isinstance(header, dict) or header.get("format") != FORMAT or not limits.is_whole(header.get("schema")):
+        return None
+    generation = header.setdefault("generation", "")
+    if not isinstance(generation, str) or not _GENERATION.fullmatch(generation):
         return None
     about, ids = header.setdefault("about", {}), header.setdefault("next_ids", {})
     if not isinstance(about, dict) or not isinstance(ids, dict):

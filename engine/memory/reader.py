@@ -138,7 +138,7 @@ class Reader:
             if self._listener is not None:
                 self._listener.reset(self.header["about"])
             self.position = Position(
-                generation=str(self.header.get("generation", "")), offset=start, next_ids=dict(self.header["next_ids"])
+                generation=self.header["generation"], offset=start, next_ids=dict(self.header["next_ids"])
             )
         self.look()
         self.read_on(final=False)
