@@ -231,7 +231,9 @@ class _Finder:
         """
         if table == TABLE:
             documents.check(document)
-        elif table == KEPT:
+        else:
+            limits.check_json(document, "it")
+        if table == KEPT:
             to_kept(document)
         uid = document.get("uid")
         key = (table, uid if isinstance(uid, str) else frame.encode(_json(document)))

@@ -129,6 +129,16 @@ def test_a_newer_journal_and_a_missing_one_are_refused(tmp_path):
         recover(tmp_path, tmp_path / "new")
 
 
+@pytest.mark.parametrize("table", ["kept", "others"])
+def test_a_document_that_could_not_be_written_is_left_out(saves, tmp_path, table):
+    path = journal_of(saves)
+    odd = f'{{"table":"{table}","put":{{"9":{{"kind":"k","text":"t","uid":"u","more":"\\ud800"}}}}}}'.encode()
+    path.write_bytes(path.read_bytes() + frame.encode(odd))
+    found = recover(path, tmp_path / "new.jnl")
+    assert (found.episodes, found.kept, found.others) == (6, 2, 0)
+    assert len(found.problems) == 1
+
+
 def test_what_any_damage_leaves_whole_is_found(saves, tmp_path):
     """Zeros, cuts, repeats and flipped bits anywhere: every line that is whole comes back once, nothing else does."""
     path = journal_of(saves)
