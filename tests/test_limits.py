@@ -27,7 +27,8 @@ from engine.records import (
     Stepped,
     UnknownPart,
 )
-from engine.session import recording
+from engine.session import recording, store
+from engine.settings import SessionConfig
 from jitrl_tui.history import scores_of
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import Inbox
@@ -165,6 +166,20 @@ def test_the_limits_of_single_values():
     assert all(len(limits.shown(value)) < 200 for value in (*NUMBERS, *TEXTS, *DEEP, None, b"x", 10**5000))
     with pytest.raises(BadFile, match="more than 20 digits"):
         event_to_line(Stepped(10**5000, 0, "wait", Observation("x"), 0.0), 1)  # more than Python turns into digits
+
+
+def test_a_session_whose_configuration_is_hostile_is_refused_with_a_sentence(tmp_path):
+    saved = store.create(tmp_path, SessionConfig("pantry"), "run")
+    whole = (saved.folder / "session.json").read_bytes()
+    assert store.load(saved.folder).config == saved.config
+    for path in ([n, m] for n in range(3) for m in range(9)):
+        for value in (*JSON, b"0", b"-5", b"1e9"):
+            (saved.folder / "session.json").write_bytes(spoiled(whole, path, value))
+            try:
+                store.load(saved.folder)
+            except BadFile as error:
+                check_sentence(error)
+            list(store.saved(tmp_path))
 
 
 def test_recordings_of_earlier_versions_are_within_the_limits():

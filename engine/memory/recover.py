@@ -22,7 +22,8 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.reader import FORMAT, Document, Reader, Schema, parsed_header
+from engine.memory.disk.header import FORMAT, parsed_header
+from engine.memory.disk.reader import Document, Reader, Schema
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.scope import TABLE
@@ -200,8 +201,7 @@ class _Finder:
         """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""
         header = parsed_header(payload)
         if header is not None:
-            if header["schema"] > Schema().version:
-                raise BadFile(f"{self._reader.path} was written by a newer jitrl; update jitrl to recover it")
+            self._reader.check_schema(header)
             if not self._reader.header:
                 self._reader.header = header
             return
@@ -231,7 +231,9 @@ class _Finder:
         """
         if table == TABLE:
             documents.check(document)
-        elif table == KEPT:
+        else:
+            limits.check_json(document, "it")
+        if table == KEPT:
             to_kept(document)
         uid = document.get("uid")
         key = (table, uid if isinstance(uid, str) else frame.encode(_json(document)))

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import limits
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, read_text, write_private
-from engine.errors import BadFile, StorageError
+from engine.disk import open_binary, read_bytes, write_private
+from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
+from engine.texts import clipped
 
 _CONFIG = "session.json"
 _FORMAT = 2
@@ -88,15 +90,16 @@ def load(folder: Path) -> SavedSession:
         BadFile: Its configuration is missing, damaged, or of a newer version.
     """
     try:
-        data = json.loads(read_text(folder / _CONFIG))
-        number = data["format"]
-        if number > _FORMAT:
-            raise BadFile(
-                f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl"
-            )
-        return SavedSession(folder.name, folder, from_plain(SessionConfig, data["config"]), str(data["kind"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadFile(f"the session in {folder} cannot be read ({error})") from None
+        data = limits.parsed(read_bytes(folder / _CONFIG))
+        number, kind, config = data["format"], data["kind"], data["config"]
+        if not limits.is_count(number) or not limits.is_text(kind):
+            raise BadFile("it says no format and kind")
+        made = from_plain(SessionConfig, config) if number <= _FORMAT else None
+    except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
+        raise BadFile(f"the session in {folder} cannot be read ({clipped(str(error), 300)})") from None
+    if made is None:
+        raise BadFile(f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl")
+    return SavedSession(folder.name, folder, made, kind)
 
 
 def saved(saves: Path) -> Iterator[SavedSession]:

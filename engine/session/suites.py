@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import limits
 from engine.codec import from_plain, to_plain
-from engine.disk import read_text, write_private
+from engine.disk import read_bytes, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder, slug
 from engine.records import EpisodeEnded
@@ -22,6 +23,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
+from engine.texts import clipped
 
 _FORMAT = 1
 _FOLDER = "suites"
@@ -66,13 +68,15 @@ def load(saves: Path, name: str) -> SavedSuite:
     if "/" in name or not file.is_file():
         raise UsageError(f"there is no suite {name!r}")
     try:
-        data = json.loads(read_text(file))
-        if data["format"] > _FORMAT:
-            raise BadFile(f"the suite in {file} was made by a newer jitrl; update jitrl")
+        data = limits.parsed(read_bytes(file))
+        newer = data["format"] > _FORMAT
         tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
-        return SavedSuite(name, from_plain(SessionConfig, data["config"]), tasks, begun)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadFile(f"the suite in {file} cannot be read ({error})") from None
+        config = None if newer else from_plain(SessionConfig, data["config"])
+    except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
+        raise BadFile(f"the suite in {file} cannot be read ({clipped(str(error), 300)})") from None
+    if config is None:
+        raise BadFile(f"the suite in {file} was made by a newer jitrl; update jitrl")
+    return SavedSuite(name, config, tasks, begun)
 
 
 def find(saves: Path, name: str) -> SavedSuite | None:

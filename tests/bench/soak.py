@@ -1,16 +1,23 @@
-"""All long fault trials: `make soak`. Ends with `N survived, M lost`."""
+"""All long fault trials: `make soak`, or `make soak INPUTS=100000` for more fuzzed inputs.
+
+    python -m tests.bench.soak [INPUTS]
+
+Ends with `N survived, M lost`.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
-from tests.bench import soak_games, soak_memory
+from tests.bench import fuzz, soak_games, soak_memory
 
 
 def main() -> int:
     """Run the trials and print the count; return 1 if any was lost."""
     survived = lost = 0
-    for trials in (soak_games.run, soak_memory.run):
+    inputs = int(sys.argv[1]) if len(sys.argv) > 1 else fuzz.INPUTS
+    for trials in (partial(fuzz.run, inputs=inputs), soak_games.run, soak_memory.run):
         good, bad = trials(lambda text: print(text, file=sys.stderr, flush=True))
         survived, lost = survived + good, lost + bad
     print(f"{survived} survived, {lost} lost")

@@ -219,6 +219,16 @@ def test_a_line_without_an_end_is_no_journal(tmp_path):
         upkeep.verify(path)
 
 
+@pytest.mark.parametrize("generation", ["../../x", "/", "\0", 5, None, "x" * 300])
+def test_a_generation_that_would_name_other_files_makes_no_header(tmp_path, generation):
+    head, *lines = JOURNAL.splitlines()
+    header = {**json.loads(head[frame.PREFIX :]), "generation": generation}
+    lines.insert(1, b"damaged")  # so that the file would be kept under a name made of its generation
+    (tmp_path / "episodes.jnl").write_bytes(frame.encode(json.dumps(header).encode()) + b"\n".join(lines) + b"\n")
+    with pytest.raises(BadFile, match="first line"):
+        Scope(tmp_path, NAME)
+
+
 def test_an_undo_file_that_is_none_is_refused(tmp_path):
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)

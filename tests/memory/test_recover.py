@@ -115,15 +115,29 @@ def test_a_file_with_nothing_of_a_memory_is_refused_and_left_alone(tmp_path, con
 def test_a_newer_journal_and_a_missing_one_are_refused(tmp_path):
     newer = tmp_path / "newer.jnl"
     newer.write_bytes(
-        frame.encode(b'{"format":"jitrl-journal","schema":9,"next_ids":{},"about":{}}')
-        + frame.encode(b'{"table":"t","put":{"1":{}}}')
+        frame.encode(b'{"format":"jitrl-journal","schema":9}') + frame.encode(b'{"table":"t","put":{"1":{}}}')
     )
     with pytest.raises(BadFile, match="newer"):
+        recover(newer, tmp_path / "new")
+    newer.write_bytes(
+        frame.encode(b'{"format":"jitrl-journal","schema":-1}') + frame.encode(b'{"table":"t","put":{"1":{}}}')
+    )
+    with pytest.raises(BadFile, match="no longer"):
         recover(newer, tmp_path / "new")
     with pytest.raises(UsageError, match="there is no"):
         recover(tmp_path / "nothing.jnl", tmp_path / "new")
     with pytest.raises((UsageError, StorageError)):
         recover(tmp_path, tmp_path / "new")
+
+
+@pytest.mark.parametrize("table", ["kept", "others"])
+def test_a_document_that_could_not_be_written_is_left_out(saves, tmp_path, table):
+    path = journal_of(saves)
+    odd = f'{{"table":"{table}","put":{{"9":{{"kind":"k","text":"t","uid":"u","more":"\\ud800"}}}}}}'.encode()
+    path.write_bytes(path.read_bytes() + frame.encode(odd))
+    found = recover(path, tmp_path / "new.jnl")
+    assert (found.episodes, found.kept, found.others) == (6, 2, 0)
+    assert len(found.problems) == 1
 
 
 def test_what_any_damage_leaves_whole_is_found(saves, tmp_path):

@@ -21,7 +21,8 @@ from engine import limits
 from engine.errors import BadFile, StorageError
 from engine.limits import LINE
 from engine.memory.disk import files, frame
-from engine.memory.disk.reader import FORMAT, Document, Listener, Place, Reader, Resume, Schema
+from engine.memory.disk.header import FORMAT
+from engine.memory.disk.reader import Document, Listener, Place, Reader, Resume, Schema
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""

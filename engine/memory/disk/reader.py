@@ -12,8 +12,8 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import frame
+from engine.memory.disk.header import header_payload, parsed_header
 
-FORMAT = "jitrl-journal"
 _BLOCK = 4 << 20
 
 Document = dict[str, Any]
@@ -139,7 +139,7 @@ class Reader:
             if self._listener is not None:
                 self._listener.reset(self.header["about"])
             self.position = Position(
-                generation=str(self.header.get("generation", "")), offset=start, next_ids=dict(self.header["next_ids"])
+                generation=self.header["generation"], offset=start, next_ids=dict(self.header["next_ids"])
             )
         self.look()
         self.read_on(final=False)
@@ -293,12 +293,27 @@ class Reader:
         finally:
             os.close(fd)
 
+    def check_schema(self, header: Mapping[str, Any]) -> None:
+        """Make sure that documents of a header's schema can be read.
+
+        Raises:
+            BadFile: It is a newer one, or one that is no longer known.
+        """
+        version = header["schema"]
+        if version > self._schema.version:
+            raise BadFile(
+                f"{self.path} was written by a newer jitrl (schema {version}, this one knows up to "
+                f"{self._schema.version}); it is left as it is. Update jitrl to use it"
+            )
+        if not all(step in self._schema.migrations for step in range(version, self._schema.version)):
+            raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
+
     # ------------------------------------------------------------------------------------- details
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
         """Return the header, and the offset of the line after it."""
         head = self._bytes(fd, limits.HEADER, 0)
-        payload, end = _header_payload(head)
+        payload, end = header_payload(head)
         if payload is not None and frame.decode(head[: end - 1]) is None:
             self._notice(f"the first line of {self.path} was mended; `jitrl memory compact` writes it anew")
         header = parsed_header(payload or b"null")
@@ -307,15 +322,7 @@ class Reader:
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
                 f"`jitrl memory recover {self.path}` reads what can be found in it; move it away to begin a new memory"
             )
-        version = header["schema"]
-        if version > self._schema.version:
-            raise BadFile(
-                f"{self.path} was written by a newer jitrl (schema {version}, this one knows up to "
-                f"{self._schema.version}); it is left as it is. Update jitrl to use it"
-            )
-        for step in range(version, self._schema.version):
-            if step not in self._schema.migrations:
-                raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
+        self.check_schema(header)
         return header, end
 
     def _bytes(self, fd: int, size: int, offset: int) -> bytes:
@@ -371,34 +378,3 @@ class Reader:
                 "out; everything else is there"
             )
         return saved
-
-
-def parsed_header(payload: bytes) -> dict[str, Any] | None:
-    """Return the header that a payload holds, its fields in the form they should have; None if it holds none."""
-    try:
-        header = limits.parsed(payload)
-        limits.check_json(header, "a header")
-    except BadFile:
-        return None
-    if not isinstance(header, dict) or header.get("format") != FORMAT or not limits.is_whole(header.get("schema")):
-        return None
-    about, ids = header.setdefault("about", {}), header.setdefault("next_ids", {})
-    if not isinstance(about, dict) or not isinstance(ids, dict):
-        return None
-    return header if all(limits.is_whole(number) and number > 0 for number in ids.values()) else None
-
-
-def _header_payload(head: bytes) -> tuple[bytes | None, int]:
-    """Return the payload of the first line, repaired if needed, and the offset of the next; None if there is none."""
-    end = head.find(b"\n")
-    if end >= 0 and (payload := frame.decode(head[:end])) is not None:
-        return payload, end + 1
-    if FORMAT.encode()[:6] not in head[:200] and FORMAT.encode()[-6:] not in head[:200]:
-        return None, 0  # no journal: one flipped bit cannot hide both halves of the format's name
-    second = frame.second_start(head)
-    ends = [second - 1, end, head.find(b"\n", end + 1)]  # the bit flip removed the newline, or made an extra one
-    for stop in ends:
-        mended = frame.mend(head[:stop]) if stop > 0 else []
-        if len(mended) == 1:
-            return mended[0].payload, stop + 1
-    return None, 0
