@@ -13,7 +13,11 @@ from engine.errors import StorageError, UsageError
 
 
 def saves_folder(given: str | Path | None = None) -> Path:
-    """Return the saves folder; it is created with mode 0700 if missing."""
+    """Return the saves folder as an absolute path; it is created with mode 0700 if missing.
+
+    Raises:
+        StorageError: It cannot be created, or is not a folder.
+    """
     chosen = given or os.environ.get("JITRL_SAVES")
     if chosen:
         folder = Path(chosen).expanduser()
@@ -25,7 +29,8 @@ def saves_folder(given: str | Path | None = None) -> Path:
             from platformdirs import user_data_path
 
             folder = user_data_path("jitrl")
-    return ensure_folder(folder)
+    # Absolute, because local sites and workers run in folders of their own.
+    return ensure_folder(folder).absolute()
 
 
 def ensure_folder(folder: Path) -> Path:

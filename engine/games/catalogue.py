@@ -122,8 +122,11 @@ def read_story(path: Path) -> Story:
         GameError: It is no story, or a damaged one.
     """
     try:
+        str(path.resolve()).encode()  # as Jericho needs it
         size = path.stat().st_size
         data = path.read_bytes() if size <= _LARGEST else b""
+    except UnicodeEncodeError:
+        raise GameError(f"the path of the story {path} is no UTF-8; give the file or its folder another name") from None
     except OSError as error:
         raise GameError(f"cannot read the story {path}: {error.strerror}") from None
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()

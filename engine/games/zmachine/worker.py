@@ -38,7 +38,7 @@ _IDLE_CHUNK = 25
 
 def send(channel: socket.socket, message: dict[str, Any], blob: bytes = b"") -> None:
     """Write one frame."""
-    text = json.dumps(message, ensure_ascii=False).encode()
+    text = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
     channel.sendall(_HEAD.pack(len(text), len(blob)) + text + blob)
 
 
