@@ -14,7 +14,7 @@ def export(args: argparse.Namespace) -> int:
     """Write episodes to a file that any program can read."""
     import os
 
-    from engine.errors import StorageError
+    from engine.errors import StorageError, UsageError
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -23,6 +23,8 @@ def export(args: argparse.Namespace) -> int:
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
+        if not target.name:
+            raise UsageError(f"{args.file!r} is no name of a file")
         partial = target.with_name(target.name + ".part")
         try:
             with open(
