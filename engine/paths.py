@@ -14,16 +14,19 @@ from engine.errors import StorageError, UsageError
 
 
 def saves_folder(given: str | Path | None = None) -> Path:
-    """Return the saves folder; it is created with mode 0700 if missing.
+    """Return the saves folder as an absolute path; it is created with mode 0700 if missing.
 
-    A folder that the user names and that is there keeps its rights: it may be a shared one. What is made in it is
-    private.
+    A folder that the user names and that exists keeps its rights, because it may be shared. Files and folders that
+    are made in it are private.
+
+    Raises:
+        StorageError: It cannot be created, or is not a folder.
     """
     chosen = given or os.environ.get("JITRL_SAVES")
     if chosen:
         folder = Path(chosen).expanduser()
         if folder.is_dir():
-            return folder
+            return folder.absolute()
     else:
         checkout = Path(__file__).resolve().parent.parent
         if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
@@ -32,7 +35,8 @@ def saves_folder(given: str | Path | None = None) -> Path:
             from platformdirs import user_data_path
 
             folder = user_data_path("jitrl")
-    return ensure_folder(folder)
+    # Absolute, because local sites and workers run in folders of their own.
+    return ensure_folder(folder).absolute()
 
 
 def ensure_folder(folder: Path, *, private: bool = True) -> Path:

@@ -7,6 +7,7 @@ Data go to stdout, messages to stderr.
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import io
 import os
@@ -96,6 +97,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our stdout left (`| head`). Python would complain again while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:  # what no command foresaw: a name too long, a folder without permission
+        print(f"jitrl: {_refused(error)}", file=sys.stderr)
+        return 2 if error.errno == errno.ENAMETOOLONG else 1
+
+
+def _refused(error: OSError) -> str:
+    """Return what the system refused, and of which file."""
+    from engine.texts import clipped
+
+    named = "" if error.filename is None else f": {clipped(str(error.filename), 200)}"
+    return f"{error.strerror or error}{named}"
 
 
 def _home(args: argparse.Namespace) -> int:

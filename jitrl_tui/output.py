@@ -27,8 +27,6 @@ def unsafe(text: str, kept: str = "") -> set[str]:
     Args:
         kept: Characters that are allowed all the same, such as line ends.
     """
-    if text.isprintable():
-        return set()
     return {c for c in set(text) if not c.isprintable() and c not in kept and _is_unsafe(c)}
 
 
@@ -41,7 +39,7 @@ def _is_unsafe(character: str) -> bool:
 
 def clean(text: str) -> str:
     """Return prose as it is shown: line ends stay, tabs become spaces, what is unsafe is left out or replaced."""
-    if text.isprintable():
+    if text.replace("\n", " ").isprintable():  # nearly all text, and quickly seen
         return text
     if "\t" in text:
         text = text.expandtabs(4)
@@ -51,7 +49,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return `clean` text on one line."""
-    return clean(text).replace("\n", " ")
+    return text if text.isprintable() else clean(text).replace("\n", " ")
 
 
 def escaped(text: str) -> str:
@@ -59,6 +57,8 @@ def escaped(text: str) -> str:
 
     Text in JSON means the same before and after.
     """
+    if text.replace("\n", " ").isprintable():
+        return text
     found = unsafe(text, "\n\t")
     return text.translate({ord(c): _in_json(c) for c in found}) if found else text
 

@@ -20,12 +20,10 @@ class SafeLines(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return safe segments of the same width."""
-        return [
-            segment
-            if segment.text.isprintable() and (segment.style is None or segment.style.link is None)
-            else _safe(segment)
-            for segment in segments
-        ]
+        for text, style, _ in segments:
+            if not text.isprintable() or (style is not None and style.link):
+                return [_safe(segment) for segment in segments]
+        return segments
 
 
 def _safe(segment: Segment) -> Segment:

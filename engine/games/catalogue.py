@@ -124,7 +124,10 @@ def read_story(path: Path) -> Story:
         GameError: It is no story, or a damaged one.
     """
     try:
+        str(path.resolve()).encode()  # as Jericho needs it
         data = story_bytes(path)
+    except UnicodeEncodeError:
+        raise GameError(f"the path of the story {path} is no UTF-8; give the file or its folder another name") from None
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise GameError(

@@ -124,15 +124,20 @@ COMMANDS = [
 LISTS = ("sessions", "memory ls", "memory stats", "memory show x", "games ls", "models ls")
 
 
+def run(command: str, places: dict[str, str], typed: str) -> tuple[list[str], object]:
+    """Run a command; return its words and its exit code."""
+    words = [word.format(**places, typed=typed) for word in command.split(" ") if word]
+    words += ["--saves", places["saves"], "--games", places["games"]]
+    try:
+        return words, main(words)
+    except SystemExit as end:
+        return words, end.code
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_writes_nothing_raw(command, places, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    words = [word.format(**places, typed=f"ty{TYPED}ped") for word in command.split(" ") if word]
-    words += ["--saves", places["saves"], "--games", places["games"]]
-    try:
-        code = main(words)
-    except SystemExit as end:
-        code = end.code
+    words, code = run(command, places, f"ty{TYPED}ped")
     said = capsys.readouterr()
     assert dangers(said.out, "\n\t") == []
     assert dangers(said.err, "\n\t") == []
@@ -144,6 +149,16 @@ def test_a_command_writes_nothing_raw(command, places, capsys, monkeypatch):
     if "{typed}" in command and code != 0:
         assert said.err + said.out
     assert command.removesuffix(" --json") not in LISTS or "PWNED" in said.out
+
+
+@pytest.mark.parametrize("typed", ["x" * 100_000, "x/" + "y" * 5000, ""], ids=["long", "long name", "empty"])
+@pytest.mark.parametrize("command", [command for command in COMMANDS if "{typed}" in command])
+def test_an_argument_of_any_length_is_refused_in_a_sentence(command, typed, places, capsys):
+    _, code = run(command, places, typed)
+    said = capsys.readouterr()
+    assert "Traceback" not in said.out + said.err
+    assert code in (0, 1, 2, 3)
+    assert code in (0, 1) or said.err + said.out
 
 
 def test_every_command_is_tried():

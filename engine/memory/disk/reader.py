@@ -151,6 +151,9 @@ class Reader:
 
         Args:
             final: No process is writing, so a damaged line at the end will not be completed any more.
+
+        Raises:
+            StorageError: The file cannot be looked at, for instance where a file is in the place of its folder.
         """
         try:
             now = os.stat(self.path)
@@ -159,6 +162,8 @@ class Reader:
                 return False
             self.forget()
             return True
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror}") from None
         if self._fd < 0 or not os.path.samestat(now, os.fstat(self._fd)):
             self.load()
             return self._fd >= 0

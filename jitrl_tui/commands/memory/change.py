@@ -15,7 +15,7 @@ def export(args: argparse.Namespace) -> int:
     import os
 
     from engine.disk import shown
-    from engine.errors import StorageError
+    from engine.errors import StorageError, UsageError
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -24,6 +24,8 @@ def export(args: argparse.Namespace) -> int:
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
+        if not target.name:
+            raise UsageError(f"{args.file!r} is no name of a file")
         partial = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
             # A file that the user asked for has the usual rights of their files. A link is not followed.
