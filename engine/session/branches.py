@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.codec import event_to_line
-from engine.errors import BadFile, StorageError, UsageError
+from engine.environments import scope_rules
+from engine.errors import BadFile, JitrlError, StorageError, UsageError
+from engine.memory import Memory
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,
@@ -124,14 +126,15 @@ def load(saves: Path, name: str) -> SavedSession:
 def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None) -> SavedSession:
     """Return a new session that begins as `source` did and goes on from there.
 
-    What the source has remembered by now stays remembered: memory is not turned back.
+    What the source has remembered by now stays remembered: memory is not turned back. To the agent, the branch begins
+    now (`SessionStarted.next_entry`).
 
     Args:
         at: (episode, steps taken in it) to go on from; None for where the source stands.
 
     Raises:
         UsageError: The source never was there; or it is in the middle of an episode on a site that is not put back.
-        BadFile: Its recording is damaged.
+        BadFile: Its recording or its memory is damaged.
         StorageError: The new session cannot be written.
     """
     if not source.recording.is_file():
@@ -153,8 +156,11 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
             shutil.copytree(memory, new.folder / "memory")
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
-        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new)]
+        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, saves)]
         new.recording.write_text("".join(lines), encoding="utf-8")
+    except JitrlError:
+        shutil.rmtree(new.folder, ignore_errors=True)
+        raise
     except OSError as error:
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None
@@ -206,12 +212,16 @@ def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
         raise UsageError(recording.once_only(episode, steps))
 
 
-def _own(events: list[tuple[float, Event]], new: SavedSession) -> Iterator[tuple[float, Event]]:
-    """Yield events as the new session's own: an episode that goes on here is remembered apart."""
+def _own(
+    events: list[tuple[float, Event]], new: SavedSession, saves: Path
+) -> Iterator[tuple[float, Event]]:
+    """Yield events as the new session's own: it begins now, and an episode that goes on here is remembered apart."""
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     for time, event in events:
         if isinstance(event, SessionStarted):
-            event = dataclasses.replace(event, session=new.name)
+            with Memory(sessions.memory_folder(saves, new), rules=scope_rules) as memory:
+                next_entry = memory.scope(event.environment.scope).next_entry
+            event = dataclasses.replace(event, session=new.name, next_entry=next_entry)
         elif isinstance(event, EpisodeStarted) and event.episode not in ended:
             event = dataclasses.replace(event, uid=uuid.uuid4().hex)
         yield time, event
