@@ -142,7 +142,7 @@ class Trial:
         return decided(saved), int(done.stdout)
 
     def killed(self, saves: Path, moments: Iterator[int]) -> tuple[dict[Any, Any], int]:
-        """Play with kills at these moments of one process after the other; return what was decided, and their number.
+        """Play with kills at these moments of one process after another; return what was decided, and how many came.
 
         The last process lives on, and so does one that ends before its moment.
         """
@@ -170,13 +170,16 @@ class Trial:
 def decided(saved: sessions.SavedSession) -> dict[Any, Any]:
     """Return all decisions of a session as plain values, and how its episodes ended.
 
-    Where something was decided twice because a process was killed before the step, the later one counts.
+    What was decided again because a process was killed before the step should be the same again.
     """
     found: dict[Any, Any] = {}
     backs = 0
     for _, event in recording.read(saved.recording):
         if isinstance(event, Decided):
-            found[event.episode, backs, event.decision.step, event.decision.provenance] = to_plain(event.decision)
+            at = event.episode, backs, event.decision.step, event.decision.provenance
+            decision = to_plain(event.decision)
+            if found.setdefault(at, decision) != decision:
+                found[*at, "again"] = decision
         elif isinstance(event, TakenBack):
             backs += 1
         elif isinstance(event, EpisodeEnded):

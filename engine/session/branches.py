@@ -16,7 +16,9 @@ from pathlib import Path
 
 from engine.codec import event_to_line
 from engine.disk import read_text, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.environments import scope_rules
+from engine.errors import BadFile, JitrlError, StorageError, UsageError
+from engine.memory import Memory
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,
@@ -125,14 +127,15 @@ def load(saves: Path, name: str) -> SavedSession:
 def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None) -> SavedSession:
     """Return a new session with the events of `source` up to a step, which continues from there.
 
-    The new session has everything that the source has stored in memory so far, including later episodes.
+    The new session has everything that the source has stored in memory so far, including later episodes. For the
+    agent, the branch begins now (`SessionStarted.next_entry`).
 
     Args:
         at: (episode, number of its steps) to continue from; None for the end of the source.
 
     Raises:
         UsageError: The source has no such step, or the step is within an episode on a site that is not reset.
-        BadFile: The recording of the source is damaged.
+        BadFile: The recording or the memory of the source is damaged.
         StorageError: The new session cannot be written.
     """
     if not source.recording.is_file():
@@ -154,8 +157,11 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
             shutil.copytree(memory, new.folder / "memory")
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
-        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new)]
+        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, saves)]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
+    except JitrlError:
+        shutil.rmtree(new.folder, ignore_errors=True)
+        raise
     except OSError as error:
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None
@@ -207,12 +213,16 @@ def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
         raise UsageError(recording.once_only(episode, steps))
 
 
-def _own(events: list[tuple[float, Event]], new: SavedSession) -> Iterator[tuple[float, Event]]:
+def _own(
+    events: list[tuple[float, Event]], new: SavedSession, saves: Path
+) -> Iterator[tuple[float, Event]]:
     """Yield the events with the new session's name. An unfinished episode gets a new uid, to be stored separately."""
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     for time, event in events:
         if isinstance(event, SessionStarted):
-            event = dataclasses.replace(event, session=new.name)
+            with Memory(sessions.memory_folder(saves, new), rules=scope_rules) as memory:
+                next_entry = memory.scope(event.environment.scope).next_entry
+            event = dataclasses.replace(event, session=new.name, next_entry=next_entry)
         elif isinstance(event, EpisodeStarted) and event.episode not in ended:
             event = dataclasses.replace(event, uid=uuid.uuid4().hex)
         yield time, event

@@ -467,9 +467,11 @@ class Session:
         if judged.calls:
             account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
-        added = self._remember(parts, episode) if parts.agent.learns else 0
+        if parts.agent.learns:
+            self._remember(parts, episode)
+        kept, first = parts.scope.kept(episode)
         with self._excused("learn from this episode"):
-            parts.agent.end_episode(*parts.scope.kept(episode))
+            parts.agent.end_episode(kept, first)
         ended = EpisodeEnded(
             episode=live.number,
             score=last.score,
@@ -481,7 +483,7 @@ class Session:
             rewards=judged.rewards,
             returns=tuple(map(float, self._returns(judged.rewards))),
             memory_entries=len(parts.scope),
-            entries_added=added,
+            entries_added=len(kept.steps) if first >= 0 else 0,
             tokens=account.tokens,
             cost_usd=account.cost_usd,
             wall_s=self._clock() - live.started,
@@ -498,11 +500,12 @@ class Session:
             return own_returns(rewards, self._settings.gamma)
         return jitrl.discounted_returns(rewards, self._settings.gamma)
 
-    def _remember(self, parts: Parts, episode: Episode) -> int:
+    def _remember(self, parts: Parts, episode: Episode) -> None:
         parts.scope.hide(self._secrets())
         while True:
             try:
-                return parts.scope.append(episode)
+                parts.scope.append(episode)
+                return
             except StorageError as error:
                 self._pause_for(error)
 

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,20 @@ def test_the_same_seed_and_actions_give_the_same_transcript(zork):
         first = zork.reset(7)
         runs.append([first, *play(zork, [*OPENING, "east", "wait", "wait", "north"])])
     assert runs[0] == runs[1]
+
+
+def test_what_is_carried_is_listed_alike_whatever_was_done_in_an_earlier_episode():
+    orders = [["take bell pepper", "take knife"], ["take knife", "take bell pepper"]]
+    alone = []
+    for order in orders:
+        with closing(open_game("feast")) as feast:
+            feast.reset(1)
+            alone.append(play(feast, order)[-1])
+    assert alone[0].inventory != alone[1].inventory
+    with closing(open_game("feast")) as feast:
+        for order, expected in zip(orders, alone, strict=True):
+            feast.reset(1)
+            assert play(feast, order)[-1] == expected
 
 
 def test_looking_costs_nothing_and_disturbs_nothing(games_folder):

@@ -1,0 +1,152 @@
+"""A session that was left and taken up decides as the same session that nobody left."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import shutil
+
+import pytest
+
+from engine.codec import event_to_line
+from engine.environments import profile
+from engine.memory import Memory
+from engine.memory.upkeep import forget_all, plan_forget
+from engine.records import Decided, EpisodeEnded, Notice, SessionStarted, Stepped
+from engine.session import branches, recording
+from engine.session import store as sessions
+from engine.session.control import TakeBack
+from engine.session.loop import Session
+from engine.settings import SessionConfig
+from tests.killed import Person, Trial, decided, differences, moments
+
+PERSON = {"overrules": [(2, 3)], "backs": [(1, 4), (3, 6)]}
+
+
+@pytest.mark.parametrize(
+    ("trial", "kills"),
+    [
+        (Trial(episodes=3, steps=12, script=PERSON), 2),
+        (Trial(episodes=2, steps=12, changes={"estimator": "knn"}), 1),
+    ],
+    ids=["graph", "knn"],
+)
+def test_a_session_killed_at_random_moments_decides_as_one_that_nobody_killed(tmp_path, trial, kills):
+    whole, number = trial.whole(tmp_path / "whole")
+    killed, came = trial.killed(tmp_path / "killed", moments(random.Random(2), kills, number))
+    assert came >= 1
+    assert len(whole) > trial.episodes * 5
+    assert differences(whole, killed) == []
+
+
+# ------------------------------------------------------------------------------- within this process
+
+
+def config(**changes):
+    settings = profile("default", step_limit=12)
+    return SessionConfig(**{"game": "pantry", "model": "prior/verbs", "episodes": 4, "settings": settings, **changes})
+
+
+def play(saves, saved, until=None):
+    """Play a session to its end, or until an episode and a number of steps in it; return its live events."""
+    events = []
+
+    def emit(event):
+        events.append(event)
+        if isinstance(event, Stepped) and (event.episode, event.step + 1) == until:
+            session.control.stop()
+
+    session = Session(sessions.load(saved.folder), saves, emit)
+    session.run()
+    assert session.error is None
+    return events
+
+
+def only(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def numbers(found):
+    """Return decisions without the numbers that steps and episodes have in memory."""
+    for decision in found.values():
+        for part in decision.get("parts", ()):
+            for neighbour in part["neighbours"]:
+                del neighbour["entry"], neighbour["episode"]
+        decision.pop("memory_entries", None)
+    return found
+
+
+def test_a_branch_left_and_taken_up_decides_as_one_that_was_not(tmp_path):
+    source = sessions.create(tmp_path / "source", config(), "run")
+    play(tmp_path / "source", source)
+    found = []
+    for name, until in (("whole", None), ("left", (3, 4))):
+        shutil.copytree(tmp_path / "source", tmp_path / name)
+        kept = sessions.load(tmp_path / name / "sessions" / source.name)
+        branch = branches.branch(tmp_path / name, kept, (2, 5))
+        play(tmp_path / name, branch, until)
+        if until is not None:
+            play(tmp_path / name, branch)
+        found.append(decided(branch))
+    assert differences(*found) == []
+
+
+def test_what_another_session_remembers_meanwhile_changes_no_plan(tmp_path):
+    found = []
+    for name, until in (("whole", None), ("left", (2, 7))):
+        saved = sessions.create(tmp_path / name, config(), "run")
+        play(tmp_path / name, saved, until)
+        if until is not None:
+            play(tmp_path / name, sessions.create(tmp_path / name, config(seed=9, episodes=2), "run"))
+            play(tmp_path / name, saved)
+        found.append(numbers(decided(saved)))
+    assert differences(*found) == []
+
+
+def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):
+    saved = sessions.create(tmp_path, config(), "run")
+    (first,) = only(play(tmp_path, saved, (2, 1)), EpisodeEnded)
+    assert first.entries_added
+    with Memory(tmp_path / "memory") as memory:
+        scope = memory.scope(memory.scopes()[0])
+        (uid,) = (episode.uid for episode in scope.episodes())
+        forget_all(memory, [(scope, plan_forget(scope, episodes={uid}))])
+    events = play(tmp_path, saved)
+    at = {(event.episode, event.decision.step): event.decision for event in only(events, Decided)}
+    decision = at[2, 1]
+    assert not decision.update.neighbours
+    assert set(decision.update.valuation.n) == {0}
+
+
+def test_a_recording_that_does_not_tell_what_memory_had_is_taken_up(tmp_path):
+    saved = sessions.create(tmp_path, config(), "run")
+    play(tmp_path, saved, (2, 7))
+    lines = []
+    for at, event in recording.read(saved.recording):
+        if isinstance(event, SessionStarted):
+            event = dataclasses.replace(event, next_entry=None)
+        lines.append(event_to_line(event, at) + "\n")
+    saved.recording.write_text("".join(lines), encoding="utf-8")
+    events = play(tmp_path, saved)
+    assert [event.episode for event in only(events, EpisodeEnded)] == [1, 2, 3, 4]
+
+
+def test_where_nothing_can_be_taken_back_the_decision_stands(tmp_path):
+    class Hasty(Person):
+        def gate(self, episode, waiting):
+            if not asked:
+                asked.append(episode)
+                raise TakeBack
+            return super().gate(episode, waiting)
+
+    asked, events = [], []
+    person = Hasty(set(), set())
+
+    def emit(event):
+        events.append(event)
+        person.see(event)
+
+    Session(sessions.create(tmp_path, config(episodes=1), "run"), tmp_path, emit, control=person).run()
+    assert "no step to take back" in only(events, Notice)[0].message
+    steps = [event.decision.step for event in only(events, Decided)]
+    assert steps == list(range(len(steps)))
