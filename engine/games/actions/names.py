@@ -101,7 +101,7 @@ class Namer:
         self._vocabulary = vocabulary
         self._looked: list[bytes] = []
         self._texts: dict[_Key, str] = {}
-        self._stirred: dict[_Key, str] = {}
+        self._stirred: set[int] = set()
         self._before: set[tuple[bytes, int]] = set()
 
     def hand(self, shown: str, saved: Snapshot) -> Hand:
@@ -152,7 +152,9 @@ class Namer:
             tuple(self._looked),
             tuple(heard),
             self._spoken([*heard, *(thing.name for thing in things)], saved) if self._speaks else (),
-            tuple(f"{self._bearings.examine} {word}" for word in self._stirred.values()),
+            tuple(
+                f"{self._bearings.examine} {thing.name}" for thing in things if thing.number in self._stirred
+            ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
         )
 
@@ -251,7 +253,7 @@ class Namer:
         key = (number, self._handlers.routines_of(number, memory))
         self._texts.setdefault(key, text)
         if (self._world.objects(), self._world.score()) not in self._before:
-            self._stirred.setdefault(key, words)
+            self._stirred.add(number)
         return key
 
     def _name(self, key: _Key, known: list[str], unclear: list[str], saved: Snapshot) -> str:
