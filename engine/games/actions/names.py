@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import Bearings, global_value, set_global
+from engine.games.zmachine.bearings import NO_ACTION, Bearings, global_value, set_global
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.survey import WAYS
@@ -22,8 +22,6 @@ _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines. Some stories use one object for several things in turn."""
 _PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
-_UNSET = 0xFFFF
-"""What Inform's parser stores for the action of a command that it does not understand."""
 _PARTICLES = frozenset(("a", "an", "the", "and", "then", "but", "of"))
 
 
@@ -165,7 +163,7 @@ class Namer:
         """
         if not self._waiting or self._waiting not in self._actions(f"{thing.name}, wait", saved):
             return False
-        return self._actions(thing.name, saved) <= {0, _UNSET}
+        return self._actions(thing.name, saved) <= {0, NO_ACTION}
 
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
         """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
