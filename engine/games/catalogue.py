@@ -167,12 +167,13 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
     if story.shipped:
         data = json.loads((_STORIES / "walkthroughs.json").read_text(encoding="utf-8"))
         return (1, tuple(data[story.name])) if story.name in data else None
-    if story.metadata is not None:
+    beside = walkthrough_of(story.path)
+    if story.metadata is not None or beside.is_file():
         try:
-            commands = json.loads(read_text(walkthrough_of(story.path)))
+            commands = json.loads(read_text(beside))
         except (OSError, ValueError):
             return None
-        return 1, tuple(map(str, commands))
+        return (1, tuple(map(str, commands))) if isinstance(commands, list) else None
     from jericho import defines
 
     from engine.games.env import LARGEST_SEED

@@ -9,47 +9,41 @@ the whole solution again with the offered action in the place of each covered st
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
+import functools
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.errors import MissingError
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
+from engine.games.stories.inform import compile_story, solution_in
 
 FOLDER = Path(__file__).parent / "proving"
-LIBRARY = Path("/usr/share/inform6/library")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.inf"))
 
 
+@functools.cache
 def missing() -> str:
     """Return why stories cannot be compiled here, "" if they can."""
-    if shutil.which("inform6") is None:
-        return "the Inform 6 compiler is not installed (apt install inform6-compiler)"
-    return "" if LIBRARY.is_dir() else "the Inform 6 library is not installed (apt install inform6-library)"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            compiled(NAMES[0], Path(folder))
+        except MissingError as error:
+            return str(error)
+    return ""
 
 
 def compiled(name: str, folder: Path, version: int = 5) -> Path:
     """Compile a story into `folder` and return the file."""
-    story = folder / f"{name}.z{version}"
-    done = subprocess.run(
-        ["inform6", f"-v{version}", "-E1", "-w", f"+{LIBRARY}", str(FOLDER / f"{name}.inf"), str(story)],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    if done.returncode or not story.is_file():
-        raise AssertionError(f"{name} does not compile:\n{done.stdout}{done.stderr}")
-    return story
+    return compile_story(FOLDER / f"{name}.inf", folder, version=version)
 
 
 def solution(name: str) -> list[str]:
     """Return the commands that solve a story."""
-    text = (FOLDER / f"{name}.inf").read_text(encoding="utf-8")
-    found = re.search(r"^! Solution: (.*)$", text, re.MULTILINE)
-    assert found is not None, f"{name} has no solution"
-    return [command.strip() for command in found.group(1).split(";")]
+    return list(solution_in((FOLDER / f"{name}.inf").read_text(encoding="latin-1")))
 
 
 @dataclass
@@ -120,8 +114,6 @@ def played(game: GameEnvironment, commands: list[str], seed: int = 1) -> tuple[f
 
 
 if __name__ == "__main__":
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[1:] or NAMES:
             game = opened(compiled(name, Path(folder)))

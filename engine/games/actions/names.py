@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import Bearings, global_value, set_global
+from engine.games.zmachine.bearings import NO_ACTION, Bearings, global_value, set_global
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.survey import WAYS
@@ -22,8 +22,6 @@ _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines. Some stories use one object for several things in turn."""
 _PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
-_UNSET = 0xFFFF
-"""What Inform's parser stores for the action of a command that it does not understand."""
 _PARTICLES = frozenset(("a", "an", "the", "and", "then", "but", "of"))
 
 
@@ -101,7 +99,7 @@ class Namer:
         self._vocabulary = vocabulary
         self._looked: list[bytes] = []
         self._texts: dict[_Key, str] = {}
-        self._stirred: dict[_Key, str] = {}
+        self._stirred: set[int] = set()
         self._before: set[tuple[bytes, int]] = set()
 
     def hand(self, shown: str, saved: Snapshot) -> Hand:
@@ -152,7 +150,9 @@ class Namer:
             tuple(self._looked),
             tuple(heard),
             self._spoken([*heard, *(thing.name for thing in things)], saved) if self._speaks else (),
-            tuple(f"{self._bearings.examine} {word}" for word in self._stirred.values()),
+            tuple(
+                f"{self._bearings.examine} {thing.name}" for thing in things if thing.number in self._stirred
+            ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
         )
 
@@ -163,7 +163,7 @@ class Namer:
         """
         if not self._waiting or self._waiting not in self._actions(f"{thing.name}, wait", saved):
             return False
-        return self._actions(thing.name, saved) <= {0, _UNSET}
+        return self._actions(thing.name, saved) <= {0, NO_ACTION}
 
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
         """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
@@ -251,7 +251,7 @@ class Namer:
         key = (number, self._handlers.routines_of(number, memory))
         self._texts.setdefault(key, text)
         if (self._world.objects(), self._world.score()) not in self._before:
-            self._stirred.setdefault(key, words)
+            self._stirred.add(number)
         return key
 
     def _name(self, key: _Key, known: list[str], unclear: list[str], saved: Snapshot) -> str:

@@ -159,7 +159,8 @@ class Order:
             obeys = person.number in self.obeying
             if obeys or person.number in self._hand.listeners:
                 for order in self._orders_to(person, obeys=obeys):
-                    yield Attempt(f"{person.name}, {order}", 2, ORDER)
+                    # Where asking about something does the same as an order, asking is the usual wording.
+                    yield Attempt(f"{person.name}, {order}", 2 if obeys else 3, ORDER)
 
     def _orders_to(self, person: Thing, *, obeys: bool) -> Iterator[str]:
         """Yield orders to one who listens; one who obeys is given also the actions that the other things ask for."""

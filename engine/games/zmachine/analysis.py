@@ -17,10 +17,14 @@ from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.screen import turn_pages
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
 
+ANSWERS = ("no", "1", "yes")
+_QUESTIONS = 3
+"""Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
 SCHEME = 2
 """Version of the analysis. Increase it when the analysis changes."""
 
@@ -37,6 +41,7 @@ class Analysis:
         noisy: (address, bits) in the object table that change without a command's doing.
         player: Number of the player's object, 0 if unknown.
         score: Number of the global variable that holds the score, None if unknown or not looked for.
+        answers: Commands that answer the questions before a story's first command, () if it asks none.
     """
 
     story: StoryFile | None
@@ -46,6 +51,7 @@ class Analysis:
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
     score: int | None = None
+    answers: tuple[str, ...] = ()
 
 
 def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
@@ -76,13 +82,49 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
         score = None if known["score"] is None else int(known["score"])
-        return Analysis(story, grammar, bearings, tuple(known["facts"]), noisy, int(known["player"]), score)
+        answers = tuple(map(str, known["answers"]))
+        facts, player = tuple(known["facts"]), int(known["player"])
+        return Analysis(story, grammar, bearings, facts, noisy, player, score, answers)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
 
 def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, player: int) -> dict[str, Any]:
-    bearings = take_bearings(machine, story, grammar) if grammar is not None else None
+    begun = machine.take()
+    try:
+        bearings: Bearings | None = None
+        answers: tuple[str, ...] = ()
+        if grammar is not None:
+            bearings, answers = _first_bearings(machine, story, grammar, asks=not player)
+        return {**_survey(machine, story, grammar, bearings, player), "answers": list(answers)}
+    finally:
+        machine.put(begun)
+
+
+def _first_bearings(
+    machine: Machine, story: StoryFile, grammar: Grammar, *, asks: bool
+) -> tuple[Bearings | None, tuple[str, ...]]:
+    """Return the bearings, and the answers to the questions that the story asks before it takes commands.
+
+    The machine is left behind these questions.
+    """
+    begun = machine.take()
+    bearings = take_bearings(machine, story, grammar)
+    for answer in ANSWERS if asks and bearings is None else ():
+        machine.put(begun)
+        for times in range(1, _QUESTIONS + 1):
+            turn_pages(machine, machine.step(answer))
+            bearings = take_bearings(machine, story, grammar)
+            if bearings is not None and bearings.noun_globals:
+                return bearings, (answer,) * times
+    if asks and bearings is None:
+        machine.put(begun)
+    return bearings, ()
+
+
+def _survey(
+    machine: Machine, story: StoryFile, grammar: Grammar | None, bearings: Bearings | None, player: int
+) -> dict[str, Any]:
     seen = look_around(machine, story, grammar, bearings.words if bearings else ())
     facts: frozenset[int] = frozenset()
     if grammar is not None and bearings is not None:
@@ -105,7 +147,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "noisy", "player", "score"}
+    wanted = {"bearings", "facts", "noisy", "player", "score", "answers"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

@@ -15,6 +15,8 @@ from engine.games.actions.grammar import Grammar, Pattern
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import BadStory, StoryFile
 
+NO_ACTION = 0xFFFF
+"""What Inform's parser stores for the action of a command that it does not understand."""
 _GLOBALS = 240
 _NOUN = 0x80
 _ENOUGH = 12

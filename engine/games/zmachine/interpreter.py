@@ -20,7 +20,8 @@ from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
-from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
+from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
+from engine.games.zmachine.bearings import NO_ACTION, global_value, set_global
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import text_only, turn_pages
@@ -162,6 +163,8 @@ class Interpreter:
         known = self._cache.get(key)
         if known is not None:
             return known, True
+        if not last.place and self._analysis.answers:
+            return ANSWERS, True
         saved = self._machine.take()
         try:
             if self._generated is not None:
@@ -234,7 +237,17 @@ class Interpreter:
         if self._generated is None:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
             self._take_hold()
-        self._plain = PlainStatus(self._machine, self._analysis.story) if self._plainly else None
+        self._plain = self._plain_status() if self._plainly else None
+
+    def _plain_status(self) -> PlainStatus:
+        """Return what reads the status, found out behind the questions that the story begins with."""
+        begun = self._machine.take()
+        try:
+            for answer in self._analysis.answers:
+                turn_pages(self._machine, self._machine.step(answer))
+            return PlainStatus(self._machine, self._analysis.story)
+        finally:
+            self._machine.put(begun)
 
     def _begin(self, seed: int) -> tuple[Snapshot, str]:
         """Start the story anew with a seed and remember its beginning."""
@@ -252,7 +265,7 @@ class Interpreter:
     def _take(self, command: str) -> str:
         """Take a command and return what the story tells."""
         text = self._machine.step(command)
-        return text_only(turn_pages(self._machine, text)) if self._plainly else text
+        return text_only(turn_pages(self._machine, text), command) if self._plainly else text
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -327,7 +340,7 @@ class Interpreter:
         scene = ""
         if not status.over:
             look, inventory = self._look(key)
-            place = place_of(look)
+            place = self._place(look)
             if isinstance(self._world, SupportedWorld):
                 scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
         score_changed = before is not None and status.score != before.score
@@ -347,6 +360,34 @@ class Interpreter:
             room=0 if status.over else self._room(),
             marks=() if status.over else self._marks(),
         )
+
+    def _place(self, look: str) -> str:
+        """Return the name of the place, "" where the story asks a question instead.
+
+        It is what `look` prints first. A story that Jericho does not know may have no such command; then it is the
+        name of the object that the player is in.
+        """
+        bearings = self._analysis.bearings
+        if not self._plainly or bearings is None or self._understands("look"):
+            return place_of(look)
+        story, room = self._analysis.story, self._room()
+        return story.name(room) if story is not None and room else ""
+
+    def _understands(self, command: str) -> bool:
+        """Whether the parser of a story that Jericho does not know understands a command now; the situation stays."""
+        story, bearings = self._analysis.story, self._analysis.bearings
+        if story is None or bearings is None:
+            return False
+        saved = self._machine.take()
+        try:
+            for number in bearings.action_globals:
+                set_global(self._machine, story, number, NO_ACTION)
+            self._machine.step(command)
+            return all(
+                global_value(self._machine, story, number) != NO_ACTION for number in bearings.action_globals
+            )
+        finally:
+            self._machine.put(saved)
 
     def _room(self) -> int:
         """Return the number of the object that the player is in, 0 if unknown."""

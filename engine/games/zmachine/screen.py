@@ -14,12 +14,23 @@ _STATUS_FIRST = re.compile(r"\A>? ?[^\n]{0,90}? {3,}(?:Score|Time|Moves|Turns)\b
 """Version 3: a prompt, the place, and far to the right the score or the time."""
 _PROMPT_LAST = re.compile(r"\n\s*>[^\S\n]*(?:[^\S\n]{8,}[^\n]*)?\s*\Z")
 """Later versions: the prompt, then text that many spaces place elsewhere on the screen."""
+_PROMPT_FIRST = re.compile(r"\A\s*>[^\S\n]*\n")
+"""The prompt of the command before, where it is printed late."""
 _MOST_PAGES = 12
 
 
-def text_only(printed: str) -> str:
-    """Return a story's output without its prompt and its status line."""
-    return _PROMPT_LAST.sub("", _STATUS_FIRST.sub("", printed)).strip(" ")
+def text_only(printed: str, command: str = "") -> str:
+    """Return a story's output without its prompt, its status line, and the command that some stories repeat.
+
+    Args:
+        printed: The output.
+        command: The command that led to it.
+    """
+    text = _PROMPT_FIRST.sub("", _PROMPT_LAST.sub("", _STATUS_FIRST.sub("", printed)).strip(" "))
+    first, _, rest = text.lstrip().partition("\n")
+    if command and first.strip("> ").lower() == command.lower():
+        return rest.strip(" ")
+    return text
 
 
 def turn_pages(machine: Machine, printed: str) -> str:

@@ -185,11 +185,12 @@ def check(args: argparse.Namespace) -> int:
                 break
     finally:
         environment.close()
-    top = seen.max_score
-    of = f" of {top:g}" if top is not None else ""
     end = f", {seen.outcome}" if seen.outcome else ""
-    print(f"{story.name}: {best:g}{of} points in {seen.moves} moves{end}")
-    return 0 if top is None or best >= top else 1
+    if not seen.max_score:  # a story without score: winning it is all there is to reach
+        print(f"{story.name}: no score, {seen.moves} moves{end or ', not won'}")
+        return 0 if seen.outcome == "won" else 1
+    print(f"{story.name}: {best:g} of {seen.max_score:g} points in {seen.moves} moves{end}")
+    return 0 if best >= seen.max_score else 1
 
 
 def _saves(args: argparse.Namespace) -> Path:

@@ -1,4 +1,4 @@
-"""`jitrl games make`: makes a new story from a kind, a size and a seed, with TextWorld."""
+"""`jitrl games make`: makes a new story, from a kind, a size and a seed (with TextWorld) or from Inform 6 source."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ from typing import Any
 def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -> None:
     """Add `make` to the actions of `jitrl games`. `common` has the options of all commands."""
     parser = actions.add_parser(
-        "make", parents=[common] if common else [], help="make a new story with TextWorld (an extra)"
+        "make",
+        parents=[common] if common else [],
+        help="make a new story with TextWorld (an extra), or from Inform 6 source",
     )
+    parser.add_argument(
+        "--inform", type=Path, metavar="FILE.inf", help="compile this source with Inform 6 instead (needs inform6)"
+    )
+    parser.add_argument("--library", type=Path, metavar="DIR", help="with --inform: folder of the Inform 6 library")
     parser.add_argument("--kind", choices=("cooking", "house"), default="house", help="default: house")
     parser.add_argument(
         "--size", choices=("small", "medium", "large"), default="small", help="default: small"
@@ -29,6 +35,8 @@ def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -
 
 def make(args: argparse.Namespace) -> int:
     """Make a story, check that it can be won, and print how to play it."""
+    if args.inform is not None:
+        return compile_own(args)
     from engine.games.stories.recipe import Recipe, make_story
     from engine.paths import ensure_folder, saves_folder
 
@@ -55,4 +63,22 @@ def make(args: argparse.Namespace) -> int:
         )
     play = name if args.output is None else folder / entry["file"]
     print(f"play it: jitrl watch {play}; check it: jitrl games verify {play}", file=sys.stderr)
+    return 0
+
+
+def compile_own(args: argparse.Namespace) -> int:
+    """Compile a story from its source, add it, and say how to play it."""
+    from engine.games.stories.inform import add_story
+    from engine.paths import ensure_folder, saves_folder
+
+    saves = saves_folder(getattr(args, "saves", None))
+    folder = ensure_folder(args.output or saves / "games")
+    made = add_story(args.inform, folder, name=args.name, library=args.library, saves=saves)
+    story = made.story
+    if args.json:
+        entry = {"name": story.name, "path": str(story.path), "md5": story.digest, "solution": list(made.solution)}
+        print(json.dumps(entry, indent=1))
+    play = story.name if args.output is None else story.path
+    check = f"check its solution: jitrl games verify {play}" if made.solution else "its source names no solution"
+    print(f"{story.path} is ready; play it: jitrl watch {play}; {check}", file=sys.stderr)
     return 0

@@ -1,0 +1,92 @@
+"""Stories that do not begin, print or name places as most do are played to their end, with the right places."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.games.catalogue import read_story
+from engine.games.env import GameEnvironment
+from engine.games.stories.inform import compile_story, solution_in
+from engine.games.zmachine.screen import text_only
+from tests.games.proving_ground import missing
+
+FOLDER = Path(__file__).parent / "odd"
+needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
+STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
+STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
+
+
+def opened(name, version, folder):
+    return GameEnvironment(read_story(compile_story(FOLDER / f"{name}.inf", folder, version=version)))
+
+
+def script(name):
+    """Return the solution of a story, and the place after each step but the last; "" where there is none yet."""
+    text = (FOLDER / f"{name}.inf").read_text()
+    places = re.search(r"^! Places: (.*)$", text, re.MULTILINE).group(1)
+    return solution_in(text), [place.strip().strip("*") for place in places.split(";")]
+
+
+@needs_inform
+@pytest.mark.parametrize(("name", "version"), STORIES)
+def test_a_short_session_is_played_to_its_end_with_the_right_places(tmp_path, name, version):
+    commands, places = script(name)
+    game = opened(name, version, tmp_path)
+    game.reset(1)
+    seen = [game.step(command) for command in commands]
+    game.close()
+    assert [one.place for one in seen[:-1]] == places
+    assert seen[-1].outcome == "won"
+    assert not any(one.over for one in seen[:-1])
+
+
+@needs_inform
+def test_questions_before_the_first_command_are_offered_answers_and_later_places_have_actions(tmp_path):
+    game = opened("question", 5, tmp_path)
+    first = game.reset(1)
+    offered = game.valid_actions()
+    for answer in ("no", "Ann"):
+        seen = game.step(answer)
+    later = game.valid_actions()
+    game.close()
+    assert first.place == ""
+    assert {"no", "yes"} <= set(offered)
+    assert seen.place == "Cave"
+    assert "north" in later
+    assert "no" not in later
+
+
+@needs_inform
+def test_a_title_page_is_turned_and_told(tmp_path):
+    game = opened("splash", 5, tmp_path)
+    seen = game.reset(1)
+    game.close()
+    assert "S P L A S H" in seen.text
+    assert "Long ago there was a gong." in seen.text
+    assert seen.place == "Cave"
+
+
+@needs_inform
+def test_a_repeated_command_is_no_part_of_the_text(tmp_path):
+    game = opened("echo", 5, tmp_path)
+    game.reset(1)
+    seen = game.step("take stick")
+    game.close()
+    assert seen.text == "Taken."
+    assert seen.description.startswith("Cave\n")
+
+
+@pytest.mark.parametrize(
+    ("printed", "command", "text"),
+    [
+        ("look\n\nCave\nDark.\n", "look", "\nCave\nDark.\n"),
+        ("> look\nCave\n", "look", "Cave\n"),
+        (">\nCave\n", "look", "Cave\n"),
+        ("Look at that.\nIt moves.\n", "look", "Look at that.\nIt moves.\n"),
+        ("Cave\nlook\n", "look", "Cave\nlook\n"),
+        ("look\nCave\n", "", "look\nCave\n"),
+    ],
+)
+def test_only_a_first_line_that_is_the_command_is_taken_out(printed, command, text):
+    assert text_only(printed, command) == text
