@@ -109,7 +109,7 @@ class ActionFinder:
             changes = trial(attempt.command, attempt.count)
             if changes and attempt.action in self._pickup and attempt.thing:
                 order.portable.add(attempt.thing)
-            if changes and attempt.action == ORDER and attempt.thing:
+            if changes and attempt.action == ORDER and attempt.thing in hand.listeners:
                 order.obeying.add(attempt.thing)
             yield
 
