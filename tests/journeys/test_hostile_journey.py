@@ -64,3 +64,15 @@ def test_an_error_with_a_hostile_name_is_told_safely(tmp_path):
         assert terminal.wait_for_exit() == 2
         check(terminal.raw)
         assert b"PWNED" in terminal.raw
+
+
+def test_the_line_editor_of_the_plain_mode_still_draws(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("play", "pantry", "--model", "prior/verbs", "--plain", *saves, columns=100, rows=40) as terminal:
+        terminal.wait_for(lambda text: text.rstrip().endswith(">"))
+        terminal.send("look\r")
+        terminal.wait_for("You: > look")
+        terminal.wait_for(lambda text: text.rstrip().endswith(">"))
+        assert "u001b" not in terminal.text
+        terminal.send("/quit\r")
+        assert terminal.wait_for_exit() == 0

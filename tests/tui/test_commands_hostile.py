@@ -28,9 +28,11 @@ FILED = HOSTILE.replace("\udcff", "")
 """As it can be stored in UTF-8."""
 NAMED = HOSTILE.replace("\x00", "").replace("/", "")
 """As a file can be called."""
+STORY = NAMED.replace("\udcff", "")
+"""As a story that is played can be called."""
 TYPED = HOSTILE.replace("\x00", "")
 """As it can be typed."""
-SCOPE = f"game/x{NAMED}".replace("\udcff", "")
+SCOPE = f"game/only{STORY}"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (shipped,) = (Path(engine.games.__file__).parent / "stories").glob("tw-pantry.z8")
     story = bytearray(shipped.read_bytes())
     story[18:24] = b"991231"  # another serial number: a story nobody knows
-    (games / f"x{NAMED}.z8").write_bytes(story)
+    (games / f"x{STORY}.z8").write_bytes(story)
     (games / f"bad{NAMED}.z5").write_bytes(b"no story" * 200)
     (games / "file").write_text(f'{{"event": "x"}}\n{FILED}\n')
     return {
@@ -69,7 +71,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "games": str(games),
         "session": saved.name,
         "recording": str(saved.recording),
-        "story": str(games / f"x{NAMED}.z8"),
+        "story": str(games / f"x{STORY}.z8"),
         "bad": str(games / f"bad{NAMED}.z5"),
         "file": str(games / "file"),
     }
@@ -89,20 +91,22 @@ COMMANDS = [
     "", "{typed}",
     "watch {typed}", "watch {bad}", "watch pantry --set {typed}", "watch pantry --agent {typed}",
     "play {typed}", "play pantry --estimator {typed}",
-    "run {typed}", "run {bad}", "run pantry --profile {typed}", "run pantry --model {typed}",
-    "run pantry --model local:{typed}", "run pantry --resume {typed}", "run pantry --json {typed}/{typed}",
+    "run {typed}", "run {bad}", "run pantry --profile {typed}", "run pantry --episodes 1 --steps 2 --model {typed}",
+    "run pantry --model local:{typed}", "run pantry --model prior/verbs --episodes 1 --steps 2 --resume {typed}",
+    "run pantry --json {typed}/{typed}",
     "run {story} --model prior/verbs --episodes 1 --steps 2 --json -", "run pantry --set beta={typed}",
     "run {story} --model prior/verbs --episodes 1 --steps 2",
     "replay {typed}", "replay {file}", "replay {recording}",
     "sessions", "sessions --json", "sessions {typed}", "sessions {session} --branch {typed}",
     "memory", "memory ls", "memory ls --json", "memory stats", "memory stats --json", "memory stats {typed}",
-    "memory show x", "memory show x --json", "memory show x --episode 1", "memory show x --entry 1",
-    "memory show x --entry 1 --json", "memory show x --kept", "memory show x --kept --json",
-    "memory show x --episode {typed}", "memory show x --kept {typed}", "memory show {typed}",
+    "memory show only", "memory show only --json", "memory show only --episode 1", "memory show only --entry 1",
+    "memory show only --entry 1 --json", "memory show only --kept", "memory show only --kept --json",
+    "memory show only --episode {typed}", "memory show only --kept {typed}", "memory show {typed}",
     "memory search PWNED", "memory search PWNED --json", "memory search {typed}", "memory search a --scope {typed}",
-    "memory verify", "memory verify --json", "memory verify {typed}", "memory diff x x", "memory diff x x --json",
-    "memory diff {typed} x", "memory export -", "memory export {typed}/{typed}", "memory import {typed}",
-    "memory import {file}", "memory merge {typed}", "memory merge {file}", "memory forget x --episode 1 --dry-run",
+    "memory verify", "memory verify --json", "memory verify {typed}", "memory diff only only",
+    "memory diff only only --json",
+    "memory diff {typed} only", "memory export -", "memory export {typed}/{typed}", "memory import {typed}",
+    "memory import {file}", "memory merge {typed}", "memory merge {file}", "memory forget only --episode 1 --dry-run",
     "memory forget {typed} --entry 1", "memory forget --provenance {typed}", "memory compact --dry-run",
     "memory compact", "memory compact {typed}",
     "games", "games ls", "games ls --json", "games info {story}", "games info {story} --json", "games info {bad}",
@@ -121,7 +125,7 @@ COMMANDS = [
     "doctor --model local:{typed}",
 ]  # fmt: skip
 
-LISTS = ("sessions", "memory ls", "memory stats", "memory show x", "games ls", "models ls")
+LISTS = ("sessions", "memory ls", "memory stats", "memory show only", "games ls", "models ls")
 
 
 def run(command: str, places: dict[str, str], typed: str) -> tuple[list[str], object]:
