@@ -43,6 +43,14 @@ def clipped(text: str, limit: int) -> str:
     return f"{text[:half]} [...] {text[len(text) - half :]}"
 
 
+def tokens(text: str) -> int:
+    """Return about how many tokens a text has, without any model's tokenizer.
+
+    English has 4 characters a token or a few more; 3.5 errs on the safe side.
+    """
+    return int(len(text) / 3.5)
+
+
 def compact(text: str) -> str:
     """Return a text without empty lines."""
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.llm.prompts import Folder
 from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent, AgentContext
-    from engine.llm.prompts import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Method:
         learns: Whether finished episodes go to memory, so that their steps have to be judged. What a method keeps
             besides (`AgentContext.kept`) does not depend on it.
         asks_model: Whether the session's model is opened for it.
+        writes: Whether it learns by what its model writes, so that a model which cannot write is refused.
         prompts: Folders with prompts of its own; their digests are in the manifest of a run.
     """
 
@@ -38,7 +39,13 @@ class Method:
     make: Callable[[AgentContext], Agent]
     learns: bool = False
     asks_model: bool = True
+    writes: bool = False
     prompts: tuple[Folder, ...] = ()
+
+
+def _own(name: str) -> Folder:
+    """Return the folder with the prompts of one of these methods."""
+    return Folder(f"engine.agents.prompts.{name}")
 
 
 def _jitrl(context: AgentContext) -> Agent:
@@ -61,10 +68,37 @@ def _random(context: AgentContext) -> Agent:
     return StaticAgent(UniformPrior(), context.settings, name="random")
 
 
+def _memory(context: AgentContext) -> Agent:
+    from engine.agents.transcripts import TranscriptAgent
+
+    return TranscriptAgent(context)
+
+
+def _reflexion(context: AgentContext) -> Agent:
+    from engine.agents.reflexion import ReflexionAgent
+
+    return ReflexionAgent(context)
+
+
+def _prompted(context: AgentContext) -> Agent:
+    from engine.agents.prompted import PromptedAgent
+
+    return PromptedAgent(context)
+
+
 BUILT_IN = (
     Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
     Method("static", "the model alone; remembers nothing", _static),
     Method("random", "any valid action; the floor of every comparison", _random, asks_model=False),
+    Method("memory", "transcripts of past episodes in the prompt", _memory),
+    Method(
+        "reflexion",
+        "reflections on past episodes in the prompt",
+        _reflexion,
+        writes=True,
+        prompts=(_own("reflexion"),),
+    ),
+    Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _prompted, learns=True),
 )
 """The methods of this project, in the order in which they are shown."""
 

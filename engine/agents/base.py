@@ -123,10 +123,13 @@ class Agent(Protocol):
         """
         ...
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+    def observe(
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
+    ) -> None:
         """A step was taken, by the agent or by a person, and led to `then`.
 
         Args:
+            observation: What the environment showed for it.
             terminated: The task ended the episode with this step. False where it was only cut off.
             lost: The episode ended in death or another loss.
         """

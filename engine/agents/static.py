@@ -12,7 +12,18 @@ from numpy.typing import ArrayLike
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.errors import ModelError
-from engine.records import ActionRequest, Candidate, Decision, Episode, Part, Proposal, State, Step, Tally
+from engine.records import (
+    ActionRequest,
+    Candidate,
+    Decision,
+    Episode,
+    Observation,
+    Part,
+    Proposal,
+    State,
+    Step,
+    Tally,
+)
 from engine.settings import Settings
 
 
@@ -84,7 +95,9 @@ class StaticAgent:
     def begin_episode(self, state: State) -> None:
         """Nothing to prepare."""
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+    def observe(
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
+    ) -> None:
         """Nothing to note."""
 
     def end_episode(self, episode: Episode, first: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import texts
 from engine.errors import ModelError, TooLong
 from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
@@ -76,8 +77,7 @@ class LanguageModel:
     def _count(engine: LocalEngine | None) -> Callable[[Prompt], int]:
         if engine is not None:
             return lambda prompt: engine.count(prompt.chat(), prompt.answer)
-        # Without its tokenizer: English has 4 characters a token or a few more; 3.5 errs on the safe side.
-        return lambda prompt: int(len(prompt.text()) / 3.5)
+        return lambda prompt: texts.tokens(prompt.text())
 
     @property
     def usage(self) -> Usage:
@@ -196,6 +196,7 @@ class LanguageModel:
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return what the model writes to `messages`, the last of which shows `pictures` (JPEG).
 
@@ -203,6 +204,7 @@ class LanguageModel:
             usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
                 None if every answer that is not empty can. What it refuses is returned all the same.
             fresh: Ask even if an answer was kept.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
@@ -217,16 +219,18 @@ class LanguageModel:
         if (tokens := engine.count(messages) if engine is not None else reader.count(prompt)) > most:
             raise TooLong(TOO_LONG.format(tokens, self.name, most))
         with self._client.decision():
-            answer = self._written(purpose, prompt, schema, fresh)
+            answer = self._written(purpose, prompt, schema, fresh, temperature)
             good = usable is None or usable(answer.text)
             if not good and answer.call.cached:  # kept before anybody asked whether it can be used
-                answer = self._written(purpose, prompt, schema, True)
+                answer = self._written(purpose, prompt, schema, True, temperature)
                 good = usable is None or usable(answer.text)
         if good:
             self._client.keep(answer)
         return Reply(answer.text, answer.call)
 
-    def _written(self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool) -> Answer:
+    def _written(
+        self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool, temperature: float
+    ) -> Answer:
         """Return an answer that is neither empty nor refused.
 
         Raises:
@@ -234,7 +238,7 @@ class LanguageModel:
             MissingError: The network or a key is missing.
         """
         words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
-        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": words}
+        options: dict[str, Any] = {"temperature": temperature, "max_tokens": words}
         for _ in range(2):
             if schema is not None and self._reader.schema:
                 options["response_format"] = {

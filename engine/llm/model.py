@@ -101,6 +101,7 @@ class Model(Protocol):
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
 
@@ -109,6 +110,7 @@ class Model(Protocol):
             usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
                 None if every answer that is not empty can. What it refuses is returned all the same.
             fresh: Ask even if an answer was kept.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             ModelError: No usable answer, or it takes no pictures.
@@ -144,6 +146,7 @@ class Write(Protocol):
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return what the model writes to `messages`, as JSON of `schema` if one is given and it can.
 
@@ -153,6 +156,7 @@ class Write(Protocol):
             usable: Says whether an answer can be used; only then it is kept, to be given again to the same question.
                 None if every answer that is not empty can. What it refuses is returned all the same.
             fresh: Ask even if an answer was kept.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             ModelError: No usable answer, or it takes no pictures.

@@ -4,6 +4,7 @@ Tables named in meanings are in the paper's appendix on hyperparameters (Jericho
 """
 
 from engine.settings.judging import JudgingSettings
+from engine.settings.learning import LearningSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
 from engine.settings.profiles import PROFILES, differences, make_settings
@@ -18,6 +19,7 @@ __all__ = [
     "GROUPS",
     "PROFILES",
     "JudgingSettings",
+    "LearningSettings",
     "ModelSettings",
     "PolicySettings",
     "RetrievalSettings",
