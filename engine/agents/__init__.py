@@ -43,9 +43,9 @@ class Method:
     prompts: tuple[Folder, ...] = ()
 
 
-def _own(name: str) -> Folder:
-    """Return the folder with the prompts of one of these methods."""
-    return Folder(f"engine.agents.prompts.{name}")
+def _writing(name: str, about: str, make: Callable[[AgentContext], Agent]) -> Method:
+    """Return a method that learns by what its model writes, with the folder of prompts that has its name."""
+    return Method(name, about, make, writes=True, prompts=(Folder(f"engine.agents.prompts.{name}"),))
 
 
 def _jitrl(context: AgentContext) -> Agent:
@@ -86,18 +86,40 @@ def _prompted(context: AgentContext) -> Agent:
     return PromptedAgent(context)
 
 
+def _awm(context: AgentContext) -> Agent:
+    from engine.agents.awm import WorkflowAgent
+
+    return WorkflowAgent(context)
+
+
+def _reasoningbank(context: AgentContext) -> Agent:
+    from engine.agents.reasoningbank import ReasoningBankAgent
+
+    return ReasoningBankAgent(context)
+
+
+def _memrl(context: AgentContext) -> Agent:
+    from engine.agents.memrl import MemrlAgent
+
+    return MemrlAgent(context)
+
+
+def _evotest(context: AgentContext) -> Agent:
+    from engine.agents.evotest import EvoTestAgent
+
+    return EvoTestAgent(context)
+
+
 BUILT_IN = (
     Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
     Method("static", "the model alone; remembers nothing", _static),
     Method("random", "any valid action; the floor of every comparison", _random, asks_model=False),
     Method("memory", "transcripts of past episodes in the prompt", _memory),
-    Method(
-        "reflexion",
-        "reflections on past episodes in the prompt",
-        _reflexion,
-        writes=True,
-        prompts=(_own("reflexion"),),
-    ),
+    _writing("reflexion", "reflections on past episodes in the prompt", _reflexion),
+    _writing("awm", "workflows that the model extracts from what succeeded", _awm),
+    _writing("reasoningbank", "strategies that the model distils from successes and failures", _reasoningbank),
+    _writing("memrl", "experiences with a learnt value", _memrl),
+    _writing("evotest", "a guide, routines and numbers that the model rewrites", _evotest),
     Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _prompted, learns=True),
 )
 """The methods of this project, in the order in which they are shown."""

@@ -33,10 +33,12 @@ class Recalled(NamedTuple):
     Attributes:
         text: Put into the prompt that candidates are proposed for.
         parts: What it consists of, for the decision's record: usually a Basis.
+        temperature: Divides the logits before the draw; 1 leaves them. JitRL's update has no use for it.
     """
 
     text: str = ""
     parts: tuple[Part, ...] = ()
+    temperature: float = 1.0
 
 
 class StaticAgent:
@@ -68,17 +70,16 @@ class StaticAgent:
             proposal = self.drawn(turn, proposal, proposing, "")
         candidates = tuple({c.action: c for c in proposal.candidates}.values())
         z = [c.z for c in candidates]
-        prior = jitrl.softmax(z)
-        chosen = self.select(z, prior, float(sampling.random()))
+        policy = jitrl.softmax(np.asarray(z) / recalled.temperature)
+        chosen = self.select(z, policy, float(sampling.random()))
         chosen = self.best(proposal, candidates, chosen)
-        policy = tuple(map(float, prior))
         return Decision(
             step=turn.step,
             state=turn.state,
             valid_actions=turn.valid_actions,
             candidates=candidates,
-            prior=policy,
-            posterior=policy,
+            prior=tuple(map(float, jitrl.softmax(z))),
+            posterior=tuple(map(float, policy)),
             chosen=chosen,
             action=candidates[chosen].action,
             why=explain.by_the_model(chosen, candidates),

@@ -57,6 +57,15 @@ class LearningSettings(Group):
     ucb: float = setting(1.0, "c, the weight of what was tried little where EvoTest chooses a parent", 0.0, 100.0)
     ucb_decay: float = setting(0.8, "how that weight falls with each generation; .8 in EvoTest", 0.0, 1.0)
     examples: int = setting(
-        3, "actions that gained points in similar states, in EvoTest's prompt; 3 in its first configuration", 0, 10
+        3, "actions that gained points in similar states, in EvoTest's first configuration; 3 there", 0, 100
     )
-    routines: int = setting(8, "patterns of a configuration of EvoTest, at most", 0, 100)
+    most_examples: int = setting(10, "most of them that EvoTest may choose", 0, 100)
+    coldest: float = setting(
+        0.25, "least temperature that EvoTest may choose; it divides the model's logits", 0.01, 1.0
+    )
+    hottest: float = setting(2.0, "largest temperature that EvoTest may choose", 1.0, 100.0)
+    routines: int = setting(8, "routines of a configuration of EvoTest, at most", 0, 100)
+    stuck_steps: int = setting(
+        10, "steps without points at an episode's end that EvoTest keeps as a failure; 10 there", 1, 10_000
+    )
+    failures: int = setting(3, "latest failures that EvoTest's evolver is shown; 3 there", 0, 1000)

@@ -23,6 +23,13 @@ PRICE = 120
 """Tokens that the server counts for each call."""
 
 
+GAIN = {
+    "if": r"REFERENCE ACTIONS:\*\*.*take pork chop",
+    "reply": json.dumps({"option1": "take pork chop", "confidence1": 99, "option2": "go east", "confidence2": 1}),
+}
+"""A rule that takes the first point of The Pantry."""
+
+
 @dataclass
 class Lesson:
     """What a method writes after an episode, and where that is seen.
@@ -33,6 +40,7 @@ class Lesson:
         asks: Text that only its question to the model has; "" for a method that asks nothing.
         replies: Usable answers, one for each episode.
         shows: Texts of those answers that the next episode's prompts have.
+        settings: With which all states of later episodes recall it.
     """
 
     kind: str
@@ -40,9 +48,10 @@ class Lesson:
     asks: str = ""
     replies: tuple[dict[str, Any], ...] = ()
     shows: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def rules(self) -> list[dict[str, Any]]:
-        return [{"if": self.asks, "times": 1, "reply": json.dumps(reply)} for reply in self.replies]
+        return [*({"if": self.asks, "times": 1, "reply": json.dumps(reply)} for reply in self.replies), GAIN]
 
 
 @dataclass
