@@ -110,6 +110,12 @@ def _evotest(context: AgentContext) -> Agent:
     return EvoTestAgent(context)
 
 
+def _human(context: AgentContext) -> Agent:
+    from engine.agents.human import HumanAgent
+
+    return HumanAgent(context)
+
+
 BUILT_IN = (
     Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
     Method("static", "the model alone; remembers nothing", _static),
@@ -121,6 +127,7 @@ BUILT_IN = (
     _writing("memrl", "experiences with a learnt value", _memrl),
     _writing("evotest", "a guide, routines and numbers that the model rewrites", _evotest),
     Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _prompted, learns=True),
+    Method("human", "the actions of a recording (--set replayed=SESSION)", _human, asks_model=False),
 )
 """The methods of this project, in the order in which they are shown."""
 

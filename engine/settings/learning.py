@@ -40,6 +40,7 @@ class LearningSettings(Group):
         "an export of memory whose workflows awm uses, learning none itself (AWM offline); nothing: it learns them "
         "from the episodes it plays (online)",
     )
+    replayed: str = setting("", "the recording, or the folder of a session, whose actions the agent human takes")
     key_states: int = setting(
         8, "states that an episode is found by: its first one, and those where the score changed", 1, 1000
     )
