@@ -113,12 +113,14 @@ class EvoTestAgent(LearningAgent):
         ]
         named += [(EXAMPLES, item) for item in self._examples(turn.state, has.examples)]
         named = fitting(named, self.settings.memory_tokens, lambda each: each[1].text)
-        if not named:
-            return Recalled(temperature=has.temperature)
+        items = [item for _, item in named]
+        if has.temperature != 1.0:
+            numbers = f"The model's logits are divided by {has.temperature:g}."
+            items.append(BasisItem(numbers, f"{origin(written)}, temperature", uid=written.uid))
         heads = dict.fromkeys(head for head, _ in named)
         parts = ["\n".join([head, *(f"- {item.text}" for one, item in named if one == head)]) for head in heads]
-        basis = Basis(self.kind, "Guide", tuple(item for _, item in named))
-        return Recalled("\n\n".join(parts), (basis,), has.temperature)
+        basis = (Basis(self.kind, "Guide", tuple(items)),) if items else ()
+        return Recalled("\n\n".join(parts), basis, has.temperature)
 
     def learn(self, episode: Episode) -> None:
         """Let the model rewrite the configuration that UCB chooses; one call. After a win the same one goes on."""

@@ -24,7 +24,7 @@ from engine.agents.learning import (
 )
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
-from engine.records import Basis, BasisItem, Episode, Kept, Observation, State, Step
+from engine.records import Basis, BasisItem, Episode, Kept, State
 
 PROMPTS = Folder("engine.agents.prompts.memrl")
 SCHEMA = schema(lesson=TEXT)
@@ -49,33 +49,22 @@ class MemrlAgent(LearningAgent):
 
     def __init__(self, context: AgentContext) -> None:
         super().__init__(context, "memrl")
-        self._q: dict[str, float] = {}
-        self._used: dict[str, None] = {}
-        self._retrieved: dict[tuple[str, ...], list[Found]] = {}
+        self._found: list[Found] = []
 
     def begin_episode(self, state: State) -> None:
-        """Load the experiences and their values."""
+        """Retrieve what the whole episode is lived with."""
         super().begin_episode(state)
-        self._q = values(self.known, self.settings.q_start)
-        self._used, self._retrieved = {}, {}
-
-    def observe(
-        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
-    ) -> None:
-        """Note what is retrieved in the state of the step, whoever decided in it."""
-        super().observe(step, then, observation=observation, terminated=terminated, lost=lost)
-        self._used |= {one.record.uid: None for one in self._retrieve(step.state)}
+        self._found = self._retrieve(state)
 
     def recall(self, turn: Turn) -> Recalled:
-        """Return the experiences that are retrieved for this state."""
-        found = self._retrieve(turn.state)
-        if not found:
+        """Return the experiences of this episode."""
+        if not self._found:
             return Recalled()
         items = tuple(
             BasisItem(one.record.text, f"{origin(one.record)}, similarity {one.similarity:.2f}", one.q, one.record.uid)
-            for one in found
+            for one in self._found
         )
-        return Recalled("\n\n".join([HEAD, *map(_told, found)]), (Basis(self.kind, "Experiences", items),))
+        return Recalled("\n\n".join([HEAD, *map(_told, self._found)]), (Basis(self.kind, "Experiences", items),))
 
     def learn(self, episode: Episode) -> None:
         """Ask for a script or a reflection, and keep it with the new Q of what was retrieved; one call."""
@@ -100,23 +89,21 @@ class MemrlAgent(LearningAgent):
                 "score": episode.score,
                 "success": success,
                 "keys": keys(episode, self.settings.key_states),
-                "q": {uid: (1 - a) * self._q[uid] + a * r for uid in self._used},
+                "q": {one.record.uid: (1 - a) * one.q + a * r for one in self._found},
             },
         )
 
     def _retrieve(self, state: State) -> list[Found]:
-        """Return the experiences for a state: a pool by similarity, of which the best by similarity and Q are taken."""
-        if state.tokens not in self._retrieved:
-            s = self.settings
-            near = [(likeness(record, state), record) for record in reversed(self.known)]
-            near = [each for each in near if each[0] >= s.experience_similarity]
-            pool = [
-                Found(record, similarity, self._q[record.uid])
-                for similarity, record in sorted(near, key=lambda each: -each[0])[: s.experience_pool]
-            ]
-            pool.sort(key=lambda one: -((1 - s.q_weight) * one.similarity + s.q_weight * one.q))
-            self._retrieved[state.tokens] = fitting(pool[: s.experiences], s.memory_tokens, _told)
-        return self._retrieved[state.tokens]
+        """Return the experiences for a state: a pool by similarity, of which the best by similarity and Q are taken.
+
+        Of equally similar ones those with the higher Q are in the pool, then the newest.
+        """
+        s, q = self.settings, values(self.known, self.settings.q_start)
+        near = [Found(record, likeness(record, state), q[record.uid]) for record in reversed(self.known)]
+        near = [one for one in near if one.similarity >= s.experience_similarity]
+        pool = sorted(near, key=lambda one: (-one.similarity, -one.q))[: s.experience_pool]
+        pool.sort(key=lambda one: -((1 - s.q_weight) * one.similarity + s.q_weight * one.q))
+        return fitting(pool[: s.experiences], s.memory_tokens, _told)
 
 
 def values(records: Sequence[Kept], start: float) -> dict[str, float]:

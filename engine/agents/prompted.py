@@ -5,6 +5,7 @@ This is the paper's ablation "Prompt Update". Only the last step differs from `j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.agents.base import AgentContext, Turn
@@ -41,7 +42,7 @@ class PromptedAgent(StaticAgent):
         items = [
             BasisItem(
                 f"{action}: mean {worth[action]:+.2f}, n {len(by_action[action])}",
-                "episode " + ", ".join(map(str, sorted({one.episode for one in by_action[action]}))),
+                _episodes(by_action[action]),
                 worth[action],
             )
             for action in best
@@ -66,3 +67,9 @@ class PromptedAgent(StaticAgent):
         """Tell the retrieval where the episode is in memory."""
         if first >= 0:
             self._neighbours.remembered(episode, first)
+
+
+def _episodes(neighbours: Sequence[Neighbour]) -> str:
+    """Return the episodes that neighbours were lived in, for people."""
+    found = sorted({one.episode for one in neighbours})
+    return f"episode{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}"

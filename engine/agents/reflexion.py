@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import TEXT, LearningAgent, ended, fitting, origin, schema
+from engine.agents.learning import TEXT, LearningAgent, ended, fitting, number, origin, schema
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
 from engine.records import Basis, BasisItem, Episode, Kept
@@ -28,7 +28,9 @@ class ReflexionAgent(LearningAgent):
         shown = self._latest(self.settings.memory_tokens)
         if not shown:
             return Recalled()
-        items = tuple(BasisItem(one.text, origin(one), uid=one.uid) for one in shown)
+        items = tuple(
+            BasisItem(one.text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one in shown
+        )
         return Recalled("\n\n".join([HEAD, *map(_told, shown)]), (Basis(self.kind, "Reflections", items),))
 
     def learn(self, episode: Episode) -> None:
@@ -59,4 +61,4 @@ class ReflexionAgent(LearningAgent):
 
 
 def _told(record: Kept) -> str:
-    return f"After {origin(record)} (score {record.data.get('score', 0)}):\n{record.text}"
+    return f"After {origin(record)} (score {number(record, 'score'):g}):\n{record.text}"

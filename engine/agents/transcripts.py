@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import LearningAgent, fitting, last_lines, origin
+from engine.agents.learning import LearningAgent, fitting, last_lines, number, origin
 from engine.agents.static import Recalled
 from engine.records import Basis, BasisItem, Episode, Kept, State
 
@@ -22,10 +22,13 @@ class TranscriptAgent(LearningAgent):
     def begin_episode(self, state: State) -> None:
         """Choose the transcripts that fit into the budget."""
         super().begin_episode(state)
-        shown = self._shown()
-        items = tuple(BasisItem(text, origin(one), uid=one.uid) for one, text in shown)
-        basis = (Basis(self.kind, "Transcripts", items),) if items else ()
-        self._recalled = Recalled("\n\n".join([HEAD, *(text for _, text in shown)]) if items else "", basis)
+        self._recalled = Recalled()
+        if shown := self._shown():
+            items = tuple(
+                BasisItem(text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one, text in shown
+            )
+            told = [_named(one, text) for one, text in shown]
+            self._recalled = Recalled("\n\n".join([HEAD, *told]), (Basis(self.kind, "Transcripts", items),))
 
     def recall(self, turn: Turn) -> Recalled:
         """Return the log, the same for each step of an episode."""
@@ -38,8 +41,11 @@ class TranscriptAgent(LearningAgent):
     def _shown(self) -> list[tuple[Kept, str]]:
         """Return the latest transcripts that fit, oldest first; of the latest one at least its last lines."""
         budget = self.settings.memory_tokens
-        named = [(one, f"Transcript of {origin(one)}:\n{one.text}") for one in self.known]
-        fit = fitting(reversed(named), budget, lambda each: each[1])
-        if named and not fit:
-            fit = [(named[-1][0], last_lines(named[-1][1], budget))]
+        fit = [(one, one.text) for one in fitting(reversed(self.known), budget, lambda one: _named(one, one.text))]
+        if self.known and not fit:
+            fit = [(self.known[-1], last_lines(self.known[-1].text, budget))]
         return fit[::-1]
+
+
+def _named(record: Kept, text: str) -> str:
+    return f"Transcript of {origin(record)}:\n{text}"

@@ -40,7 +40,6 @@ class Lesson:
         asks: Text that only its question to the model has; "" for a method that asks nothing.
         replies: Usable answers, one for each episode.
         shows: Texts of those answers that the next episode's prompts have.
-        settings: With which all states of later episodes recall it.
     """
 
     kind: str
@@ -48,7 +47,6 @@ class Lesson:
     asks: str = ""
     replies: tuple[dict[str, Any], ...] = ()
     shows: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
 
     def rules(self) -> list[dict[str, Any]]:
         return [*({"if": self.asks, "times": 1, "reply": json.dumps(reply)} for reply in self.replies), GAIN]

@@ -70,7 +70,9 @@ def test_a_configuration_is_held_to_the_ranges():
             "temperature": 99, "examples": 1e9}  # fmt: skip
     basis = agent(lived("a", wild), routines=2, lesson_tokens=20).recall(turn(present="A door."))
     assert basis.temperature == 2.0
-    assert [item.text for item in basis.parts[0].items][1:] == ["Open it."] * 2
+    assert [item.text for item in basis.parts[0].items][1:] == [
+        "Open it.", "Open it.", "The model's logits are divided by 2."]  # fmt: skip
+    assert "logits" not in basis.text
     assert len(basis.parts[0].items[0].text) <= 70
     for odd in ({"temperature": "hot"}, {"temperature": None, "examples": -4}, {"routines": {"when": "door"}}):
         assert agent(lived("a", {"guide": "Go.", **odd})).recall(turn()).temperature == 1.0

@@ -41,7 +41,6 @@ LESSONS["reasoningbank"] = Lesson(
 LESSONS["memrl"] = Lesson(
     "experience", "Experiences", "It counts as a",
     tuple({"lesson": f"Lesson number {n}."} for n in (1, 2, 3)), (": Lesson number 1.", ": Lesson number 2."),
-    {"experience_similarity": 0.0},
 )  # fmt: skip
 LESSONS["evotest"] = Lesson(
     "configuration", "Guide", "Write the new configuration",
@@ -76,7 +75,7 @@ def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(server, tmp_pat
     server.default = Scripted(lesson.rules())
     ends = []
     played = play(
-        tmp_path, agent, episodes=3, **lesson.settings,
+        tmp_path, agent, episodes=3,
         on_event=lambda _, event: ends.append(len(server.requests)) if isinstance(event, EpisodeEnded) else None,
     )  # fmt: skip
     assert played.session.error is None
@@ -96,7 +95,7 @@ def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(server, tmp_pat
 def test_every_call_is_counted_in_the_episode_that_it_was_made_for(server, tmp_path, agent):
     lesson = LESSONS[agent]
     server.default = Scripted(lesson.rules())
-    played = play(tmp_path, agent, episodes=3, **lesson.settings)
+    played = play(tmp_path, agent, episodes=3)
     for ended in played.only(EpisodeEnded):
         written = [event for event in played.only(ModelCalled) if event.episode == ended.episode]
         assert len(written) == (1 if lesson.asks else 0)
@@ -113,7 +112,7 @@ def test_every_call_is_counted_in_the_episode_that_it_was_made_for(server, tmp_p
 def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, tmp_path, agent, reply):
     lesson = LESSONS[agent]
     server.default = Scripted([lesson.rules()[0], {"if": lesson.asks, "reply": reply}, GAIN])
-    played = play(tmp_path, agent, episodes=3, **lesson.settings)
+    played = play(tmp_path, agent, episodes=3)
     assert played.session.error is None
     told = [n.message for n in played.only(Notice) if n.level == "warning"]
     assert len(told) == 2
@@ -155,7 +154,7 @@ def test_texts_without_end_are_kept_and_shown_within_bounds(server, tmp_path, ag
     long = _longer(lesson.replies[0]) if lesson.replies else {}
     server.default = Scripted([{"if": lesson.asks or "no such text", "reply": json.dumps(long)}, GAIN])
     bounds = {"memory_tokens": 300, "lesson_tokens": 40, "learning_tokens": 2000}
-    played = play(tmp_path, agent, episodes=3, **{**bounds, **lesson.settings})
+    played = play(tmp_path, agent, episodes=3, **bounds)
     assert played.session.error is None
     for record in records(tmp_path, lesson.kind):
         if lesson.asks:
@@ -191,7 +190,7 @@ def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path
     assert (taken.text, taken.data, taken.provenance) == (record.text, record.data, "imported:friend")
 
     server.default = Scripted([])
-    played = play(other, agent, episodes=1, **lesson.settings)
+    played = play(other, agent, episodes=1)
     (basis,) = played.decisions(1)[0].bases
     assert {item.origin.partition(",")[0] for item in basis.items} == {"imported:friend"}
     assert lesson.shows[0].replace("episode 1", "imported:friend") in prompts(server)[-1]

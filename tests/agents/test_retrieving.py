@@ -34,13 +34,13 @@ def turn(state: State, present: str = "") -> Turn:
     return Turn(0, 9, Observation("x"), state, ("wait",), present)
 
 
-def made(agent: type, *kept: Kept, **settings: object):
-    """Return an agent that has these records, in its first episode."""
+def made(agent: type, *kept: Kept, begin: State = HALL, **settings: object):
+    """Return an agent that has these records, at the beginning of an episode."""
     found: AgentContext = context(None, SimpleNamespace(name="game/x"), Settings(**settings))
     assert isinstance(found.kept, Notes)
     found.kept.kept.extend(kept)
     one = agent(found)
-    one.begin_episode(HALL)
+    one.begin_episode(begin)
     return one
 
 
@@ -148,12 +148,16 @@ def test_similarity_chooses_the_pool_and_q_chooses_from_it():
         experience("1", HALL), experience("2", HALL), experience("3", HALL),
         experience("4", CELLAR, {"1": 0.9, "2": 0.8, "4": 1.0}),
     ]  # fmt: skip
-    # Without a bound Q alone orders equally similar ones; with one, the newest of them are the pool.
+    near = experience("5", State("[hall]", ("hall",)), {"5": 1.0})  # half as similar, with the best value
     assert texts(made(MemrlAgent, *kept), HALL) == ["of 1", "of 2", "of 3"]
-    assert texts(made(MemrlAgent, *kept, experience_pool=2), HALL) == ["of 2", "of 3"]
-    assert texts(made(MemrlAgent, *kept, experiences=1), HALL) == ["of 1"]
-    assert texts(made(MemrlAgent, *kept, experiences=1, q_weight=0.0), HALL) == ["of 3"]
-    assert texts(made(MemrlAgent, *kept), ATTIC) == []
+    assert texts(made(MemrlAgent, *kept), CELLAR) == ["of 1", "of 2", "of 3"]  # one choice for the whole episode
+    assert texts(made(MemrlAgent, *kept, near, experiences=2), HALL) == ["of 1", "of 2"]
+    by_value = {"experiences": 2, "q_weight": 0.9}
+    assert texts(made(MemrlAgent, *kept, near, **by_value), HALL) == ["of 5", "of 1"]
+    assert texts(made(MemrlAgent, *kept, near, **by_value, experience_pool=2), HALL) == ["of 1", "of 2"]
+    assert texts(made(MemrlAgent, *kept, near, experiences=9, experience_similarity=0.6), HALL) == [
+        "of 1", "of 2", "of 3"]  # fmt: skip
+    assert texts(made(MemrlAgent, *kept, begin=ATTIC), ATTIC) == []
 
 
 def test_the_latest_value_of_an_experience_counts():
