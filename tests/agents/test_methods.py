@@ -10,10 +10,25 @@ import pytest
 
 from engine import texts
 from engine.agents import AGENTS
+from engine.agents.base import Turn
+from engine.memory import Memory
 from engine.memory.kept import KeptRecords
-from engine.records import Decided, EpisodeEnded, ModelCalled, Notice, Stepped, TakenBack
+from engine.records import (
+    Decided,
+    Episode,
+    EpisodeEnded,
+    ModelCalled,
+    Notice,
+    Observation,
+    State,
+    Step,
+    Stepped,
+    TakenBack,
+)
 from engine.session import store as sessions
+from engine.settings import Settings
 from jitrl_tui.cli import main
+from tests.agents.context import context
 from tests.agents.methods import GAIN, PRICE, Lesson, asked, play, prompts, records, serve
 from tests.llm.scripted import Scripted
 from tests.llm.server import Server
@@ -262,7 +277,28 @@ def test_the_oldest_transcript_leaves_the_prompt_first(server, tmp_path):
     assert "End: score" in item.text
 
 
-def test_reflections_are_a_window_and_none_is_written_after_a_win(server, tmp_path):
+@pytest.mark.parametrize("agent", WRITING)
+def test_what_is_learnt_is_written_with_the_temperature_of_learning(server, tmp_path, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    play(tmp_path, agent, episodes=1, learning_temperature=0.3)
+    (sent,) = [body for body in server.requests if lesson.asks in str(body)]
+    assert sent["temperature"] == 0.3
+    (tested,) = [body for body in server.requests if "expert at analyzing game" in str(body)]
+    assert tested["temperature"] == 0.0
+
+
+def test_no_reflection_is_written_after_a_win():
+    state = State("[hall]", ("hall",))
+    for outcome, written in (("won", 0), ("lost", 1), ("", 1)):
+        given = context(None, None, Settings(), '{"diagnosis": "Slow.", "plan": "Run."}')
+        made = AGENTS.find("reflexion").make(given)
+        made.begin_episode(state)
+        made.end_episode(Episode("u", "game/x", (Step(state, "wait", 0.0),), state, outcome=outcome), -1)
+        assert [one.text for one in given.kept.records()] == ["What went wrong: Slow.\nNext time: Run."] * written
+
+
+def test_reflections_are_a_window(server, tmp_path):
     replies = [{"diagnosis": "", "plan": f"Plan {n}."} for n in range(1, 6)]
     rules = [{"if": "Write the reflection", "times": 1, "reply": json.dumps(reply)} for reply in replies]
     server.default = Scripted(rules)
@@ -272,6 +308,22 @@ def test_reflections_are_a_window_and_none_is_written_after_a_win(server, tmp_pa
     last = asked(server, "Write the reflection")[-1]
     assert ("Plan 3." in last, "Plan 4." in last, "Plan 2." in last) == (True, True, False)
     assert "> " in last
+
+
+def test_prompt_update_tells_what_can_be_done_here_the_best_first(tmp_path):
+    state = State("[hall]", ("hall",))
+    taken = [("wait", 1.0), ("open door", 5.0), ("wait", 2.0), ("fly", 9.0), ("go north", -1.0)]
+    steps = tuple(Step(state, action, reward, valid_actions=("wait",)) for action, reward in taken)
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("game/x")
+        scope.append(Episode("u", "game/x", steps, state))
+        made = AGENTS.find("jitrl-prompt").make(context(None, scope, Settings(gamma=0.0)))
+        made.begin_episode(state)
+        turn = Turn(0, 9, Observation("x"), state, ("go north", "open door", "wait"))
+        recalled = made.recall(turn)
+    told = ["open door: mean +5.00, n 1", "wait: mean +1.50, n 2", "go north: mean -1.00, n 1"]
+    assert recalled.text.splitlines()[2:] == told
+    assert [(item.text, item.origin) for item in recalled.parts[0].items] == [(one, "episode 1") for one in told]
 
 
 def test_prompt_update_shows_the_neighbourhood_of_jitrl_and_leaves_the_logits(server, tmp_path):
