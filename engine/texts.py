@@ -43,6 +43,14 @@ def clipped(text: str, limit: int) -> str:
     return f"{text[:half]} [...] {text[len(text) - half :]}"
 
 
+def tokens(text: str) -> int:
+    """Return an estimate of how many tokens a text has, without any model's tokenizer.
+
+    English has at least 4 characters per token; 3.5 is on the safe side.
+    """
+    return int(len(text) / 3.5)
+
+
 def encodable(text: str) -> str:
     """Return a text that has a UTF-8: half a surrogate pair becomes U+FFFD."""
     if text.isascii():

@@ -77,6 +77,8 @@ def without_values(choice: Choice) -> str:
         return "No usable answer, nothing remembered: drawn at random."
     if choice.agent == "random":
         return "No memory, no model: drawn at random."
+    if choice.agent == "human":
+        return "No memory, no model: the recording decides."
     if choice.agent in explain.MEMORYLESS:
         return "No memory: the model alone decides."
     if bases := texts(choice.decision):

@@ -30,7 +30,7 @@ class Walker(StaticAgent):
     def propose(self, turn, rng, memory_text=""):
         return Proposal((Candidate(self.commands.pop(0), 0.0),))
 
-    def observe(self, step, then, *, terminated, lost):
+    def observe(self, step, then, *, observation, terminated, lost):
         self.told.append((terminated, lost))
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.llm.prompts import Folder
 from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent, AgentContext
-    from engine.llm.prompts import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Method:
         learns: Whether finished episodes are judged and stored in memory. A method can use `AgentContext.kept` in
             either case.
         asks_model: Whether the agent needs the session's model.
+        writes: Whether it learns from what its model writes, so that a model that cannot write is refused.
         prompts: Folders with the method's own prompts. Their digests are written to the manifest of a run.
     """
 
@@ -38,7 +39,13 @@ class Method:
     make: Callable[[AgentContext], Agent]
     learns: bool = False
     asks_model: bool = True
+    writes: bool = False
     prompts: tuple[Folder, ...] = ()
+
+
+def _writing(name: str, about: str, make: Callable[[AgentContext], Agent]) -> Method:
+    """Return a method that learns by what its model writes, with the folder of prompts that has its name."""
+    return Method(name, about, make, writes=True, prompts=(Folder(f"engine.agents.prompts.{name}"),))
 
 
 def _jitrl(context: AgentContext) -> Agent:
@@ -62,10 +69,66 @@ def _random(context: AgentContext) -> Agent:
     return StaticAgent(UniformPrior(), context.settings, name="random")
 
 
+def _memory(context: AgentContext) -> Agent:
+    from engine.agents.transcripts import TranscriptAgent
+
+    return TranscriptAgent(context)
+
+
+def _reflexion(context: AgentContext) -> Agent:
+    from engine.agents.reflexion import ReflexionAgent
+
+    return ReflexionAgent(context)
+
+
+def _prompted(context: AgentContext) -> Agent:
+    from engine.agents.prompted import PromptedAgent
+
+    return PromptedAgent(context)
+
+
+def _awm(context: AgentContext) -> Agent:
+    from engine.agents.awm import WorkflowAgent
+
+    return WorkflowAgent(context)
+
+
+def _reasoningbank(context: AgentContext) -> Agent:
+    from engine.agents.reasoningbank import ReasoningBankAgent
+
+    return ReasoningBankAgent(context)
+
+
+def _memrl(context: AgentContext) -> Agent:
+    from engine.agents.memrl import MemrlAgent
+
+    return MemrlAgent(context)
+
+
+def _evotest(context: AgentContext) -> Agent:
+    from engine.agents.evotest import EvoTestAgent
+
+    return EvoTestAgent(context)
+
+
+def _human(context: AgentContext) -> Agent:
+    from engine.agents.human import HumanAgent
+
+    return HumanAgent(context)
+
+
 BUILT_IN = (
     Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
     Method("static", "the model alone; remembers nothing", _static),
     Method("random", "any valid action; the floor of every comparison", _random, asks_model=False),
+    Method("memory", "transcripts of past episodes in the prompt", _memory),
+    _writing("reflexion", "reflections on past episodes in the prompt", _reflexion),
+    _writing("awm", "workflows that the model extracts from what succeeded", _awm),
+    _writing("reasoningbank", "strategies that the model distils from successes and failures", _reasoningbank),
+    _writing("memrl", "experiences with a learnt value", _memrl),
+    _writing("evotest", "a guide, routines and numbers that the model rewrites", _evotest),
+    Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _prompted, learns=True),
+    Method("human", "the actions of a recording (--set replayed=SESSION)", _human, asks_model=False),
 )
 """The methods of this project, in the order in which they are shown."""
 

@@ -127,10 +127,13 @@ class Agent(Protocol):
         """
         ...
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+    def observe(
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
+    ) -> None:
         """Note a step of the agent or of a person, and the state `then` after it.
 
         Args:
+            observation: What the environment showed for it.
             terminated: The task ended the episode with this step. False if the episode was cut off.
             lost: The episode ended in death or another loss.
         """

@@ -9,7 +9,18 @@ import numpy as np
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.agents.static import NO_OPTION, StaticAgent, tally
-from engine.records import Candidate, Decision, Episode, Neighbour, Proposal, State, Step, Update, Valuation
+from engine.records import (
+    Candidate,
+    Decision,
+    Episode,
+    Neighbour,
+    Observation,
+    Proposal,
+    State,
+    Step,
+    Update,
+    Valuation,
+)
 from engine.settings import Settings
 from engine.values.base import Estimator, Growing, Query, outlook
 
@@ -47,7 +58,9 @@ class JitrlAgent(StaticAgent):
         """Tell the estimator."""
         self._estimator.begin_episode(state)
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+    def observe(
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
+    ) -> None:
         """Tell the estimator."""
         self._estimator.observe(step, then, terminated=terminated, lost=lost)
 

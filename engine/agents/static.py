@@ -12,7 +12,18 @@ from numpy.typing import ArrayLike
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.errors import ModelError
-from engine.records import ActionRequest, Candidate, Decision, Episode, Part, Proposal, State, Step, Tally
+from engine.records import (
+    ActionRequest,
+    Candidate,
+    Decision,
+    Episode,
+    Observation,
+    Part,
+    Proposal,
+    State,
+    Step,
+    Tally,
+)
 from engine.settings import Settings
 
 
@@ -22,10 +33,12 @@ class Recalled(NamedTuple):
     Attributes:
         text: Text for the prompt that asks for candidates.
         parts: The same for the record of the decision, usually a Basis.
+        temperature: Divides the logits before the draw; 1 leaves them. JitRL's update has no use for it.
     """
 
     text: str = ""
     parts: tuple[Part, ...] = ()
+    temperature: float = 1.0
 
 
 class StaticAgent:
@@ -57,17 +70,16 @@ class StaticAgent:
             proposal = self.drawn(turn, proposal, proposing, "")
         candidates = tuple({c.action: c for c in proposal.candidates}.values())
         z = [c.z for c in candidates]
-        prior = jitrl.softmax(z)
-        chosen = self.select(z, prior, float(sampling.random()))
+        policy = jitrl.softmax(np.asarray(z) / recalled.temperature)
+        chosen = self.select(z, policy, float(sampling.random()))
         chosen = self.best(proposal, candidates, chosen)
-        policy = tuple(map(float, prior))
         return Decision(
             step=turn.step,
             state=turn.state,
             valid_actions=turn.valid_actions,
             candidates=candidates,
-            prior=policy,
-            posterior=policy,
+            prior=tuple(map(float, jitrl.softmax(z))),
+            posterior=tuple(map(float, policy)),
             chosen=chosen,
             action=candidates[chosen].action,
             why=explain.by_the_model(chosen, candidates),
@@ -84,7 +96,9 @@ class StaticAgent:
     def begin_episode(self, state: State) -> None:
         """Do nothing."""
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
+    def observe(
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
+    ) -> None:
         """Do nothing."""
 
     def end_episode(self, episode: Episode, first: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import texts
 from engine.errors import ModelError, TooLong
 from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
@@ -77,9 +78,7 @@ class LanguageModel:
     def _count(engine: LocalEngine | None) -> Callable[[Prompt], int]:
         if engine is not None:
             return lambda prompt: engine.count(prompt.chat(), prompt.answer)
-        # An estimate without the tokenizer. English has at least 4 characters per token; 3.5 is on the safe
-        # side.
-        return lambda prompt: int(len(prompt.text()) / 3.5)
+        return lambda prompt: texts.tokens(prompt.text())
 
     @property
     def usage(self) -> Usage:
@@ -201,6 +200,7 @@ class LanguageModel:
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return the model's answer to `messages`. The JPEGs `pictures` are sent with the last message.
 
@@ -208,6 +208,7 @@ class LanguageModel:
             usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
                 returned too. None if every answer that is not empty is usable.
             fresh: Whether to ask even if an answer is cached.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
@@ -222,16 +223,18 @@ class LanguageModel:
         if (tokens := engine.count(messages) if engine is not None else reader.count(prompt)) > most:
             raise TooLong(TOO_LONG.format(tokens, self.name, most))
         with self._client.decision():
-            answer = self._written(purpose, prompt, schema, fresh)
+            answer = self._written(purpose, prompt, schema, fresh, temperature)
             good = usable is None or usable(answer.text)
             if not good and answer.call.cached:  # cached by a call without `usable`
-                answer = self._written(purpose, prompt, schema, True)
+                answer = self._written(purpose, prompt, schema, True, temperature)
                 good = usable is None or usable(answer.text)
         if good:
             self._client.keep(answer)
         return Reply(answer.text, answer.call)
 
-    def _written(self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool) -> Answer:
+    def _written(
+        self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool, temperature: float
+    ) -> Answer:
         """Return an answer that is neither empty nor refused.
 
         Raises:
@@ -239,7 +242,7 @@ class LanguageModel:
             MissingError: The network or a key is missing.
         """
         words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
-        options: dict[str, Any] = {"temperature": 0.0, "max_tokens": words}
+        options: dict[str, Any] = {"temperature": temperature, "max_tokens": words}
         for _ in range(2):
             if schema is not None and self._reader.schema:
                 options["response_format"] = {

@@ -102,6 +102,7 @@ class Model(Protocol):
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
 
@@ -110,6 +111,7 @@ class Model(Protocol):
             usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
                 returned too. None if every answer that is not empty is usable.
             fresh: Whether to ask even if an answer is cached.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             ModelError: No usable answer, or the model takes no pictures.
@@ -142,6 +144,7 @@ class Write(Protocol):
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
 
@@ -151,6 +154,7 @@ class Write(Protocol):
             usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
                 returned too. None if every answer that is not empty is usable.
             fresh: Whether to ask even if an answer is cached.
+            temperature: Of sampling; 0 takes the likeliest words.
 
         Raises:
             ModelError: No usable answer, or the model takes no pictures.

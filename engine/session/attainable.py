@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from engine.kinds import Kind
     from engine.llm.model import Model
 
+WRITING = "history"
+"""The test of a kind of environment that says whether a model can write in words."""
+
 _WRITTEN = (
     ("state", ("llm",), "rules"),
     ("history", ("llm",), "rules"),
@@ -74,16 +77,33 @@ def attainable(
             instead(str(error), retrieval="jaccard")
     if settings.history == "vision" and not takes_pictures(model):
         instead(f"{model.name} takes no pictures", history="llm")
-    tests = kind.tests()
     for name, values, by_rules in _WRITTEN:
-        if getattr(settings, name) not in values:
-            continue
-        if not model.reading or (model.reading == "string" and not kind.writes_small):
-            instead(f"{model.name} writes nothing", **{name: by_rules})
-        elif name in tests:
-            progress(f"testing whether {model.name} can write ({name})")
-            if problem := writing.why_not(model, tests[name], cache):
-                instead(problem, **{name: by_rules})
+        if getattr(settings, name) in values and (problem := why_no_writer(model, name, cache, kind, progress)):
+            instead(problem, **{name: by_rules})
     if settings.history_tokens == "text" and settings.history == "rules":
         instead("rules write the histories", history_tokens="rules")
     return settings, tuple(replaced)
+
+
+def why_no_writer(
+    model: Model,
+    name: str,
+    cache: Path | None,
+    kind: Kind,
+    progress: Callable[[str], None] = lambda text: None,
+) -> str:
+    """Return why a model cannot write what is asked of it, "" if it can.
+
+    Args:
+        name: Of the kind's writing test; nothing is tested where it has none of this name.
+
+    Raises:
+        MissingError: The network or a key is missing.
+    """
+    if not model.reading or (model.reading == "string" and not kind.writes_small):
+        return f"{model.name} writes nothing"
+    tests = kind.tests()
+    if name not in tests:
+        return ""
+    progress(f"testing whether {model.name} can write ({name})")
+    return writing.why_not(model, tests[name], cache)

@@ -186,9 +186,10 @@ def open_parts(
     from engine.agents.base import AgentContext
     from engine.environment import Judged
     from engine.environments import scope_rules
+    from engine.errors import UsageError
     from engine.llm import open_model
     from engine.memory import Memory
-    from engine.session.attainable import attainable
+    from engine.session.attainable import WRITING, attainable, why_no_writer
     from engine.session.notebook import SessionNotebook
     from engine.session.store import memory_folder
     from engine.session.writing import Writer
@@ -212,6 +213,8 @@ def open_parts(
         opened(model)
         check()
         model.settle()
+        if method.writes and (problem := why_no_writer(model, WRITING, saves / "cache", kind, progress)):
+            raise UsageError(f"{method.name} learns by what its model writes: {problem}; choose another model or agent")
         settings, replaced = attainable(
             config.settings,
             model,

@@ -453,7 +453,9 @@ class Session:
             live.account.count(decision.tally)
         step = live.take(decision, parts.environment.step(decision.action))
         terminated, lost = live.observation.terminated, live.observation.outcome == "lost"
-        parts.agent.observe(step, live.state, terminated=terminated, lost=lost)
+        parts.agent.observe(
+            step, live.state, observation=live.observation, terminated=terminated, lost=lost
+        )
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""

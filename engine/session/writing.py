@@ -43,11 +43,14 @@ class Writer:
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return the model's answer; see `engine.llm.model.Write`."""
         self._begins(f"writing: {purpose}")
         try:
-            reply = self._model.complete(purpose, messages, schema, pictures, usable=usable, fresh=fresh)
+            reply = self._model.complete(
+                purpose, messages, schema, pictures, usable=usable, fresh=fresh, temperature=temperature
+            )
         except ModelError as error:
             if isinstance(error, Unusable):
                 self._charge(error.call)

@@ -5,6 +5,7 @@ paper's appendix on hyperparameters (Jericho).
 """
 
 from engine.settings.judging import JudgingSettings
+from engine.settings.learning import LearningSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
 from engine.settings.profiles import PROFILES, differences, make_settings
@@ -19,6 +20,7 @@ __all__ = [
     "GROUPS",
     "PROFILES",
     "JudgingSettings",
+    "LearningSettings",
     "ModelSettings",
     "PolicySettings",
     "RetrievalSettings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.settings.judging import JudgingSettings
+from engine.settings.learning import LearningSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
 from engine.settings.retrieval import RetrievalSettings
@@ -17,6 +18,7 @@ from engine.settings.values import ValueSettings
 @dataclass(frozen=True)
 class Settings(
     RunSettings,
+    LearningSettings,
     JudgingSettings,
     ModelSettings,
     PolicySettings,
@@ -37,6 +39,7 @@ GROUPS = (
     PolicySettings,
     ModelSettings,
     JudgingSettings,
+    LearningSettings,
     RunSettings,
 )
 """The groups in the order of display."""

@@ -9,7 +9,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.llm.model import Model
 
 KEYS = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY")
 
@@ -28,8 +31,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("doctor", parents=[common], help="check this installation, or a model")
     parser.add_argument("--model", metavar="NAME",
-                        help="check this model instead: key, price, and by two small calls whether it answers, "
-                             "tells log-probabilities and keeps to a JSON schema")  # fmt: skip
+                        help="check this model instead: key, price, and by small calls whether it answers, tells "
+                             "log-probabilities, keeps to a JSON schema, and which agents it can carry")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="an object on stdout")
     parser.set_defaults(handler=run)
 
@@ -219,6 +222,15 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
                 "its confidences in words are used; nothing to do")  # fmt: skip
     yield Check("JSON schema", "ok" if found.schema else "warn", "kept" if found.schema else "not kept",
                 "it is asked in words and its answers are mended; nothing to do")  # fmt: skip
+    from engine.llm import open_model
+    from engine.paths import saves_folder
+    from engine.settings import Settings
+
+    model = open_model(name, settings=Settings(), cache=saves_folder(args.saves) / "cache")
+    try:
+        yield _methods(args, model)
+    finally:
+        model.close()
     yield _measured(args, name)
 
 
@@ -247,12 +259,31 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
         proposal = model.propose(request, np.random.default_rng(1))
         yield Check("answer", "ok" if proposal.candidates else "fail",
                     f"in {time.perf_counter() - started:.2f} s", proposal.note)  # fmt: skip
+        yield _methods(args, model)
     except JitrlError as error:
         yield Check("answer", "fail", "none came", str(error))
     finally:
         model.close()
     yield Check("key", "ok", "none is needed")
     yield _measured(args, name)
+
+
+def _methods(args: argparse.Namespace, model: Model) -> Check:
+    """Say which agents can play games with this model; one of this process would write for minutes to be tested."""
+    from engine.agents import AGENTS
+    from engine.games.kind import GAMES
+    from engine.llm.model import writes_here
+    from engine.paths import saves_folder
+    from engine.session.attainable import WRITING, why_no_writer
+
+    if writes_here(model):
+        problem = f"{model.name} is small; a session with one of them tests first whether it can write"
+    else:
+        problem = why_no_writer(model, WRITING, saves_folder(args.saves) / "cache", GAMES)
+    methods = [method for method in AGENTS.all().values() if method.asks_model]
+    able = ", ".join(method.name for method in methods if not (problem and method.writes))
+    others = ", ".join(method.name for method in methods if problem and method.writes)
+    return Check("agents", "warn" if others else "ok", able, f"without {others}: {problem}")
 
 
 def _measured(args: argparse.Namespace, name: str) -> Check:

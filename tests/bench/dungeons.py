@@ -322,7 +322,9 @@ def play(
             before = state
             state, reward = dungeon.step(action)
             step = Step(before, action, reward, reward, dungeon.score, valid_actions=turn.valid_actions)
-            agent.observe(step, state, terminated=dungeon.done, lost=dungeon.died)
+            agent.observe(
+                step, state, observation=turn.observation, terminated=dungeon.done, lost=dungeon.died
+            )
             if dungeon.done:
                 break
         shares.append(dungeon.score / dungeon.most)

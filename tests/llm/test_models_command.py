@@ -129,10 +129,12 @@ def test_doctor_asks_a_model_what_it_can_do(jitrl, own: Server):
     assert code == 0
     assert {name: state for name, (state, _, _) in found.items()} == {
         "name": "ok", "key": "ok", "price": "warn", "answer": "ok", "logprobs": "ok", "JSON schema": "ok",
-        "choosing": "warn"}  # fmt: skip
+        "agents": "warn", "choosing": "warn"}  # fmt: skip
     assert own.base in found["name"][1]
     assert "240 tokens" in found["answer"][1]
-    assert len(own.requests) == 2
+    assert len(own.requests) == 4  # two of them for the writing test, which this model fails
+    assert "jitrl, static, memory" in found["agents"][1]
+    assert "reflexion" in found["agents"][2]
 
 
 def test_doctor_says_what_a_plain_server_lacks(jitrl, own: Server):

@@ -127,6 +127,7 @@ class Mixture:
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Return the answer of the first of the two that is a language model.
 
@@ -134,7 +135,9 @@ class Mixture:
             ModelError: Neither is one, or there is no usable answer.
         """
         writer = next((part for part in self._parts if not isinstance(part, Wordless)), self._parts[0])
-        return writer.complete(purpose, messages, schema, pictures, usable=usable, fresh=fresh)
+        return writer.complete(
+            purpose, messages, schema, pictures, usable=usable, fresh=fresh, temperature=temperature
+        )
 
     def cancel(self) -> None:
         """Cancel both."""

@@ -54,6 +54,7 @@ class Wordless:
         *,
         usable: Callable[[str], bool] | None = None,
         fresh: bool = False,
+        temperature: float = 0.0,
     ) -> Reply:
         """Raise ModelError, because there is no model that could write."""
         raise ModelError(f"{self.name} is no language model and cannot answer in words ({purpose})")

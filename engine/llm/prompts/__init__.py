@@ -24,7 +24,7 @@ TRANSCRIPT = "transcript"
 
 CUT = "(earlier steps left out)"
 
-_MARK = re.compile(r"-{3,}\s*(BEGIN|END) (PAGE|GAME TEXT)", re.IGNORECASE)
+_MARK = re.compile(r"-{3,}\s*(BEGIN|END) (PAGE|GAME TEXT|EPISODES)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The prompts of methods that let the model write, a folder each."""

@@ -1,0 +1,51 @@
+"""Memory: the transcripts of past episodes in the prompt, as many of the latest ones as there is room for."""
+
+from __future__ import annotations
+
+from engine.agents.base import AgentContext, Turn
+from engine.agents.learning import LearningAgent, fitting, last_lines, number, origin
+from engine.agents.static import Recalled
+from engine.records import Basis, BasisItem, Episode, Kept, State
+
+HEAD = "EARLIER EPISODES, the oldest first:"
+
+
+class TranscriptAgent(LearningAgent):
+    """Keeps the transcript of every episode. First in, first out: the oldest episode leaves the prompt first."""
+
+    kind = "transcript"
+
+    def __init__(self, context: AgentContext) -> None:
+        super().__init__(context, "memory")
+        self._recalled = Recalled()
+
+    def begin_episode(self, state: State) -> None:
+        """Choose the transcripts that fit into the budget."""
+        super().begin_episode(state)
+        self._recalled = Recalled()
+        if shown := self._shown():
+            items = tuple(
+                BasisItem(text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one, text in shown
+            )
+            told = [_named(one, text) for one, text in shown]
+            self._recalled = Recalled("\n\n".join([HEAD, *told]), (Basis(self.kind, "Transcripts", items),))
+
+    def recall(self, turn: Turn) -> Recalled:
+        """Return the log, the same for each step of an episode."""
+        return self._recalled
+
+    def learn(self, episode: Episode) -> None:
+        """Keep the whole transcript; no call."""
+        self.context.kept.add(self.kind, "\n".join(self.told(episode)), {"score": episode.score})
+
+    def _shown(self) -> list[tuple[Kept, str]]:
+        """Return the latest transcripts that fit, oldest first; of the latest one at least its last lines."""
+        budget = self.settings.memory_tokens
+        fit = [(one, one.text) for one in fitting(reversed(self.known), budget, lambda one: _named(one, one.text))]
+        if self.known and not fit:
+            fit = [(self.known[-1], last_lines(self.known[-1].text, budget))]
+        return fit[::-1]
+
+
+def _named(record: Kept, text: str) -> str:
+    return f"Transcript of {origin(record)}:\n{text}"

@@ -1,0 +1,351 @@
+"""What all methods have in common: they begin as `static` does, teach once, count each call, and stay bounded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from engine import texts
+from engine.agents import AGENTS
+from engine.agents.base import Turn
+from engine.memory import Memory
+from engine.memory.kept import KeptRecords
+from engine.records import (
+    Decided,
+    Episode,
+    EpisodeEnded,
+    ModelCalled,
+    Notice,
+    Observation,
+    State,
+    Step,
+    Stepped,
+    TakenBack,
+)
+from engine.session import store as sessions
+from engine.settings import Settings
+from jitrl_tui.cli import main
+from tests.agents.context import context
+from tests.agents.methods import GAIN, PRICE, Lesson, asked, play, prompts, records, serve
+from tests.llm.scripted import Scripted
+from tests.llm.server import Server
+
+LESSONS = {
+    "memory": Lesson("transcript", "Transcripts", shows=("Transcript of episode 1:", "Transcript of episode 2:")),
+    "reflexion": Lesson(
+        "reflection", "Reflections", "Write the reflection",
+        tuple({"diagnosis": f"Dawdled {n}.", "plan": f"Take key {n}."} for n in (1, 2, 3)),
+        ("Next time: Take key 1.", "Next time: Take key 2."),
+    ),
+}  # fmt: skip
+LESSONS["awm"] = Lesson(
+    "workflow", "Workflows", "Extract at most 3 workflows",
+    tuple({"workflows": [{"goal": f"Open the door number {n}", "steps": ["go to the door", f"open it {n} times"]}]}
+          for n in (1, 2, 3)),
+    ("Goal: Open the door number 1\n1. go to the door\n2. open it 1 times", "Goal: Open the door number 2"),
+)  # fmt: skip
+LESSONS["reasoningbank"] = Lesson(
+    "strategies", "Strategies", "Write at most 3 strategies",
+    tuple({"strategies": [{"title": f"Look first {n}", "description": "In new rooms.", "content": f"See it all {n}."}]}
+          for n in (1, 2, 3)),
+    ("Look first 1\nIn new rooms.\nSee it all 1.", "Look first 2\nIn new rooms.\nSee it all 2."),
+)  # fmt: skip
+LESSONS["memrl"] = Lesson(
+    "experience", "Experiences", "It counts as a",
+    tuple({"lesson": f"Lesson number {n}."} for n in (1, 2, 3)), (": Lesson number 1.", ": Lesson number 2."),
+)  # fmt: skip
+LESSONS["evotest"] = Lesson(
+    "configuration", "Guide", "Write the new configuration",
+    tuple({"guide": f"Guide number {n}.", "routines": [{"when": "you", "do": f"Hint {n}."}], "temperature": 1,
+           "examples": 0} for n in (1, 2, 3)),
+    ("- Guide number 1.\n\nFOR THIS SITUATION:\n- Hint 1.", "- Guide number 2.\n\nFOR THIS SITUATION:\n- Hint 2."),
+)  # fmt: skip
+WRITING = [name for name, lesson in LESSONS.items() if lesson.asks]
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[Server]:
+    yield from serve(monkeypatch)
+
+
+@pytest.mark.parametrize("agent", [*LESSONS, "jitrl-prompt"])
+def test_the_first_episode_is_that_of_static(server, tmp_path, agent):
+    shown = {}
+    for name in ("static", agent):
+        played = play(tmp_path / name, name, episodes=1, steps=12)
+        assert played.session.error is None
+        shown[name] = [
+            (d.candidates, d.prior, d.posterior, d.chosen, d.action, d.note, d.parts) for d in played.decisions(1)
+        ]
+    assert len(shown["static"]) == 12
+    assert shown[agent] == shown["static"]
+
+
+@pytest.mark.parametrize("agent", LESSONS)
+def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(server, tmp_path, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    ends = []
+    played = play(
+        tmp_path, agent, episodes=3,
+        on_event=lambda _, event: ends.append(len(server.requests)) if isinstance(event, EpisodeEnded) else None,
+    )  # fmt: skip
+    assert played.session.error is None
+    kept = records(tmp_path, lesson.kind)
+    assert [record.episode for record in kept] == [1, 2, 3]
+    for episode, since in ((2, ends[0]), (3, ends[1])):
+        assert all(lesson.shows[episode - 2] in text for text in prompts(server, since)[:5])
+        for decision in played.decisions(episode):
+            (basis,) = decision.bases
+            assert (basis.kind, basis.title) == (lesson.kind, lesson.title)
+            assert {item.uid for item in basis.items} <= {record.uid for record in kept[: episode - 1]}
+            assert f"episode {episode - 1}" in [item.origin.partition(",")[0] for item in basis.items]
+    assert not any(lesson.shows[1] in text for text in prompts(server)[:5])
+
+
+@pytest.mark.parametrize("agent", LESSONS)
+def test_every_call_is_counted_in_the_episode_that_it_was_made_for(server, tmp_path, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    played = play(tmp_path, agent, episodes=3)
+    for ended in played.only(EpisodeEnded):
+        written = [event for event in played.only(ModelCalled) if event.episode == ended.episode]
+        assert len(written) == (1 if lesson.asks else 0)
+        calls = sum(len(d.calls) for d in played.decisions(ended.episode)) + len(written)
+        assert ended.tally.calls == calls
+        assert ended.tokens == PRICE * (calls - ended.tally.cached)
+    tests = sum("expert at analyzing game" in str(body) for body in server.requests)
+    assert tests == (1 if lesson.asks else 0)
+    assert sum(e.tokens for e in played.only(EpisodeEnded)) == PRICE * (len(server.requests) - tests)
+
+
+@pytest.mark.parametrize("agent", WRITING)
+@pytest.mark.parametrize("reply", ["I would rather not.", "{}", '{"plan": 3, "guide": [], "workflows": 7}'])
+def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, tmp_path, agent, reply):
+    lesson = LESSONS[agent]
+    server.default = Scripted([lesson.rules()[0], {"if": lesson.asks, "reply": reply}, GAIN])
+    played = play(tmp_path, agent, episodes=3)
+    assert played.session.error is None
+    told = [n.message for n in played.only(Notice) if n.level == "warning"]
+    assert len(told) == 2
+    assert all(text.startswith("the agent could not learn from this episode: the ") for text in told)
+    assert all("cannot be used, and what was kept before stays" in text for text in told)
+    assert [record.episode for record in records(tmp_path, lesson.kind)] == [1]
+    assert lesson.shows[0] in prompts(server)[-1]
+    # It was paid for all the same.
+    assert [e.tally.calls for e in played.only(EpisodeEnded)] == [6, 6, 6]
+
+
+@pytest.mark.parametrize("agent", LESSONS)
+def test_an_episode_that_ends_twice_teaches_once(server, tmp_path, monkeypatch, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    add = KeptRecords.add
+
+    def crashing(self, record):
+        add(self, record)
+        raise RuntimeError("the power is gone")
+
+    monkeypatch.setattr(KeptRecords, "add", crashing)
+    with pytest.raises(RuntimeError, match="the power is gone"):
+        play(tmp_path, agent, episodes=1)
+    monkeypatch.setattr(KeptRecords, "add", add)
+    (before,) = records(tmp_path, lesson.kind)
+    calls = len(asked(server, lesson.asks)) if lesson.asks else 0
+    (folder,) = (tmp_path / "sessions").iterdir()
+    played = play(tmp_path, agent, saved=sessions.load(folder))
+    assert played.session.error is None
+    assert len(played.only(EpisodeEnded)) == 1
+    assert records(tmp_path, lesson.kind) == [before]
+    assert (len(asked(server, lesson.asks)) if lesson.asks else 0) == calls
+
+
+@pytest.mark.parametrize("agent", LESSONS)
+def test_texts_without_end_are_kept_and_shown_within_bounds(server, tmp_path, agent):
+    lesson = LESSONS[agent]
+    long = _longer(lesson.replies[0]) if lesson.replies else {}
+    server.default = Scripted([{"if": lesson.asks or "no such text", "reply": json.dumps(long)}, GAIN])
+    bounds = {"memory_tokens": 300, "lesson_tokens": 40, "learning_tokens": 2000}
+    played = play(tmp_path, agent, episodes=3, **bounds)
+    assert played.session.error is None
+    for record in records(tmp_path, lesson.kind):
+        if lesson.asks:
+            assert texts.tokens(record.text) < 12 * 40
+            # Besides texts of the model there are tokens of states, and in one method the transcript.
+            assert texts.tokens(str(record.data)) < 20 * 40 + 1500 + bounds["learning_tokens"]
+    sent, usual = prompts(server), prompts(server)[:5]
+    most = max(map(texts.tokens, usual)) + 300 + 800  # the history and recent steps grow a little, too
+    assert all(texts.tokens(text) < most for text in sent)
+    assert all(texts.tokens(text) < 2600 for text in (asked(server, lesson.asks) if lesson.asks else []))
+
+
+def _longer(value):
+    """Return JSON values with long texts and many items."""
+    if isinstance(value, dict):
+        return {key: _longer(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_longer(one) for one in value] * 50
+    return value + " and so on" * 2000 if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("agent", LESSONS)
+def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path, capsys, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    play(tmp_path, agent, episodes=1)
+    (record,) = records(tmp_path, lesson.kind)
+    file = tmp_path / "export.jsonl"
+    assert main(["--saves", str(tmp_path), "memory", "export", str(file)]) == 0
+    other = tmp_path / "other"
+    assert main(["--saves", str(other), "memory", "import", str(file), "--as", "friend"]) == 0
+    (taken,) = records(other, lesson.kind)
+    assert (taken.text, taken.data, taken.provenance) == (record.text, record.data, "imported:friend")
+
+    server.default = Scripted([])
+    played = play(other, agent, episodes=1)
+    (basis,) = played.decisions(1)[0].bases
+    assert {item.origin.partition(",")[0] for item in basis.items} == {"imported:friend"}
+    assert lesson.shows[0].replace("episode 1", "imported:friend") in prompts(server)[-1]
+
+    assert main(["--saves", str(tmp_path), "memory", "forget", "pantry", "--kept", "all"]) == 0
+    capsys.readouterr()
+    played = play(tmp_path, agent, episodes=1)
+    assert all(d.bases == () for d in played.decisions(1))
+
+
+@pytest.mark.parametrize("agent", WRITING)
+def test_a_model_that_cannot_write_is_refused_in_a_sentence(tmp_path, capsys, agent):
+    command = ["--saves", str(tmp_path), "run", "pantry", "--agent", agent, "--model", "prior/verbs", "--quiet"]
+    assert main([*command, "--episodes", "1"]) == 2
+    assert f"{agent} learns by what its model writes: prior/verbs writes nothing" in capsys.readouterr().err
+
+
+def test_the_methods_that_write_bring_prompts_of_their_own():
+    for name in LESSONS:
+        method = AGENTS.find(name)
+        assert (method.writes, bool(method.prompts)) == (name in WRITING, name in WRITING)
+        for folder in method.prompts:
+            assert folder.names
+            assert all(len(folder.digest(one)) == 12 for one in folder.names)
+
+
+def test_a_transcript_tells_the_steps_that_were_not_taken_back(server, tmp_path):
+    taken = []
+
+    def take_back(session, event):
+        if isinstance(event, Decided) and event.decision.step == 2 and not taken:
+            taken.append(event)
+            session.control.take_back()
+        if isinstance(event, TakenBack):
+            session.control.resume()
+
+    played = play(tmp_path, "memory", episodes=1, on_event=take_back)
+    assert len(played.only(TakenBack)) == 1
+    steps = played.only(Stepped)
+    left = [*steps[:1], *steps[2:]]
+    (record,) = records(tmp_path)
+    assert [line[2:] for line in record.text.splitlines() if line.startswith("> ")] == [s.action for s in left]
+    for step in left:
+        assert step.observation.text.splitlines()[0] in record.text
+
+
+def test_a_session_that_is_taken_up_keeps_the_whole_transcript(server, tmp_path):
+    def stop(session, event):
+        if isinstance(event, Stepped) and event.step == 2:
+            session.control.stop()
+
+    first = play(tmp_path, "memory", episodes=1, on_event=stop)
+    second = play(tmp_path, "memory", saved=sessions.load(first.saved.folder))
+    (record,) = records(tmp_path)
+    steps = [e for e in second.events if isinstance(e, Stepped)]
+    assert [line[2:] for line in record.text.splitlines() if line.startswith("> ")] == [s.action for s in steps]
+
+
+def test_the_oldest_transcript_leaves_the_prompt_first(server, tmp_path):
+    play(tmp_path, "memory", episodes=3, steps=8)
+    kept = records(tmp_path)
+    room = sum(texts.tokens(one.text) + 20 for one in kept[1:])
+    played = play(tmp_path, "memory", episodes=1, memory_tokens=room)
+    (basis,) = played.decisions(1)[0].bases
+    assert [item.uid for item in basis.items] == [one.uid for one in kept[1:]]
+    tiny = play(tmp_path, "memory", episodes=1, memory_tokens=60)
+    (item,) = tiny.decisions(1)[0].bases[0].items
+    assert item.text.startswith("(earlier steps left out)")
+    assert "End: score" in item.text
+
+
+@pytest.mark.parametrize("agent", WRITING)
+def test_what_is_learnt_is_written_with_the_temperature_of_learning(server, tmp_path, agent):
+    lesson = LESSONS[agent]
+    server.default = Scripted(lesson.rules())
+    play(tmp_path, agent, episodes=1, learning_temperature=0.3)
+    (sent,) = [body for body in server.requests if lesson.asks in str(body)]
+    assert sent["temperature"] == 0.3
+    (tested,) = [body for body in server.requests if "expert at analyzing game" in str(body)]
+    assert tested["temperature"] == 0.0
+
+
+def test_no_reflection_is_written_after_a_win():
+    state = State("[hall]", ("hall",))
+    for outcome, written in (("won", 0), ("lost", 1), ("", 1)):
+        given = context(None, None, Settings(), '{"diagnosis": "Slow.", "plan": "Run."}')
+        made = AGENTS.find("reflexion").make(given)
+        made.begin_episode(state)
+        made.end_episode(Episode("u", "game/x", (Step(state, "wait", 0.0),), state, outcome=outcome), -1)
+        assert [one.text for one in given.kept.records()] == ["What went wrong: Slow.\nNext time: Run."] * written
+
+
+def test_reflections_are_a_window(server, tmp_path):
+    replies = [{"diagnosis": "", "plan": f"Plan {n}."} for n in range(1, 6)]
+    rules = [{"if": "Write the reflection", "times": 1, "reply": json.dumps(reply)} for reply in replies]
+    server.default = Scripted(rules)
+    played = play(tmp_path, "reflexion", episodes=5, reflections=2)
+    (basis,) = played.decisions(5)[0].bases
+    assert [item.text for item in basis.items] == ["Next time: Plan 3.", "Next time: Plan 4."]
+    last = asked(server, "Write the reflection")[-1]
+    assert ("Plan 3." in last, "Plan 4." in last, "Plan 2." in last) == (True, True, False)
+    assert "> " in last
+
+
+def test_prompt_update_tells_what_can_be_done_here_the_best_first(tmp_path):
+    state = State("[hall]", ("hall",))
+    taken = [("wait", 1.0), ("open door", 5.0), ("wait", 2.0), ("fly", 9.0), ("go north", -1.0)]
+    steps = tuple(Step(state, action, reward, valid_actions=("wait",)) for action, reward in taken)
+    with Memory(tmp_path) as memory:
+        scope = memory.scope("game/x")
+        scope.append(Episode("u", "game/x", steps, state))
+        made = AGENTS.find("jitrl-prompt").make(context(None, scope, Settings(gamma=0.0)))
+        made.begin_episode(state)
+        turn = Turn(0, 9, Observation("x"), state, ("go north", "open door", "wait"))
+        recalled = made.recall(turn)
+    told = ["open door: mean +5.00, n 1", "wait: mean +1.50, n 2", "go north: mean -1.00, n 1"]
+    assert recalled.text.splitlines()[2:] == told
+    assert [(item.text, item.origin) for item in recalled.parts[0].items] == [(one, "episode 1") for one in told]
+
+
+def test_prompt_update_shows_the_neighbourhood_of_jitrl_and_leaves_the_logits(server, tmp_path):
+    play(tmp_path, "jitrl", episodes=3, steps=10, estimator="knn")
+    shutil.copytree(tmp_path / "memory", tmp_path / "copy" / "memory")
+    before = len(server.requests)
+    played = play(tmp_path, "jitrl-prompt", episodes=1, steps=10)
+    decision = played.decisions(1)[0]
+    (sent, *_) = prompts(server, before)
+    (basis,) = decision.bases
+    assert (basis.title, decision.update, decision.prior) == ("Retrieved actions", None, decision.posterior)
+    assert played.only(EpisodeEnded)[0].entries_added == 10
+
+    compared = play(tmp_path / "copy", "jitrl", episodes=1, steps=1, estimator="knn")
+    returns = {}
+    for neighbour in compared.decisions(1)[0].update.neighbours:
+        returns.setdefault(neighbour.action, []).append(neighbour.g)
+    expected = {action: sum(found) / len(found) for action, found in returns.items()}
+    assert expected == {item.text.partition(":")[0]: item.weight for item in basis.items}
+    weights = [item.weight for item in basis.items]
+    assert weights == sorted(weights, reverse=True)
+    for item in basis.items:
+        action = item.text.partition(":")[0]
+        assert item.text == f"{action}: mean {expected[action]:+.2f}, n {len(returns[action])}"
+        assert item.text in sent
