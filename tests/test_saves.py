@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import GameError, StorageError
-from engine.games.catalogue import list_games, read_story, shipped
+from engine.errors import StorageError
 from engine.paths import saves_folder
 from engine.session import store as sessions
 from engine.session.loop import Session
@@ -52,16 +51,6 @@ def test_a_saves_folder_whose_name_is_no_utf8_is_as_good_as_any(tmp_path):
     assert shown.returncode == 0
     assert shown.stdout.startswith(b"sound")
     assert rb"sav\udcff\u001bes" in shown.stdout
-
-
-def test_a_story_whose_path_is_no_utf8_is_refused_in_a_sentence_and_not_listed(tmp_path):
-    story = Path(os.fsdecode(os.fsencode(tmp_path) + b"/st\xffory.z8"))
-    data = bytearray(shipped()[0].path.read_bytes())
-    data[18:24] = b"991231"  # another serial number: a story nobody knows
-    story.write_bytes(data)
-    with pytest.raises(GameError, match="is no UTF-8; give the file or its folder another name"):
-        read_story(story)
-    assert [one.name for one in list_games(games=tmp_path)] == [one.name for one in shipped()]
 
 
 def test_the_saves_folder_is_absolute_wherever_it_was_named_from(tmp_path, monkeypatch):

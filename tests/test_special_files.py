@@ -73,7 +73,7 @@ def test_only_regular_files_are_opened(tmp_path, pipe):
 def test_names_that_are_no_text_are_shown_escaped():
     assert shown(Path(os.fsdecode(b"a\xffb\xc3\xa4.z5"))) == "a\\xffbä.z5"
     assert shown("half \ud800 of a pair") == "half \\ud800 of a pair"
-    assert clean(os.fsdecode(b"a\xff")) == "a\\xff"  # as screens write it
+    assert clean(os.fsdecode(b"a\xff")) == "a\ufffd"  # what reaches a screen otherwise
 
 
 def test_games_are_listed_past_what_is_no_story(games, tmp_path):

@@ -124,10 +124,7 @@ def read_story(path: Path) -> Story:
         GameError: It is no story, or a damaged one.
     """
     try:
-        str(path.resolve()).encode()  # as Jericho needs it
         data = story_bytes(path)
-    except UnicodeEncodeError:
-        raise GameError(f"the path of the story {path} is no UTF-8; give the file or its folder another name") from None
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise GameError(
@@ -191,7 +188,8 @@ def walkthrough_of(path: Path) -> Path:
 
 def _name(path: Path) -> str:
     """Return what a story file is called. Files that TextWorld made begin with `tw-`, or have no score."""
-    return shown(path.stem.lower().removeprefix("tw-"))
+    name = shown(path.stem.lower().removeprefix("tw-"))
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
 def _check_header(path: str, data: bytes) -> None:

@@ -37,7 +37,7 @@ from engine.memory.recover import recover
 from engine.memory.scope import Scope
 from engine.records import Decided, Kept, Thinking
 from engine.session import recording
-from engine.session.past import unfinished
+from engine.session.past import episodes
 from engine.web import actions, choices
 from engine.web.browser import pages, snapshot
 from engine.web.drawing import items, text, wireframe
@@ -186,7 +186,7 @@ class Targets:
                     pane.choice = choice
                     pane.build(60, 12)
         out.getvalue().encode()
-        unfinished(events)
+        list(episodes(events))
 
     def export(self, rng: random.Random) -> None:
         """An export: imported; what was taken is read by the next program without a word."""

@@ -49,14 +49,18 @@ class Nasty:
     """Makes copies of records with hostile text in each of their texts, and notes which classes it has met.
 
     Equal texts stay equal, so that a hostile action is still one of the candidates.
+
+    Args:
+        text: What is put into each text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = HOSTILE) -> None:
+        self.text = text
         self.met: set[type] = set()
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, str):
-            return f"{value[:2]}{HOSTILE}{value[2:]}"
+            return f"{value[:2]}{self.text}{value[2:]}"
         if isinstance(value, tuple):
             return tuple(map(self, value))
         if isinstance(value, Mapping):

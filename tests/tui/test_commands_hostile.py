@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import engine.games
-from engine.codec import event_to_line, from_plain, to_plain
+from engine.codec import event_to_line
 from engine.llm.reading.capability import FILE, Capability
 from engine.memory import Memory
 from engine.records import Kept
@@ -32,21 +32,21 @@ STORY = NAMED.replace("\udcff", "")
 """As a story that is played can be called."""
 TYPED = HOSTILE.replace("\x00", "")
 """As it can be typed."""
-SCOPE = f"game/only{STORY}"
+SCOPE = "game/only"
 
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Saves and a folder of games in which everything has a hostile name and hostile content."""
     saves, games = tmp_path_factory.mktemp("saves"), tmp_path_factory.mktemp("games")
-    rng, nasty = random.Random(1), Nasty()
+    rng, nasty = random.Random(1), Nasty(FILED)
     with Memory(saves / "memory") as memory:
         scope = memory.scope(SCOPE)
         for number in range(2):
-            episode = _filed(nasty(make_episode(rng, "uid", steps=3)))
+            episode = nasty(make_episode(rng, "uid", steps=3))
             taken = tuple(dataclasses.replace(step, provenance=f"imported:{FILED}") for step in episode.steps)
             scope.append(dataclasses.replace(episode, uid=f"uid{number}", steps=taken, outcome="won"))
-        kept = _filed(nasty(Kept("kind", "a lesson", data={"a": ["b"]}, agent="agent", model="model", session="s")))
+        kept = nasty(Kept("kind", "a lesson", data={"a": ["b"]}, agent="agent", model="model", session="s"))
         scope.records.add(dataclasses.replace(kept, kind="reflection", uid="", provenance="agent"))
     config = SessionConfig(game="pantry", model=f"openai/{FILED}", profile="default")
     saved = sessions.create(saves, config, "run")
@@ -77,11 +77,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-def _filed(value):
-    """Return a record without what cannot be stored."""
-    return from_plain(type(value), json.loads(json.dumps(to_plain(value)).replace("\\udcff", "")))
-
-
 def _capability() -> dict[str, object]:
     usual = {"str": "", "int": 24, "float": 1.0}
     return {spec.name: usual[str(spec.type)] for spec in dataclasses.fields(Capability)}
@@ -103,7 +98,9 @@ COMMANDS = [
     "memory show only --entry 1 --json", "memory show only --kept", "memory show only --kept --json",
     "memory show only --episode {typed}", "memory show only --kept {typed}", "memory show {typed}",
     "memory search PWNED", "memory search PWNED --json", "memory search {typed}", "memory search a --scope {typed}",
-    "memory verify", "memory verify --json", "memory verify {typed}", "memory diff only only",
+    "memory verify", "memory verify --json", "memory verify {typed}",
+    "memory recover {typed}", "memory recover {file}", "memory recover only",
+    "memory diff only only",
     "memory diff only only --json",
     "memory diff {typed} only", "memory export -", "memory export {typed}/{typed}", "memory import {typed}",
     "memory import {file}", "memory merge {typed}", "memory merge {file}", "memory forget only --episode 1 --dry-run",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jitrl_tui.commands.games.make import register_make
-from jitrl_tui.commands.games.map import register_map
+from jitrl_tui.commands.games.mapping import register_map
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
