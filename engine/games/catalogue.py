@@ -76,6 +76,8 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
         GameError: The file there is no story that can be played.
     """
     path = Path(name).expanduser()
+    if shown(name) != name:  # sessions are files of JSON in UTF-8
+        raise UsageError(f"{shown(name)} is no UTF-8; name its folder with --games, and the story {_name(path)!r}")
     if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
         if path.is_dir():
             raise UsageError(f"{shown(name)} is a folder; name a story in it, or use --games {shown(name)}")

@@ -122,7 +122,7 @@ COMMANDS = [
     "doctor --model local:{typed}",
 ]  # fmt: skip
 
-LISTS = ("sessions", "memory ls", "memory stats", "memory show only", "games ls", "models ls")
+LISTS = ("sessions", "memory stats", "memory show only", "games ls", "models ls")
 
 
 def run(command: str, places: dict[str, str], typed: str) -> tuple[list[str], object]:
