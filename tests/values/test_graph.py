@@ -54,7 +54,7 @@ def play(estimator, world, steps, seed=0, settings=SETTINGS):
         before = state
         state, reward = world.step(decision.action)
         step = Step(before, decision.action, reward, reward, world.score, valid_actions=turn.valid_actions)
-        agent.observe(step, state, terminated=world.done, lost=world.died)
+        agent.observe(step, state, observation=Observation(""), terminated=world.done, lost=world.died)
         done.append(decision.action)
         if world.done:
             break
@@ -158,7 +158,7 @@ def test_who_walks_into_a_wall_again_and_again_takes_another_way():
         if taken[-1] == "east":
             break
         step = Step(at["hall"], taken[-1], 0.0, 0.0, 0.0, valid_actions=VALID)
-        agent.observe(step, at["hall"], terminated=False, lost=False)
+        agent.observe(step, at["hall"], observation=Observation(""), terminated=False, lost=False)
     assert taken == ["north", "north", "east"]
 
 
@@ -309,7 +309,7 @@ def test_who_is_trapped_waits_rather_than_dies():
         for way in ways:
             agent.begin_episode(pit)
             died = Step(pit, way, 0.0, 0.0, 0.0, valid_actions=ways)
-            agent.observe(died, pit, terminated=True, lost=True)
+            agent.observe(died, pit, observation=Observation(""), terminated=True, lost=True)
     agent.begin_episode(pit)
     decision = agent.decide(turn, np.random.default_rng(0))
     assert decision.action == "wait"

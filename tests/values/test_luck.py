@@ -130,7 +130,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
         struck = decision.action == "strike"
         reward = 3.0 if struck else 0.0
         step = Step(hall, decision.action, reward, reward, reward, valid_actions=possible)
-        agent.observe(step, hall, terminated=False, lost=False)
+        agent.observe(step, hall, observation=Observation(""), terminated=False, lost=False)
     assert done == ["shout", "strike"]
 
 
