@@ -50,8 +50,13 @@ HEADER = 1 << 16
 
 
 def is_number(value: Any, most: float = LARGEST) -> bool:
-    """Return whether a value is a number from -most to most; NaN, infinity and truth values are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and -most <= value <= most
+    """Return whether a value is a number from -most to most; NaN, infinity and truth values are none.
+
+    A whole number must also have at most 64 bits, because records are written with it as it is.
+    """
+    if isinstance(value, float):
+        return -most <= value <= most
+    return is_whole(value) and -most <= value <= most
 
 
 def is_whole(value: Any) -> bool:

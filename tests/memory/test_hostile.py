@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tinydb import where
 
@@ -133,6 +133,7 @@ def test_a_spoiled_export_is_taken_or_refused_and_what_is_taken_can_be_read(line
 
 @SLOW
 @given(st.integers(0, 4), PLACES, REPLACED)
+@example(1, [1, 0, 7], b"1000000000000000000000000000000")  # the score of an episode
 def test_a_spoiled_journal_is_opened_or_refused(line, path, value):
     """Every line has its right checksums: this is somebody's work, no damage."""
     payloads = [one[frame.PREFIX :] for one in JOURNAL.splitlines()]
