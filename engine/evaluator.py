@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from engine import texts
 from engine.errors import JitrlError, TooLong
 from engine.llm import prompts
-from engine.llm.model import Model, writes_here
+from engine.llm.model import Model, Question, writes_here
 from engine.llm.reading import parse
 from engine.records import ModelCall, Step, Trajectory
 from engine.settings import JudgingSettings, Settings
@@ -132,13 +132,14 @@ class _Asking:
                 return
             asked = missing[: self.batch]
             try:
-                reply = self._model.complete(
+                question = Question(
                     "rewards",
                     self._messages(asked, again=tries > 0),
                     _exactly(self._steps, asked, self._widest) if self._here else SCHEMA,
                     usable=lambda text, asked=asked: bool(self._accepted(text, asked)),  # type: ignore[misc]
                     fresh=tries > 0,
                 )
+                reply = self._model.complete(question)
             except TooLong as error:
                 if not self._shorten():
                     self.problem = str(error)

@@ -96,8 +96,8 @@ class Small:
 
     name, reading = "local/small", "string"
 
-    def complete(self, purpose, messages, schema=None, pictures=(), *, usable=None, fresh=False):
-        return Reply("I would not know.", ModelCall(purpose, self.name, "", ""))
+    def complete(self, question):
+        return Reply("I would not know.", ModelCall(question.purpose, self.name, "", ""))
 
 
 def test_a_small_model_is_tested_for_games_and_never_asked_to_judge_pages():

@@ -10,8 +10,8 @@ from engine.records import Decided, EpisodeEnded, EpisodeStarted, Notice, Paused
 from engine.session import branches as keeping
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
+from tests.playing import only, run
 
 STEPS = 8
 
@@ -29,21 +29,9 @@ def config(**changes):
 
 
 def play(saves, saved, on_event=None):
-    events = []
-
-    def emit(event):
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(saved, saves, emit)
-    session.run()
+    session, events = run(saved, saves, on_event)
     assert session.error is None
     return events
-
-
-def only(events, kind):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def transcript(events):

@@ -19,6 +19,7 @@ from engine.session.control import TakeBack
 from engine.session.loop import Session
 from engine.settings import SessionConfig
 from tests.killed import Person, Trial, decided, differences, moments
+from tests.playing import only
 
 PERSON = {"overrules": [(2, 3)], "backs": [(1, 4), (3, 6)]}
 
@@ -60,10 +61,6 @@ def play(saves, saved, until=None):
     session.run()
     assert session.error is None
     return events
-
-
-def only(events, kind):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def numbers(found):

@@ -18,8 +18,8 @@ from engine.records import (
 )
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
+from tests.playing import only, run
 
 
 def config(**changes):
@@ -32,20 +32,8 @@ def config(**changes):
 def play(saves, configuration=None, saved=None, on_event=None, **options):
     """Run a session to its end and return it with its events; `on_event(session, event)` may command."""
     saved = saved or sessions.create(saves, configuration, "run")
-    events = []
-
-    def emit(event):
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(saved, saves, emit, **options)
-    session.run()
+    session, events = run(saved, saves, on_event, **options)
     return session, saved, events
-
-
-def only(events, kind):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def test_three_episodes_are_played_judged_remembered_and_recorded(tmp_path):

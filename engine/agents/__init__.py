@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from engine.llm.prompts import Folder
@@ -48,6 +49,16 @@ def _writing(name: str, about: str, make: Callable[[AgentContext], Agent]) -> Me
     return Method(name, about, make, writes=True, prompts=(Folder(f"engine.agents.prompts.{name}"),))
 
 
+def _of(path: str) -> Callable[[AgentContext], Agent]:
+    """Return a function that makes an agent of a class of this folder, `module:name`. Imported when called."""
+
+    def make(context: AgentContext) -> Agent:
+        agent: Agent = resolve_name(f"engine.agents.{path}")(context)
+        return agent
+
+    return make
+
+
 def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
@@ -69,67 +80,21 @@ def _random(context: AgentContext) -> Agent:
     return StaticAgent(UniformPrior(), context.settings, name="random")
 
 
-def _memory(context: AgentContext) -> Agent:
-    from engine.agents.transcripts import TranscriptAgent
-
-    return TranscriptAgent(context)
-
-
-def _reflexion(context: AgentContext) -> Agent:
-    from engine.agents.reflexion import ReflexionAgent
-
-    return ReflexionAgent(context)
-
-
-def _prompted(context: AgentContext) -> Agent:
-    from engine.agents.prompted import PromptedAgent
-
-    return PromptedAgent(context)
-
-
-def _awm(context: AgentContext) -> Agent:
-    from engine.agents.awm import WorkflowAgent
-
-    return WorkflowAgent(context)
-
-
-def _reasoningbank(context: AgentContext) -> Agent:
-    from engine.agents.reasoningbank import ReasoningBankAgent
-
-    return ReasoningBankAgent(context)
-
-
-def _memrl(context: AgentContext) -> Agent:
-    from engine.agents.memrl import MemrlAgent
-
-    return MemrlAgent(context)
-
-
-def _evotest(context: AgentContext) -> Agent:
-    from engine.agents.evotest import EvoTestAgent
-
-    return EvoTestAgent(context)
-
-
-def _human(context: AgentContext) -> Agent:
-    from engine.agents.human import HumanAgent
-
-    return HumanAgent(context)
-
-
 BUILT_IN = (
     Method("jitrl", "the model with its memory (Algorithm 1)", _jitrl, learns=True),
     Method("static", "the model alone; remembers nothing", _static),
     Method("random", "any valid action; the floor of every comparison", _random, asks_model=False),
-    Method("memory", "transcripts of past episodes in the prompt", _memory),
-    _writing("reflexion", "reflections on past episodes in the prompt", _reflexion),
-    _writing("awm", "workflows that the model extracts from what succeeded", _awm),
-    _writing("reasoningbank", "strategies that the model distils from successes and failures", _reasoningbank),
-    _writing("memrl", "experiences with a learnt value", _memrl),
-    _writing("evotest", "a guide, routines and numbers that the model rewrites", _evotest),
-    Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _prompted, learns=True),
-    Method("human", "the actions of a recording (--set replayed=SESSION)", _human, asks_model=False),
-)
+    Method("memory", "transcripts of past episodes in the prompt", _of("transcripts:TranscriptAgent")),
+    _writing("reflexion", "reflections on past episodes in the prompt", _of("reflexion:ReflexionAgent")),
+    _writing("awm", "workflows that the model extracts from what succeeded", _of("awm:WorkflowAgent")),
+    _writing("reasoningbank", "strategies that the model distils from successes and failures",
+             _of("reasoningbank:ReasoningBankAgent")),
+    _writing("memrl", "experiences with a learnt value", _of("memrl:MemrlAgent")),
+    _writing("evotest", "a guide, routines and numbers that the model rewrites", _of("evotest:EvoTestAgent")),
+    Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _of("prompted:PromptedAgent"),
+           learns=True),
+    Method("human", "the actions of a recording (--set replayed=SESSION)", _of("human:HumanAgent"), asks_model=False),
+)  # fmt: skip
 """The methods of this project, in the order in which they are shown."""
 
 AGENTS = Registry("agent", Method, "jitrl.agents", BUILT_IN)

@@ -9,6 +9,7 @@ from engine import texts
 from engine.agents.base import AgentContext
 from engine.agents.static import StaticAgent
 from engine.errors import ModelError, TooLong
+from engine.llm.model import Question
 from engine.llm.prompts import CUT, Folder, unmarked
 from engine.llm.reading import parse
 from engine.records import Episode, Kept, Observation, State, Step
@@ -111,13 +112,14 @@ class LearningAgent(StaticAgent):
         for tries in range(SHORTENINGS):
             prompt = folder.fit(name, lambda one: texts.tokens(one.text()), budget, ("transcript",), **blanks)
             try:
-                reply = self.context.write(
+                question = Question(
                     purpose,
                     prompt.chat(),
                     schema,
                     usable=lambda text: found(text) is not None,
                     temperature=self.settings.learning_temperature,
                 )
+                reply = self.context.write(question)
                 break
             except TooLong:
                 if tries == SHORTENINGS - 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.gateway import Gateway
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
-from engine.llm.model import Messages, Reply, Unusable, Usage
+from engine.llm.model import Question, Reply, Unusable, Usage
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import Reader
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
@@ -191,50 +191,33 @@ class LanguageModel:
             return None
         raise failure.error()
 
-    def complete(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
-        """Return the model's answer to `messages`. The JPEGs `pictures` are sent with the last message.
-
-        Args:
-            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
-                returned too. None if every answer that is not empty is usable.
-            fresh: Whether to ask even if an answer is cached.
-            temperature: Of sampling; 0 takes the likeliest words.
+    def complete(self, question: Question) -> Reply:
+        """Return the model's answer to a question.
 
         Raises:
             TooLong: The prompt leaves no room for an answer.
             ModelError: No usable answer, or the model takes no pictures.
             MissingError: The network or a key is missing.
         """
-        if pictures and not self.takes_pictures:
+        if question.pictures and not self.takes_pictures:
             raise ModelError(f"{self.name} takes no pictures")
-        prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), pictures=tuple(pictures))
+        messages = question.messages
+        prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), pictures=tuple(question.pictures))
         reader, engine = self._reader, self._engine
         most = engine.context - LEAST_ROOM if engine is not None else reader.budget
         if (tokens := engine.count(messages) if engine is not None else reader.count(prompt)) > most:
             raise TooLong(TOO_LONG.format(tokens, self.name, most))
         with self._client.decision():
-            answer = self._written(purpose, prompt, schema, fresh, temperature)
-            good = usable is None or usable(answer.text)
-            if not good and answer.call.cached:  # cached by a call without `usable`
-                answer = self._written(purpose, prompt, schema, True, temperature)
-                good = usable is None or usable(answer.text)
+            answer = self._written(question, prompt, fresh=question.fresh)
+            good = question.accepts(answer.text)
+            if not good and answer.call.cached:  # cached by a question without `usable`
+                answer = self._written(question, prompt, fresh=True)
+                good = question.accepts(answer.text)
         if good:
             self._client.keep(answer)
         return Reply(answer.text, answer.call)
 
-    def _written(
-        self, purpose: str, prompt: Prompt, schema: Mapping[str, Any] | None, fresh: bool, temperature: float
-    ) -> Answer:
+    def _written(self, question: Question, prompt: Prompt, *, fresh: bool) -> Answer:
         """Return an answer that is neither empty nor refused.
 
         Raises:
@@ -242,15 +225,15 @@ class LanguageModel:
             MissingError: The network or a key is missing.
         """
         words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
-        options: dict[str, Any] = {"temperature": temperature, "max_tokens": words}
+        options: dict[str, Any] = {"temperature": question.temperature, "max_tokens": words}
         for _ in range(2):
-            if schema is not None and self._reader.schema:
+            if question.schema is not None and self._reader.schema:
                 options["response_format"] = {
                     "type": "json_schema",
-                    "json_schema": {"name": "answer", "schema": dict(schema)},
+                    "json_schema": {"name": "answer", "schema": dict(question.schema)},
                 }
             try:
-                answer = self._client.ask(purpose, prompt, fresh=fresh, **options)
+                answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
                 break
             except Failed as failed:
                 if failed.failure.kind == failures.SCHEMA and options.pop("response_format", None):

@@ -15,6 +15,34 @@ Messages = Sequence[Mapping[str, str]]
 """Chat messages, each with `role` ("system", "user", "assistant") and `content`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is asked in words.
+
+    Attributes:
+        purpose: One word that names the call for people, for instance "reflection".
+        messages: The chat messages.
+        schema: JSON schema of the answer, followed if the model supports it; None for free text.
+        pictures: JPEGs that are sent with the last message.
+        usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are returned too.
+            None if every answer that is not empty is usable.
+        fresh: Whether to ask even if an answer is cached.
+        temperature: Temperature of sampling; 0 takes the likeliest words.
+    """
+
+    purpose: str
+    messages: Messages
+    schema: Mapping[str, Any] | None = None
+    pictures: Sequence[bytes] = ()
+    usable: Callable[[str], bool] | None = None
+    fresh: bool = False
+    temperature: float = 0.0
+
+    def accepts(self, text: str) -> bool:
+        """Return whether an answer is usable."""
+        return self.usable is None or self.usable(text)
+
+
 class Reply(NamedTuple):
     """A model's answer in words, and the record of the call."""
 
@@ -93,25 +121,8 @@ class Model(Protocol):
         """
         ...
 
-    def complete(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
-        """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
-
-        Args:
-            pictures: JPEGs that are sent with the last message.
-            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
-                returned too. None if every answer that is not empty is usable.
-            fresh: Whether to ask even if an answer is cached.
-            temperature: Of sampling; 0 takes the likeliest words.
+    def complete(self, question: Question) -> Reply:
+        """Return the model's answer to a question.
 
         Raises:
             ModelError: No usable answer, or the model takes no pictures.
@@ -132,35 +143,8 @@ class Model(Protocol):
         ...
 
 
-class Write(Protocol):
-    """Asks a model in words, like `Model.complete`, and charges the running episode. The call is shown and recorded."""
-
-    def __call__(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
-        """Return the model's answer to `messages`, as JSON of `schema` if one is given and the model supports it.
-
-        Args:
-            purpose: One word that names the call for people, for instance "reflection".
-            pictures: JPEGs that are sent with the last message.
-            usable: Returns whether an answer is usable. Only usable answers are cached; unusable ones are
-                returned too. None if every answer that is not empty is usable.
-            fresh: Whether to ask even if an answer is cached.
-            temperature: Of sampling; 0 takes the likeliest words.
-
-        Raises:
-            ModelError: No usable answer, or the model takes no pictures.
-            MissingError: The network, a key or a file is missing.
-        """
-        ...
+Write = Callable[[Question], Reply]
+"""Asks a model in words, as `Model.complete` does, and charges the running episode. The call is shown and recorded."""
 
 
 @runtime_checkable

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.records import Decision, Episode, Observation, State, Step, Trajectory
+from engine.jitrl import discounted_returns
+from engine.memory.exact.returns import own_returns
+from engine.records import Decision, Episode, EpisodeEnded, Observation, State, Step, Trajectory
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
@@ -118,6 +120,39 @@ class Live:
             outcome=last.outcome,
             started=self.started,
             wall_s=now - self.started,
+        )
+
+    def ended(
+        self, rewards: tuple[float, ...], settings: Settings, entries: int, added: int, now: float
+    ) -> EpisodeEnded:
+        """Return the event that tells of the end of the episode.
+
+        Args:
+            rewards: r_t of the evaluator, one for each step.
+            settings: Discount and definition of the returns.
+            entries: Number of steps remembered in the scope now.
+            added: Number of them that this episode added.
+            now: Unix time, seconds.
+        """
+        last, account = self.observation, self.account
+        returns = own_returns if settings.zero_rewards == "own" else discounted_returns
+        return EpisodeEnded(
+            episode=self.number,
+            score=last.score,
+            max_score=last.max_score,
+            steps=len(self.steps),
+            terminated=last.terminated,
+            truncated=self.truncated,
+            outcome=last.outcome,
+            rewards=rewards,
+            returns=tuple(map(float, returns(rewards, settings.gamma))),
+            memory_entries=entries,
+            entries_added=added,
+            tokens=account.tokens,
+            cost_usd=account.cost_usd,
+            wall_s=now - self.started,
+            flips=self.flips,
+            tally=account.tally,
         )
 
 

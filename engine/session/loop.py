@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import jitrl
 from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
-from engine.environment import Concluding, Discreet, OpenActions, Visible, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.explain import overrule
-from engine.hiding import cleaned
 from engine.kinds import Places
 from engine.records import (
     FORMAT,
@@ -49,11 +47,11 @@ from engine.session.control import Control, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import Relived, draws
+from engine.session.telling import Teller
 
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.llm.model import Model
-    from engine.web.browser.pages import PageStore
 
 ONCE_ONLY = (
     "A step cannot be taken back here: this cannot be put back to its start; taking the other steps again would lead "
@@ -90,17 +88,12 @@ class Session:
         self._config = saved.config
         self._settings = saved.config.settings
         self._saves = saves
-        self._secrets: Callable[[], frozenset[str]] = frozenset
-        """Returns what must not be told, recorded or remembered."""
-        self._emit: Callable[[Event], None] = lambda event: emit(cleaned(event, self._secrets()))
         self._interactive = interactive
         self._clock = clock
+        self._teller = Teller(emit, saved.folder, clock)
+        self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
-        self._recorder: recording.Recorder | None = None
-        self._pages: PageStore | None = None
         self._ahead: Lookahead | None = None
-        self._begun = False
-        """Whether the recording has its beginning; nothing is recorded before it."""
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -115,7 +108,7 @@ class Session:
         finished = False
         try:
             past = self._past()
-            self._recorder = recording.Recorder(self._saved.recording)
+            self._teller.recorder = recording.Recorder(self._saved.recording)
             parts = self._open(past)
             live = self._take_up(parts, past)
             self._play(parts, live)
@@ -131,12 +124,8 @@ class Session:
                     self._ahead.close()
                 parts.close()
             ended = self._summary(finished)
-            if self._recorder is not None:
-                self._tell(ended)
-                self._recorder.close()
-                self._recorder = None
-            else:
-                self._emit(ended)
+            self._tell(ended)
+            self._teller.close()
         return ended
 
     # -------------------------------------------------------------------------------------- opening
@@ -162,9 +151,9 @@ class Session:
         )
         self._settings = parts.settings
         if isinstance(parts.environment, Discreet):
-            self._secrets = parts.environment.secrets
+            self._teller.secrets = parts.environment.secrets
         for sentence in parts.replaced:
-            self._tell(Notice("warning", sentence))
+            self._warn(sentence)
         if kind.ahead:
             self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
@@ -220,7 +209,7 @@ class Session:
             self._tell(started)
             return None
         self._emit(started)
-        self._begun = True
+        self._teller.begun = True
         for _, event in past:
             if isinstance(event, EpisodeEnded):
                 self.results.append(event)
@@ -292,7 +281,7 @@ class Session:
             self.control.check()
             if live is None:
                 live = self._begin(parts, Account(number, uuid.uuid4().hex), anew=True)
-                self._show_page(parts, live)
+                self._teller.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
                 self.control.check()
@@ -300,7 +289,7 @@ class Session:
                     decision = self._decide(parts, live)
                 except TakeBack:
                     live = self._taken_back(parts, live)
-                    self._show_page(parts, live)
+                    self._teller.page(parts.environment, live.number, len(live.steps))
                     continue
                 before = live.observation.score
                 self._advance(parts, live, decision)
@@ -316,7 +305,7 @@ class Session:
                         live.account.cost_usd,
                     )
                 )
-                self._show_page(parts, live)
+                self._teller.page(parts.environment, live.number, len(live.steps))
             if not live.observation.over and isinstance(parts.environment, Concluding):
                 live.observation = parts.environment.conclude()
             self._end(parts, live)
@@ -339,29 +328,15 @@ class Session:
         )
         return live
 
-    def _show_page(self, parts: Parts, live: Live) -> None:
-        """Store the visible page, if the environment shows pages. A failure to store is reported once."""
-        if not isinstance(parts.environment, Visible):
-            return
-        if self._pages is None:
-            from engine.web.browser.pages import PageStore
-
-            self._pages = PageStore(self._saved.folder)
-        shown, trouble = self._pages.keep(parts.environment.sight(), live.number, len(live.steps))
-        if trouble:
-            self._tell(Notice("warning", trouble))
-        self._tell(shown)
-
-    def _seed(self, number: int) -> int:
-        """Return the seed of an episode of the environment. All episodes begin in the same way."""
-        return self._config.seed
-
     def _begin(self, parts: Parts, account: Account, *, anew: bool = False) -> Live:
-        """Begin an episode. Only a new one (`anew`) is reported, not one whose steps are repeated."""
+        """Begin an episode. Only a new one (`anew`) is reported, not one whose steps are repeated.
+
+        All episodes begin in the same way, with the seed of the session.
+        """
         number = account.episode
-        observation = parts.environment.reset(self._seed(number))
+        observation = parts.environment.reset(self._config.seed)
         if anew:
-            self._tell(EpisodeStarted(number, self._seed(number), observation, account.uid))
+            self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid))
         self._accounts.open(account)
         abstractor = parts.environment.abstractor().written(
             Writing(parts.write, self._settings, self._warn, self._accounts.missed)
@@ -385,11 +360,8 @@ class Session:
             self.control.check()
             self._warn(f"the agent could not {what}: {error}")
 
-    def _warn(self, text: str) -> None:
-        self._tell(Notice("warning", text))
-
     def _decide(self, parts: Parts, live: Live) -> Decision:
-        parts.scope.hide(self._secrets())
+        parts.scope.hide(self._teller.secrets())
         valid = parts.environment.valid_actions() or parts.kind.fallback
         step = len(live.steps)
         turn = Turn(
@@ -459,51 +431,28 @@ class Session:
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
-        last, account = live.observation, live.account
         self._emit(Thinking("judging the episode"))
         judged = parts.evaluator.rewards(live.trajectory())
         if judged.note:
-            self._tell(Notice("warning", judged.note))
+            self._warn(judged.note)
         for call in judged.calls:
             self._accounts.charge(call)
         if judged.calls:
-            account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
+            live.account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
         if parts.agent.learns:
             self._remember(parts, episode)
         kept, first = parts.scope.kept(episode)
         with self._excused("learn from this episode"):
             parts.agent.end_episode(kept, first)
-        ended = EpisodeEnded(
-            episode=live.number,
-            score=last.score,
-            max_score=last.max_score,
-            steps=len(episode.steps),
-            terminated=last.terminated,
-            truncated=live.truncated,
-            outcome=last.outcome,
-            rewards=judged.rewards,
-            returns=tuple(map(float, self._returns(judged.rewards))),
-            memory_entries=len(parts.scope),
-            entries_added=len(kept.steps) if first >= 0 else 0,
-            tokens=account.tokens,
-            cost_usd=account.cost_usd,
-            wall_s=self._clock() - live.started,
-            flips=live.flips,
-            tally=account.tally,
+        ended = live.ended(
+            judged.rewards, self._settings, len(parts.scope), len(kept.steps) if first >= 0 else 0, self._clock()
         )
         self.results.append(ended)
         self._tell(ended)
 
-    def _returns(self, rewards: tuple[float, ...]) -> jitrl.Array:
-        if self._settings.zero_rewards == "own":
-            from engine.memory.exact.returns import own_returns
-
-            return own_returns(rewards, self._settings.gamma)
-        return jitrl.discounted_returns(rewards, self._settings.gamma)
-
     def _remember(self, parts: Parts, episode: Episode) -> None:
-        parts.scope.hide(self._secrets())
+        parts.scope.hide(self._teller.secrets())
         while True:
             try:
                 parts.scope.append(episode)
@@ -523,21 +472,6 @@ class Session:
 
     def _waiting(self, begins: bool) -> None:
         self._emit(Paused() if begins else Resumed())
-
-    def _tell(self, event: Event) -> None:
-        """Record an event, then show it. A recording that fails is said once; play goes on."""
-        self._begun = self._begun or isinstance(event, SessionStarted)
-        event = cleaned(event, self._secrets())
-        if self._recorder is not None and self._begun:
-            try:
-                self._recorder.write(event, self._clock())
-            except StorageError as error:
-                self._recorder.close()
-                self._recorder = None
-                self._emit(
-                    Notice("warning", f"{error}; play goes on, but this session can't be resumed from here")
-                )
-        self._emit(event)
 
     def _summary(self, finished: bool) -> SessionEnded:
         scores = [result.score for result in self.results]

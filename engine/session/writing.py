@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from engine.errors import ModelError
-from engine.llm.model import Messages, Reply, Unusable
+from engine.llm.model import Question, Reply, Unusable
 from engine.records import ModelCall
 
 if TYPE_CHECKING:
@@ -34,23 +34,11 @@ class Writer:
         self._check = check
         self._begins = begins
 
-    def __call__(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
+    def __call__(self, question: Question) -> Reply:
         """Return the model's answer; see `engine.llm.model.Write`."""
-        self._begins(f"writing: {purpose}")
+        self._begins(f"writing: {question.purpose}")
         try:
-            reply = self._model.complete(
-                purpose, messages, schema, pictures, usable=usable, fresh=fresh, temperature=temperature
-            )
+            reply = self._model.complete(question)
         except ModelError as error:
             if isinstance(error, Unusable):
                 self._charge(error.call)

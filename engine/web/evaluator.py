@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from engine import texts
 from engine.errors import JitrlError, UsageError
 from engine.evaluator import AGAIN, SCHEMA, Judgement
-from engine.llm.model import Model
+from engine.llm.model import Model, Question
 from engine.llm.reading import parse
 from engine.records import Step, Trajectory
 from engine.settings import Settings
@@ -82,10 +82,11 @@ class WebEvaluator:
                 break
             again = {"role": "user", "content": AGAIN.format(", ".join(map(str, missing)))}
             try:
-                reply = self._model.complete(
+                question = Question(
                     "rewards", [*prompt.chat(), *([again] if tries else [])], SCHEMA,
                     usable=lambda text: bool(accepted(text)), fresh=tries > 0,
                 )  # fmt: skip
+                reply = self._model.complete(question)
             except JitrlError as error:
                 problem = str(error)
                 break

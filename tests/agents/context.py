@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine.agents.base import AgentContext
-from engine.llm.model import Reply
+from engine.llm.model import Question, Reply
 from engine.records import Kept, ModelCall
 from engine.settings import Settings
 
@@ -32,8 +32,8 @@ class Notes:
 def context(prior: Any, memory: Any, settings: Settings, reply: str = "") -> AgentContext:
     """Return a context in which every call is answered with `reply`."""
 
-    def write(purpose: str, messages: Any, *_: Any, **__: Any) -> Reply:
-        return Reply(reply, ModelCall(purpose, "m", str(messages), reply))
+    def write(question: Question) -> Reply:
+        return Reply(reply, ModelCall(question.purpose, "m", str(question.messages), reply))
 
     return AgentContext(prior, memory, settings, write, Notes())
 

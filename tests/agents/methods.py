@@ -18,6 +18,7 @@ from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
+from tests.playing import run
 
 PRICE = 120
 """Tokens that the server counts for each call."""
@@ -91,15 +92,7 @@ def play(
         settings=Settings(step_limit=steps, logits="verbalized", **settings),
     )  # fmt: skip
     saved = saved or sessions.create(saves, config, "run")
-    events: list[Event] = []
-
-    def emit(event: Event) -> None:
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(saved, saves, emit)
-    session.run()
+    session, events = run(saved, saves, on_event)
     return Played(session, saved, events)
 
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import BadFile, UsageError
-from engine.records import Decided, Stepped, TakenBack
+from engine.records import Decided, Stepped
 from engine.session import store as sessions
-from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
+from tests.playing import run, taking_back
 
 
 def play(saves, agent, episodes=2, steps=5, on_event=None, **settings):
     config = SessionConfig("pantry", agent, "prior/verbs", episodes, settings=Settings(step_limit=steps, **settings))
-    events = []
-
-    def emit(event):
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(sessions.create(saves, config, "run"), saves, emit)
-    session.run()
+    session, events = run(sessions.create(saves, config, "run"), saves, on_event)
     return session, events
 
 
@@ -54,16 +46,7 @@ def test_where_the_recording_ends_an_action_is_drawn_and_that_is_said(tmp_path):
 
 
 def test_a_step_that_was_taken_back_is_not_taken_again(tmp_path):
-    done = []
-
-    def take_back(session, event):
-        if isinstance(event, Decided) and event.decision.step == 2 and not done:
-            done.append(event)
-            session.control.take_back()
-        if isinstance(event, TakenBack):
-            session.control.resume()
-
-    _, first = play(tmp_path / "a", "random", episodes=1, on_event=take_back)
+    _, first = play(tmp_path / "a", "random", episodes=1, on_event=taking_back(2))
     steps = taken(first)
     session, again = play(tmp_path / "b", "human", episodes=1, replayed=str(folder(tmp_path / "a") / "events.jsonl"))
     assert session.error is None

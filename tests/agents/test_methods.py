@@ -14,7 +14,6 @@ from engine.agents.base import Turn
 from engine.memory import Memory
 from engine.memory.kept import KeptRecords
 from engine.records import (
-    Decided,
     Episode,
     EpisodeEnded,
     ModelCalled,
@@ -32,6 +31,7 @@ from tests.agents.context import context
 from tests.agents.methods import GAIN, PRICE, Lesson, asked, play, prompts, records, serve
 from tests.llm.scripted import Scripted
 from tests.llm.server import Server
+from tests.playing import taking_back
 
 LESSONS = {
     "memory": Lesson("transcript", "Transcripts", shows=("Transcript of episode 1:", "Transcript of episode 2:")),
@@ -233,16 +233,7 @@ def test_the_methods_that_write_bring_prompts_of_their_own():
 
 
 def test_a_transcript_tells_the_steps_that_were_not_taken_back(server, tmp_path):
-    taken = []
-
-    def take_back(session, event):
-        if isinstance(event, Decided) and event.decision.step == 2 and not taken:
-            taken.append(event)
-            session.control.take_back()
-        if isinstance(event, TakenBack):
-            session.control.resume()
-
-    played = play(tmp_path, "memory", episodes=1, on_event=take_back)
+    played = play(tmp_path, "memory", episodes=1, on_event=taking_back(2))
     assert len(played.only(TakenBack)) == 1
     steps = played.only(Stepped)
     left = [*steps[:1], *steps[2:]]

@@ -11,6 +11,7 @@ from engine.agents import Method
 from engine.agents.static import Recalled, StaticAgent
 from engine.errors import ModelError, StorageError
 from engine.llm.calls.client import Limits
+from engine.llm.model import Question
 from engine.memory import Memory
 from engine.records import (
     Decided,
@@ -31,6 +32,7 @@ from tests.agents.context import registered
 from tests.llm import server as fake
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
+from tests.playing import only, run, taking_back
 
 PRICE = 120  # tokens that the server counts for each call
 
@@ -43,7 +45,7 @@ class Writer(StaticAgent):
         self._context, self._episode = context, 0
 
     def _ask(self, purpose: str, about: str) -> str:
-        return self._context.write(purpose, [{"role": "user", "content": f"Your {purpose}: {about}"}]).text
+        return self._context.write(Question(purpose, [{"role": "user", "content": f"Your {purpose}: {about}"}])).text
 
     def begin_episode(self, state):
         self._ask("plan", state.text)
@@ -73,20 +75,8 @@ def play(saves, *, saved=None, on_event=None, episodes=2, **options):
     settings = Settings(step_limit=4, logits="verbalized")
     config = SessionConfig("pantry", "writer", "openai/test", episodes, settings=settings)
     saved = saved or sessions.create(saves, config, "run")
-    events = []
-
-    def emit(event):
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(saved, saves, emit, **options)
-    session.run()
+    session, events = run(saved, saves, on_event, **options)
     return session, saved, events
-
-
-def only(events, kind):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def asked(server: Server, purpose: str) -> int:
@@ -142,16 +132,7 @@ def test_a_model_that_fails_outside_a_decision_is_said_and_stops_nothing(server,
 
 
 def test_a_step_that_is_taken_back_stays_paid_and_nothing_is_counted_twice(server, tmp_path):
-    taken = []
-
-    def take_back(session, event):
-        if isinstance(event, Decided) and event.decision.step == 2 and not taken:
-            taken.append(event)
-            session.control.take_back()
-        if isinstance(event, TakenBack):
-            session.control.resume()
-
-    session, _, events = play(tmp_path, episodes=1, on_event=take_back)
+    session, _, events = play(tmp_path, episodes=1, on_event=taking_back(2))
     assert session.error is None
     (ended,) = only(events, EpisodeEnded)
     assert len(only(events, TakenBack)) == 1

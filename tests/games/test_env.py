@@ -16,7 +16,7 @@ import pytest
 from engine.errors import GameError, UsageError
 from engine.games.catalogue import find_game, open_game, read_story
 from engine.games.env import sanitise
-from engine.games.zmachine.interpreter import intercepted
+from engine.games.zmachine.commands import intercepted
 from jitrl_tui.cli import main
 
 OPENING = ["open mailbox", "take leaflet", "north", "east", "open window", "west"]

@@ -10,7 +10,7 @@ import pytest
 
 from engine.games.catalogue import shipped
 from engine.games.env import GameEnvironment
-from engine.games.zmachine.interpreter import intercepted
+from engine.games.zmachine.commands import intercepted
 from tests.games import faults
 
 STORIES = {story.name: story for story in shipped()}

@@ -10,9 +10,9 @@ import pytest
 from engine.environments import profile
 from engine.records import Decided, EpisodeEnded, Paused, Stepped, TakenBack
 from engine.session import store as sessions
-from engine.session.loop import Session
 from engine.settings import SessionConfig
 from jitrl_tui.cli import main
+from tests.playing import run
 
 CORRIDOR = "gym:tinyworlds/tiny/Corridor-v0"
 
@@ -28,15 +28,7 @@ def config(agent="jitrl", episodes=1, steps=12, game=CORRIDOR):
 
 
 def play(saves, saved, on_event=None):
-    events = []
-
-    def emit(event):
-        events.append(event)
-        if on_event is not None:
-            on_event(session, event)
-
-    session = Session(saved, saves, emit)
-    session.run()
+    session, events = run(saved, saves, on_event)
     assert session.error is None
     return events
 

@@ -14,6 +14,7 @@ import pytest
 from engine.errors import ModelError
 from engine.llm.calls.client import TEXT_LIMIT
 from engine.llm.language import LanguageModel
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.settings import Settings
 from tests.llm import server as fake
@@ -63,7 +64,7 @@ def packed(text: str, how: str = "gzip") -> fake.Behaviour:
 
 
 def say(model: LanguageModel) -> str:
-    return model.complete("history", QUESTION, fresh=True).text
+    return model.complete(Question("history", QUESTION, fresh=True)).text
 
 
 def test_an_answer_that_says_how_long_it_is_is_not_read_at_all(server: Server, model):
@@ -89,9 +90,9 @@ def test_an_answer_without_an_end_is_left(server: Server, model):
 
 def test_a_long_answer_within_the_limit_is_cut(server: Server, model):
     server.default = fake.reply("y" * (TEXT_LIMIT + 5))
-    reply = model.complete("history", QUESTION)
+    reply = model.complete(Question("history", QUESTION))
     assert len(reply.text) == TEXT_LIMIT
-    assert not model.complete("history", QUESTION).call.cached  # cut off: not kept
+    assert not model.complete(Question("history", QUESTION)).call.cached  # cut off: not kept
 
 
 def test_a_packed_answer_is_unpacked_to_the_limit_only(server: Server, model):
@@ -153,6 +154,7 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
 
 GROWTH = """
 import resource, sys
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.settings import Settings
 
@@ -161,11 +163,11 @@ def peak():
 
 model = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1]})
 question = [{"role": "user", "content": "x"}]
-model.complete("history", question)
+model.complete(Question("history", question))
 before = peak()
 for _ in range(3):
     try:
-        model.complete("history", question)
+        model.complete(Question("history", question))
     except Exception as error:
         assert "more than 4 MB" in str(error) or "failed" in str(error), error
 print(peak() - before)

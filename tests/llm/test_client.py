@@ -16,6 +16,7 @@ from engine.errors import ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.calls.cache import Cache, digest
 from engine.llm.calls.pace import Pace
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
@@ -184,17 +185,17 @@ def test_calls_from_many_threads(server: Server):
 def test_complete_asks_for_json_and_returns_the_text(server: Server):
     server.default = fake.reply('{"a": 1}')
     model = opened(server)
-    reply = model.complete("history", [{"role": "user", "content": "Summarise."}], {"type": "object"})
+    reply = model.complete(Question("history", [{"role": "user", "content": "Summarise."}], {"type": "object"}))
     assert reply.text == '{"a": 1}'
     assert reply.call.purpose == "history"
     assert server.requests[0]["response_format"]["json_schema"]["schema"] == {"type": "object"}
     server.default = fake.reply("")
     with pytest.raises(ModelError, match="empty answer"):
-        model.complete("history", [{"role": "user", "content": "Again."}])
+        model.complete(Question("history", [{"role": "user", "content": "Again."}]))
     model.close()
     model.close()
     with pytest.raises(ModelError, match=r"closed|cancelled"):
-        model.complete("history", [{"role": "user", "content": "Late."}])
+        model.complete(Question("history", [{"role": "user", "content": "Late."}]))
 
 
 def test_string_scores_need_a_local_model():
@@ -279,7 +280,7 @@ for turn in range(2):
     model.close()
 try:
     model = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1] + "/404"})
-    model.complete("history", [{"role": "user", "content": "x"}])
+    model.complete(Question("history", [{"role": "user", "content": "x"}]))
 except Exception:
     pass
 """

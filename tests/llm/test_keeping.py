@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import ModelError
 from engine.llm import open_model
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.llm.prompts import Prompt
 from engine.records import ActionRequest
@@ -45,24 +46,24 @@ def readable(text: str) -> bool:
 
 def test_only_the_usable_one_of_two_answers_is_kept(server: Server, model, tmp_path: Path):
     server.script = [fake.reply("{nonsense"), fake.reply('{"a": 1}')]
-    first = model.complete("history", QUESTION, usable=readable)
+    first = model.complete(Question("history", QUESTION, usable=readable))
     assert first.text == "{nonsense"
     assert kept(tmp_path) == []
-    again = model.complete("history", QUESTION, usable=readable, fresh=True)
+    again = model.complete(Question("history", QUESTION, usable=readable, fresh=True))
     assert (again.text, again.call.cached) == ('{"a": 1}', False)
     assert kept(tmp_path) == ['{"a": 1}']
-    last = model.complete("history", QUESTION, usable=readable)
+    last = model.complete(Question("history", QUESTION, usable=readable))
     assert (last.text, last.call.cached, last.call.cost_usd) == ('{"a": 1}', True, 0.0)
     assert len(server.requests) == 2
 
 
 def test_without_a_judge_every_whole_answer_is_kept(server: Server, model, tmp_path: Path):
     server.script = [fake.reply("prose")]
-    model.complete("history", QUESTION)
-    assert model.complete("history", QUESTION).call.cached
+    model.complete(Question("history", QUESTION))
+    assert model.complete(Question("history", QUESTION)).call.cached
     assert kept(tmp_path) == ["prose"]
     server.script = [fake.reply("newer")]
-    assert model.complete("history", QUESTION, fresh=True).text == "newer"
+    assert model.complete(Question("history", QUESTION, fresh=True)).text == "newer"
     assert kept(tmp_path) == ["newer"]
     assert len(server.requests) == 2
 
@@ -110,9 +111,9 @@ def test_index_tokens_are_kept_though_they_are_cut_off(server: Server, model, tm
 
 def test_what_was_kept_before_it_was_judged_is_replaced(server: Server, model, tmp_path: Path):
     server.default = fake.reply("{nonsense")
-    model.complete("history", QUESTION)  # as versions did that kept everything
+    model.complete(Question("history", QUESTION))  # as versions did that kept everything
     server.default = fake.reply('{"a": 1}')
-    assert model.complete("history", QUESTION, usable=readable).text == '{"a": 1}'
+    assert model.complete(Question("history", QUESTION, usable=readable)).text == '{"a": 1}'
     assert kept(tmp_path) == ['{"a": 1}']
 
 
@@ -120,7 +121,7 @@ def test_a_mixture_and_a_table_take_the_same_arguments(server: Server, tmp_path:
     monkeypatch.setenv("JITRL_API_BASE", server.base)
     server.default = fake.reply("{nonsense")
     mixed = open_model("prior/verbs+openai/test", settings=Settings(logits="token"), cache=tmp_path)
-    assert mixed.complete("history", QUESTION, usable=readable, fresh=True).text == "{nonsense"
+    assert mixed.complete(Question("history", QUESTION, usable=readable, fresh=True)).text == "{nonsense"
     assert kept(tmp_path) == []
     assert mixed.reading == "token"
     assert mixed.usage.retries == 0
@@ -132,7 +133,7 @@ def test_a_mixture_and_a_table_take_the_same_arguments(server: Server, tmp_path:
     table.settle()
     table.on_wait(lambda waiting: None)
     with pytest.raises(ModelError, match="no language model"):
-        table.complete("history", QUESTION, usable=readable, fresh=True)
+        table.complete(Question("history", QUESTION, usable=readable, fresh=True))
     assert len(server.requests) == 1
 
 

@@ -17,6 +17,7 @@ from engine.errors import MissingError, ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.calls.failures import CONTEXT, explain
 from engine.llm.calls.gateway import Gateway
+from engine.llm.model import Question
 from engine.records import ActionRequest
 from engine.settings import Settings
 
@@ -99,7 +100,7 @@ def test_a_local_model_can_be_read_by_index_tokens(weights_file: Path):
 
 def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model, "_reply_tokens", 4 * 8)
-    reply = model.complete("history", [{"role": "user", "content": "Say hello."}])
+    reply = model.complete(Question("history", [{"role": "user", "content": "Say hello."}]))
     assert reply.text.strip()
     assert 0 < reply.call.completion_tokens <= 8
 
@@ -177,7 +178,7 @@ def test_uniform_prior_needs_nothing():
     assert [c.z for c in proposal.candidates] == [0.0, 0.0]
     assert opened.usage.calls == 0
     with pytest.raises(ModelError, match="no language model"):
-        opened.complete("rewards", [])
+        opened.complete(Question("rewards", []))
     opened.close()
 
 

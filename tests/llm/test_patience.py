@@ -17,6 +17,7 @@ from engine.llm.calls.failures import BUSY, RATE, Failure, explain
 from engine.llm.calls.opening import open_client
 from engine.llm.calls.patience import Limits, Patience
 from engine.llm.language import LanguageModel
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.records import Waiting
 from engine.settings import Settings
@@ -147,7 +148,7 @@ def test_a_busy_server_is_asked_until_it_answers(server: Server, refusal):
     server.default = bad.reply("done")
     # The patience bounds what 1e308 asks for; five tries come on top of the first pause.
     model = opened(server, limits={"patience_s": 0.4, "attempts": 8})
-    reply = model.complete("history", QUESTION)
+    reply = model.complete(Question("history", QUESTION))
     assert reply.text == "done"
     assert reply.call.retries == 6
     assert model.usage.retries == 6
@@ -162,7 +163,7 @@ def test_a_pause_that_makes_no_sense_is_not_made(server: Server, after: str):
     model = opened(server, limits={"patience_s": 600.0})
     model._gateway.prepare()
     started = time.monotonic()
-    assert model.complete("history", QUESTION).text == "done"
+    assert model.complete(Question("history", QUESTION)).text == "done"
     assert time.monotonic() - started < 10
     model.close()
 
@@ -174,7 +175,7 @@ def test_the_patience_ends_and_says_how_long_it_was(server: Server, code: int, t
     model._gateway.prepare()
     started = time.monotonic()
     with pytest.raises(ModelError, match=rf"{text}.*it was tried \d+ times in 1 s; wait a minute") as caught:
-        model.complete("history", QUESTION)
+        model.complete(Question("history", QUESTION))
     assert 0.5 < time.monotonic() - started < 5
     assert caught.value.fatal
     assert len(server.requests) > 4
@@ -186,7 +187,7 @@ def test_an_exhausted_quota_is_not_waited_for(server: Server):
     server.default = bad.status(429, "You exceeded your current quota", "insufficient_quota")
     model = opened(server, limits={"patience_s": 60.0})
     with pytest.raises(ModelError, match="no quota left"):
-        model.complete("history", QUESTION)
+        model.complete(Question("history", QUESTION))
     assert len(server.requests) == 1
     model.close()
 
@@ -207,7 +208,7 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
 
     def run() -> None:
         try:
-            model.complete("history", QUESTION)
+            model.complete(Question("history", QUESTION))
         except BaseException as error:
             caught.append(error)
 
@@ -233,7 +234,7 @@ def test_a_held_slot_is_told_too(server: Server):
     told: list[Waiting] = []
     model.on_wait(told.append)
     model._client._pace.hold("openai/test", 1.3)
-    model.complete("history", QUESTION)
+    model.complete(Question("history", QUESTION))
     assert [w.reason for w in told] == ["pace of calls"] * 2
     model.close()
 
@@ -270,17 +271,17 @@ def test_calls_of_one_decision_share_its_deadline(server: Server):
         assert client.until == until == pytest.approx(started + 1.5, abs=0.1)
         with client.decision() as inner:
             assert inner == until
-        assert model.complete("history", QUESTION).text == "one"
+        assert model.complete(Question("history", QUESTION)).text == "one"
         with pytest.raises(ModelError, match="did not answer in time"):
-            model.complete("history", QUESTION)
+            model.complete(Question("history", QUESTION))
         assert time.monotonic() - started < 2.2
         # Nothing is left: a further call is not even begun.
         with pytest.raises(ModelError, match="did not answer in time"):
-            model.complete("history", QUESTION)
+            model.complete(Question("history", QUESTION))
     assert len(server.requests) == 2
     assert client.until == math.inf
     server.default = bad.reply("two")
-    assert model.complete("history", QUESTION)  # another decision, another deadline
+    assert model.complete(Question("history", QUESTION))  # another decision, another deadline
     model.close()
 
 
@@ -290,7 +291,7 @@ def test_pauses_do_not_count(server: Server):
     server.script = [bad.status(429, "slow down", retry_after="100")]
     server.default = bad.reply("done")
     with model._client.decision() as until:
-        assert model.complete("history", QUESTION).text == "done"
+        assert model.complete(Question("history", QUESTION)).text == "done"
         assert model._client.until > until + 1.0
     model.close()
 

@@ -7,6 +7,7 @@ import pytest
 
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
+from engine.llm.model import Question
 from engine.llm.priors.verbs import logit
 from engine.records import ActionRequest
 from engine.settings import Settings
@@ -58,7 +59,7 @@ def test_a_mixture_is_log_linear(weight):
 
 def test_a_mixture_writes_with_the_part_that_can():
     with pytest.raises(ModelError, match="no language model"):
-        opened("prior/verbs+prior/uniform").complete("rewards", [])
+        opened("prior/verbs+prior/uniform").complete(Question("rewards", []))
 
 
 @pytest.mark.parametrize(

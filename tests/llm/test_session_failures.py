@@ -18,6 +18,7 @@ from engine.settings import SessionConfig, Settings
 from tests.llm import server as bad
 from tests.llm.scripted import player
 from tests.llm.server import Server
+from tests.playing import only
 
 GARBAGE = {
     "empty": bad.reply(""),
@@ -65,10 +66,6 @@ def play(saves: Path, *, on_event=None, interactive=False, **changes):
 def remembered(saves: Path):
     with Memory(saves / "memory") as memory:
         return [episode for name in memory.scopes() for episode in memory.scope(name).episodes()]
-
-
-def only(events, kind):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def test_whatever_the_model_writes_play_goes_on_and_memory_stays_clean(quick: Server, tmp_path: Path):

@@ -14,6 +14,7 @@ from PIL import Image
 from engine.environments import profile
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
+from engine.llm.model import Question
 from engine.llm.opening import open_remote
 from engine.records import Decided, Observation
 from engine.session import store as sessions
@@ -245,7 +246,7 @@ def test_a_call_is_recorded_by_the_digest_of_its_pictures_and_known_again_by_the
     server.default = fake.reply("so")
     question = [{"role": "system", "content": "Look."}, {"role": "user", "content": "What is it?"}]
     calls = [
-        model.complete("history", question, pictures=shot).call for shot in ((JPEG,), (JPEG,), (OTHER,), ())
+        model.complete(Question("history", question, pictures=shot)).call for shot in ((JPEG,), (JPEG,), (OTHER,), ())
     ]
     model.close()
     assert [call.cached for call in calls] == [False, True, False, False]
@@ -263,4 +264,4 @@ def test_a_model_of_this_process_says_that_it_takes_none():
             self.name, self._engine = "local/x", object()
 
     with pytest.raises(ModelError, match="local/x takes no pictures"):
-        Here().complete("history", [{"role": "user", "content": "x"}], pictures=[JPEG])
+        Here().complete(Question("history", [{"role": "user", "content": "x"}], pictures=[JPEG]))

@@ -12,6 +12,7 @@ from engine import texts
 from engine.environment import Abstractor, Writing
 from engine.errors import JitrlError, ModelError, TooLong
 from engine.llm import prompts
+from engine.llm.model import Question
 from engine.records import Observation, State
 
 _HEADS = ("SUMMARY", "PROGRESS", "LOCATION")
@@ -131,9 +132,10 @@ class WrittenAbstractor:
         if situation not in self._known:
             prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
             try:
-                reply = self._writing.write(
+                question = Question(
                     "state", prompt.chat(), usable=lambda text: bool(read_state(text))
                 )
+                reply = self._writing.write(question)
                 nouns = read_state(reply.text, self._writing.settings.written_nouns)
                 if not nouns:
                     raise ModelError("the model's answer has no [State: ...]")
@@ -153,7 +155,7 @@ class WrittenAbstractor:
                 lines.insert(0, f"(Summary of the steps before: {self._history})")
             prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
             try:
-                reply = self._writing.write("history", prompt.chat(), usable=_has_summary)
+                reply = self._writing.write(Question("history", prompt.chat(), usable=_has_summary))
                 return read_history(reply.text, state.history)
             except TooLong as error:
                 if shown > 1:

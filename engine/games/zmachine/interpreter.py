@@ -22,7 +22,9 @@ from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
 from engine.games.zmachine.bearings import NO_ACTION, global_value, set_global
+from engine.games.zmachine.commands import intercepted
 from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.opening import open_quickly
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import text_only, turn_pages
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
@@ -33,39 +35,10 @@ if TYPE_CHECKING:
     from engine.games.generated import WorldKey
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_OURS = {
-    "save": "jitrl keeps its own saves, so the game's SAVE is not used.",
-    "restore": "jitrl keeps its own saves, so the game's RESTORE is not used.",
-    "script": "jitrl records every session, so the game's SCRIPT is not used.",
-    "unscript": "jitrl records every session, so the game's UNSCRIPT is not used.",
-    "noscript": "jitrl records every session, so the game's NOSCRIPT is not used.",
-    "transcript": "jitrl records every session, so the game's TRANSCRIPT is not used.",
-    "restart": "An episode begins anew only when it has ended, so the game's RESTART is not used.",
-    "quit": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
-    "q": "An episode ends with the game or the step limit; leave with jitrl's own keys.",
-    "undo": "What is done is done: within an episode the game's UNDO is not used.",
-}
-"""Commands that would leak state between episodes or end the interpreter, and the answer to each."""
-_LETTERS_READ = 6
-_OURS_AS_READ = {name[:_LETTERS_READ]: answer for name, answer in _OURS.items()}
 _HEAD = struct.Struct("<4s16siI")
 _FORMAT = b"JZS2"
 _SEEDS = 16
 _PENDING = 8
-
-
-def intercepted(command: str) -> str | None:
-    """Return our answer if any part of `command` is one that the game must not see.
-
-    Parsers look at the first six letters of a word, or at nine; OOPS puts a word into the command before.
-    """
-    for part in re.split(r"[.;,\"]|\bthen\b", command.lower()):
-        words = part.split()
-        if words and words[0] in ("oops", "o"):
-            words = words[1:]
-        if words and (answer := _OURS_AS_READ.get(words[0][:_LETTERS_READ])):
-            return answer
-    return None
 
 
 def clean(text: str) -> str:
@@ -227,7 +200,7 @@ class Interpreter:
         self._note(b"(loading the story)")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._env = _open_quickly(StoryPath(self._story), self._library)
+            self._env = open_quickly(StoryPath(self._story), self._library)
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
         self._data = story_bytes(self._story)
@@ -478,31 +451,3 @@ class Interpreter:
             if machine.ended or machine.score != score or self._world_key() != last.world_hash:
                 found.append(command)
         return tuple(found)
-
-
-def load_library() -> Any:
-    """Return Jericho's interpreter, loaded for one story.
-
-    Jericho does this whenever it opens a story, by way of a temporary folder. A confined process cannot do it.
-    """
-    from jericho import jericho
-
-    return jericho._load_frotz_lib()
-
-
-def _open_quickly(story: str, library: Any) -> Any:
-    """Open a story without Jericho's work on command templates, which takes longer than all the rest.
-
-    Jericho does that work whenever a story is opened. Nothing here needs it, but for stories whose grammar
-    cannot be read, and those have it done later. A `library` that is given is not loaded again.
-    """
-    from jericho import jericho
-
-    generator, loader = jericho.TemplateActionGenerator, jericho._load_frotz_lib
-    jericho.TemplateActionGenerator = lambda bindings: None
-    if library is not None:
-        jericho._load_frotz_lib = lambda: library
-    try:
-        return jericho.FrotzEnv(story, seed=1)
-    finally:
-        jericho.TemplateActionGenerator, jericho._load_frotz_lib = generator, loader

@@ -117,7 +117,8 @@ class _Server:
         """Load what the first request names, then obey until the parent is gone."""
         request, _ = receive(self._channel)
         try:
-            from engine.games.zmachine.interpreter import Interpreter, load_library
+            from engine.games.zmachine.interpreter import Interpreter
+            from engine.games.zmachine.opening import load_library
 
             library = load_library()
             confined = _give_up(request)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from engine.llm.model import Messages, Model, Preparing, Reply, Usage, takes_pictures, writes_here
+from engine.llm.model import Model, Preparing, Question, Reply, Usage, takes_pictures, writes_here
 from engine.llm.priors.wordless import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waiting
 
@@ -118,26 +117,14 @@ class Mixture:
         """Whether the model that writes takes pictures."""
         return next((takes_pictures(part) for part in self._parts if not isinstance(part, Wordless)), False)
 
-    def complete(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
+    def complete(self, question: Question) -> Reply:
         """Return the answer of the first of the two that is a language model.
 
         Raises:
             ModelError: Neither is one, or there is no usable answer.
         """
         writer = next((part for part in self._parts if not isinstance(part, Wordless)), self._parts[0])
-        return writer.complete(
-            purpose, messages, schema, pictures, usable=usable, fresh=fresh, temperature=temperature
-        )
+        return writer.complete(question)
 
     def cancel(self) -> None:
         """Cancel both."""

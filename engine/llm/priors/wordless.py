@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
 from engine.llm.asking import TEXT_ASKING, Asking
-from engine.llm.model import Messages, Reply, Usage
+from engine.llm.model import Question, Reply, Usage
 from engine.records import ActionRequest, Candidate, Proposal, Waiting
 
 
@@ -45,19 +44,9 @@ class Wordless:
         """Always 0."""
         return Usage()
 
-    def complete(
-        self,
-        purpose: str,
-        messages: Messages,
-        schema: Mapping[str, Any] | None = None,
-        pictures: Sequence[bytes] = (),
-        *,
-        usable: Callable[[str], bool] | None = None,
-        fresh: bool = False,
-        temperature: float = 0.0,
-    ) -> Reply:
+    def complete(self, question: Question) -> Reply:
         """Raise ModelError, because there is no model that could write."""
-        raise ModelError(f"{self.name} is no language model and cannot answer in words ({purpose})")
+        raise ModelError(f"{self.name} is no language model and cannot answer in words ({question.purpose})")
 
     def cancel(self) -> None:
         """Do nothing, because no call ever runs."""

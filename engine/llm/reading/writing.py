@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.disk import private_folder, read_text, write_private
 from engine.errors import ModelError
-from engine.llm.model import Model
+from engine.llm.model import Model, Question
 from engine.llm.prompts import Folder
 from engine.llm.reading import parse
 
@@ -76,9 +76,10 @@ def _tested(model: Model, test: WritingTest) -> tuple[bool, str]:
     messages = test.prompts.render(test.purpose, **test.blanks).chat()
     for tries in range(TRIES):
         try:
-            reply = model.complete(
+            question = Question(
                 test.purpose, messages, test.schema, usable=test.passes, fresh=tries > 0
             )
+            reply = model.complete(question)
         except ModelError as error:
             problem = f"{model.name} did not answer the short writing test: {error}"
             continue

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from engine.environment import Writing
 from engine.errors import JitrlError, ModelError
+from engine.llm.model import Question
 from engine.records import Observation
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.prompts import PAGES
@@ -61,7 +62,7 @@ class Extraction:
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
         )
         try:
-            reply = self._writing.write("history", prompt.chat(), pictures=pictures)
+            reply = self._writing.write(Question("history", prompt.chat(), pictures=pictures))
             return read(reply.text, visit)
         except JitrlError as error:
             self._writing.missed()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import ModelError
-from engine.llm.model import Model
+from engine.llm.model import Model, Question
 from engine.llm.reading import parse
 from engine.web.drawing.text import fenced
 from engine.web.prompts import PAGES
@@ -29,7 +29,7 @@ def by_model(model: Model) -> Judge:
     def same(intent: str, reference: str, answer: str) -> bool:
         prompt = PAGES.render("same", question=intent, reference=reference, answer=fenced(answer))
         for _ in range(2):
-            found = parse.json_object(model.complete("rewards", prompt.chat(), SCHEMA).text) or {}
+            found = parse.json_object(model.complete(Question("rewards", prompt.chat(), SCHEMA)).text) or {}
             if isinstance(found.get("same"), bool):
                 return bool(found["same"])
         raise ModelError("the model did not say whether the answer means the same as the reference")

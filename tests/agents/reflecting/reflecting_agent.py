@@ -2,6 +2,7 @@
 
 from engine.agents import Method
 from engine.agents.static import Recalled, StaticAgent
+from engine.llm.model import Question
 from engine.records import Basis, BasisItem
 
 LATEST = 3
@@ -27,7 +28,7 @@ class ReflectingAgent(StaticAgent):
         steps = "\n".join(f"{step.action} ({step.env_reward:+g})" for step in episode.steps)
         known = "\n".join(one.text for one in self._latest) or "none yet"
         question = f"Reflect on this episode in one sentence. Score: {episode.score:g}\n{steps}\nKnown: {known}"
-        reply = self._write("reflection", [{"role": "user", "content": question}])
+        reply = self._write(Question("reflection", [{"role": "user", "content": question}]))
         self._kept.add("reflection", reply.text.strip(), {"score": episode.score})
 
 

@@ -1,0 +1,80 @@
+"""Tells what happens in a session: to who watches, to the recording, and to the folder of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.environment import Visible
+from engine.errors import StorageError
+from engine.hiding import cleaned
+from engine.records import Event, Notice, SessionStarted
+from engine.session.recording import Recorder
+
+if TYPE_CHECKING:
+    from engine.environment import Environment
+    from engine.web.browser.pages import PageStore
+
+
+class Teller:
+    """Shows and records the events of a session, without secrets.
+
+    Args:
+        emit: Called with every event.
+        folder: Folder of the session.
+        clock: Returns Unix time in seconds.
+
+    Attributes:
+        secrets: Returns the texts that must not be told, recorded or remembered.
+        recorder: Writes the recording; None before it is opened and after it failed.
+        begun: Whether the recording has its beginning. Nothing is recorded before that.
+    """
+
+    def __init__(self, emit: Callable[[Event], None], folder: Path, clock: Callable[[], float]) -> None:
+        self.secrets: Callable[[], frozenset[str]] = frozenset
+        self.recorder: Recorder | None = None
+        self.begun = False
+        self._show = emit
+        self._folder = folder
+        self._clock = clock
+        self._pages: PageStore | None = None
+
+    def emit(self, event: Event) -> None:
+        """Show an event without recording it."""
+        self._show(cleaned(event, self.secrets()))
+
+    def tell(self, event: Event) -> None:
+        """Record an event, then show it. If recording fails, this is reported once and play goes on."""
+        self.begun = self.begun or isinstance(event, SessionStarted)
+        event = cleaned(event, self.secrets())
+        if self.recorder is not None and self.begun:
+            try:
+                self.recorder.write(event, self._clock())
+            except StorageError as error:
+                self.close()
+                self._show(Notice("warning", f"{error}; play goes on, but this session can't be resumed from here"))
+        self._show(event)
+
+    def warn(self, text: str) -> None:
+        """Tell a warning."""
+        self.tell(Notice("warning", text))
+
+    def page(self, environment: Environment, episode: int, steps: int) -> None:
+        """Store the visible page after `steps` steps, if the environment shows pages, and tell of it."""
+        if not isinstance(environment, Visible):
+            return
+        if self._pages is None:
+            from engine.web.browser.pages import PageStore
+
+            self._pages = PageStore(self._folder)
+        shown, trouble = self._pages.keep(environment.sight(), episode, steps)
+        if trouble:
+            self.warn(trouble)
+        self.tell(shown)
+
+    def close(self) -> None:
+        """Close the recording; calling this twice is safe."""
+        if self.recorder is not None:
+            self.recorder.close()
+            self.recorder = None
