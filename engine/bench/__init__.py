@@ -1,0 +1,1 @@
+"""Benchmarks: suites of tasks, agents, models and seeds, played in parallel, measured, and reported."""
