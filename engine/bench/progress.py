@@ -14,6 +14,21 @@ _ACTIVE = ("waiting", "running")
 """States of cells that will be played further."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may cost at most; None for no limit.
+
+    Attributes:
+        usd: US dollars.
+        tokens: Tokens of prompts and replies.
+        minutes: Duration in minutes.
+    """
+
+    usd: float | None = None
+    tokens: int | None = None
+    minutes: float | None = None
+
+
 @dataclass(slots=True)
 class CellProgress:
     """What is known of one cell.
