@@ -32,8 +32,8 @@ def totals(progress: Progress, limits: Limits, elapsed: float) -> list[str]:
         elapsed: Seconds since it began.
     """
     counts = progress.counts
-    failed = f", {counts['failed']} failed" if counts["failed"] else ""
-    cells = f"{counts['finished']}/{len(progress.cells)} cells{failed}"
+    rest = "".join(f", {counts[state]} {state}" for state in ("failed", "stopped") if counts[state])
+    cells = f"{counts['finished']}/{len(progress.cells)} cells{rest}"
     parts = [cells, f"{progress.episodes_done:,}/{progress.episodes_of:,} episodes"]
     eta = progress.eta
     if not progress.over and eta is not None:

@@ -72,6 +72,11 @@ class CellProgress:
         return self.cell.episodes
 
     @property
+    def measured(self) -> int:
+        """Number of planned episodes that are measured (phase "test")."""
+        return sum(leg.config.episodes for leg in self.cell.legs if leg.phase == TEST)
+
+    @property
     def tasks(self) -> tuple[str, ...]:
         """Tasks that are measured, each once, in the order in which they are played."""
         return tuple(dict.fromkeys(leg.task for leg in self.cell.legs if leg.phase == TEST))
