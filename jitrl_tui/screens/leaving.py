@@ -53,11 +53,11 @@ class LeavingScreen(Screen[int]):
         source.stop()
         self.show_leaving()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
-        threading.Thread(target=self._wait, args=(source, then), name="leave", daemon=True).start()
+        threading.Thread(target=self._wait, args=(self.app, source, then), name="leave", daemon=True).start()
 
-    def _wait(self, source: Stoppable, then: Callable[[], None]) -> None:
+    def _wait(self, app: Host, source: Stoppable, then: Callable[[], None]) -> None:
         if not source.wait(PATIENCE_S):
             self.leaving = self.waits_for
-            self.app.call_from_thread(self.show_leaving)
+            app.call_later(self.show_leaving)
             source.wait(LONGEST_S)
-        self.app.call_from_thread(then)
+        app.call_later(then)

@@ -72,6 +72,11 @@ class CellList(Pane):
         """The cell that the cursor is on, None if there are no rows."""
         return self._rows[self.at] if self._rows else None
 
+    @property
+    def shown(self) -> tuple[CellProgress, ...]:
+        """The cells of all rows, also of those out of sight."""
+        return tuple(self._rows)
+
     def show(self, rows: Sequence[CellProgress], hidden: Sequence[str] = ()) -> None:
         """Show these cells in this order, without the columns of the names in `hidden`."""
         place = self.at - round(self.scroll_y)
@@ -89,11 +94,6 @@ class CellList(Pane):
         self.scroll_to(y=0, animate=False)
         self.refresh()
         self.post_message(self.Moved())
-
-    @property
-    def follows(self) -> bool:
-        """Whether the cursor stays on the first row."""
-        return not self._name
 
     @property
     def _room(self) -> int:
