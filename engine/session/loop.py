@@ -440,13 +440,14 @@ class Session:
         if judged.calls:
             live.account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
-        if parts.agent.learns:
+        if parts.agent.learns and not self._config.frozen:
             self._remember(parts, episode)
         kept, first = parts.scope.kept(episode)
-        with self._excused("learn from this episode"):
-            parts.agent.end_episode(kept, first)
+        if not self._config.frozen:
+            with self._excused("learn from this episode"):
+                parts.agent.end_episode(kept, first)
         ended = live.ended(
-            judged.rewards, self._settings, len(parts.scope), len(kept.steps) if first >= 0 else 0, self._clock()
+            judged.rewards, self._settings, parts.scope, len(kept.steps) if first >= 0 else 0, self._clock()
         )
         self.results.append(ended)
         self._tell(ended)

@@ -75,12 +75,12 @@ def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
-    """Return where a session's memory lies: the shared one, its own, or that of another session of its suite."""
+    """Return where a session's memory lies: the shared one, its own, or that of another session beside it."""
     which = session.config.memory
     if which == "shared":
         return saves / "memory"
     owner = which.removeprefix("own:")
-    return (saves / "sessions" / owner if ":" in which else session.folder) / "memory"
+    return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
 
 
 def load(folder: Path) -> SavedSession:
