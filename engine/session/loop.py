@@ -17,7 +17,7 @@ from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
 from engine.environment import Concluding, Discreet, OpenActions, Writing
 from engine.environments import kind_of
-from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.explain import overrule
 from engine.kinds import Places
 from engine.records import (
@@ -222,7 +222,7 @@ class Session:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = lived[-1] if lived and not lived[-1].ended else None
         if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
-            raise UsageError(recording.once_only(self.episode + 1, len(left.takes[-1].steps)))
+            raise recording.OnceOnly(self.episode + 1, len(left.takes[-1].steps))
         self._emit(Thinking("taking up the session where it was left"))
         relived = self._relive(parts, lived)
         if left is None:
