@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TextIO
 
 STORE_S = 3.0
 """Seconds that a session has to end properly."""
@@ -24,20 +25,37 @@ def end_within(seconds: float = END_S) -> None:
     timer.start()
 
 
-def when_closed(streams: Iterable[TextIO], then: Callable[[], None]) -> None:
-    """Call `then` in a thread when a terminal behind one of the streams closes. Other streams are left out.
+@contextlib.contextmanager
+def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> Iterator[None]:
+    """Call `then` in a thread if a terminal behind one of the streams closes during the block.
 
     SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script.
     """
-    poll = select.poll()
-    terminals = {stream.fileno() for stream in streams if stream.isatty()}
+    terminals = {stream.fileno() for stream in streams if stream is not None and stream.isatty()}
+    poll, over = select.poll(), threading.Event()
     for descriptor in terminals:
         poll.register(descriptor, 0)  # no event but the end of the terminal
 
     def watch() -> None:
-        while not poll.poll(_LOOK_S * 1000):
-            pass
-        then()
+        while not over.is_set():
+            if poll.poll(_LOOK_S * 1000):
+                then()
+                return
 
     if terminals:
         threading.Thread(target=watch, name="terminal", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+@contextlib.contextmanager
+def handling(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
+    """Handle signals with these functions during the block."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
