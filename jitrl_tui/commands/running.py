@@ -27,8 +27,8 @@ FORMAT = 2
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
     """Play a session until it ends or is interrupted. The last value is whether it was interrupted.
 
-    Ctrl-C, SIGTERM, SIGHUP and the closing of the terminal that shows the progress interrupt it. Under `nohup`, the last
-    two do not.
+    Ctrl-C, SIGTERM, SIGHUP and the closing of the terminal that shows the progress interrupt it. Under `nohup`, the
+    last two do not.
     """
     from engine.session.loop import Session
 

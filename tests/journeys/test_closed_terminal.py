@@ -1,4 +1,4 @@
-"""A terminal that closes ends `jitrl`, wherever it stands. SIGHUP reaches only the parent, as it does under `make play`."""
+"""A terminal that closes ends `jitrl`, wherever it stands. SIGHUP reaches only its parent, as under `make play`."""
 
 from __future__ import annotations
 
