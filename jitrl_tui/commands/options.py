@@ -92,8 +92,10 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
         JitrlError: There is no such game or task, or something that it needs is missing.
     """
     from engine.kinds import Places
+    from engine.llm import check_name
 
-    agents.AGENTS.find(config.agent)
+    if agents.AGENTS.find(config.agent).asks_model:
+        check_name(config.model)
     values.ESTIMATORS.find(config.settings.estimator)
     return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 

@@ -7,7 +7,6 @@ import dataclasses
 import time
 
 import pytest
-from textual import events
 
 from engine.errors import GameError
 from engine.records import Decided, Notice, Observation, Paused, Stepped
@@ -461,23 +460,6 @@ def test_the_agent_does_not_move_after_tab_escape_and_space():
         await settled(pilot)
         assert screen.focused is line
         assert session.carried_out == [("human", "dance wildly")]
-
-    playing(go)
-
-
-def test_two_commands_typed_in_one_burst_are_both_taken_whole():
-    async def go(pilot, screen, session):
-        given = []
-        screen.source.override = given.append
-        line = screen.query_one(CommandLine)
-        line.value = "left over"
-        for key in ("ctrl+u", *"open box", "enter", *"wait", "enter"):
-            name = "space" if key == " " else key
-            character = key if len(key) == 1 else None
-            pilot.app.post_message(events.Key(name, character))
-        await until(pilot, lambda: len(given) == 2)
-        assert given == ["open box", "wait"]
-        assert session.carried_out == []
 
     playing(go)
 
