@@ -277,7 +277,8 @@ class WatchScreen(KeepingScreen):
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
-            keys = [("Enter", "do it; empty: let the agent", "enter", 0), ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
+            keys = [("Enter", "do it; empty: let the agent", "enter", 0),
+                    ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keys

@@ -466,7 +466,7 @@ def test_the_agent_does_not_move_after_tab_escape_and_space():
 
 def test_overruling_before_the_first_decision_says_that_there_is_none():
     async def go():
-        app, session = live_app([])
+        app, _ = live_app([])
         async with app.run_test(size=LARGE) as pilot:
             screen = watch(pilot)
             screen.action_overrule()
