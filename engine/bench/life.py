@@ -5,6 +5,7 @@ Each session is a usual one, with a recording. So a cell that was stopped or kil
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from engine.bench import rows
 from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
 from engine.codec import to_plain
-from engine.errors import JitrlError, UsageError
+from engine.errors import JitrlError, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.records import EpisodeEnded, Event, Notice, Waiting
 from engine.records import Stepped as StepTaken
@@ -38,11 +39,14 @@ def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None],
         ensure_folder(folder)
         for number in range(len(cell.legs)):
             if not _leg(cell, number, folder, saves, tell, control):
+                rows.write(cell, folder, done=False)
                 tell(Stopped(cell.name))
                 return
-        rows.write(cell, folder)
+        rows.write(cell, folder, done=True)
     except JitrlError as error:
-        tell(Failed(cell.name, str(error), error.exit_code))
+        with contextlib.suppress(JitrlError):
+            rows.write(cell, folder, done=False)
+        tell(Failed(cell.name, str(error), error.exit_code, everywhere=isinstance(error, StorageError)))
         return
     tell(Finished(cell.name))
 

@@ -1,4 +1,4 @@
-"""What is written of a finished cell: its episodes, what they took, and what they were played with.
+"""What is written of a cell: its episodes, what they took, and what they were played with.
 
 All of it is read from the recordings and the memory of the cell. So a cell that was taken up several times has the
 same rows as one that was played at once.
@@ -33,8 +33,8 @@ from engine.session import store as sessions
 from engine.session.manifest import counts, manifest
 from engine.session.store import SavedSession
 
-EPISODES, TIMINGS, ABOUT = "episodes.jsonl", "timings.jsonl", "cell.json"
-"""Files of a finished cell."""
+EPISODES, TIMINGS, ABOUT, DONE = "episodes.jsonl", "timings.jsonl", "cell.json", "finished"
+"""Files of a cell. The last one, which is empty, is there if all its legs were played."""
 
 _NOT_IN_ROWS = ("calls", "cached", "retries")
 """Counts of a tally that depend on the cache or on the network."""
@@ -56,8 +56,13 @@ def ended(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
     return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, EpisodeEnded))
 
 
-def write(cell: Cell, folder: Path) -> None:
-    """Write the files of a finished cell. The last one written is `cell.json`.
+def write(cell: Cell, folder: Path, *, done: bool) -> None:
+    """Write the files of a cell, with the episodes that were played.
+
+    Args:
+        cell: The cell.
+        folder: Its folder.
+        done: Whether all its legs were played.
 
     Raises:
         StorageError: They cannot be written.
@@ -67,8 +72,8 @@ def write(cell: Cell, folder: Path) -> None:
     episodes: list[EpisodeRow] = []
     timings: list[TimingRow] = []
     about: dict[str, Any] = {}
-    for number, leg in enumerate(cell.legs):
-        saved = sessions.load(folder / session_name(number))
+    for number, saved in _begun(cell, folder):
+        leg = cell.legs[number]
         for event, lived in _episodes(saved):
             if isinstance(event, SessionStarted):
                 about = about or manifest(event)
@@ -83,6 +88,8 @@ def write(cell: Cell, folder: Path) -> None:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
         write_private(folder / ABOUT, json.dumps(about, indent=1, sort_keys=True))
+        if done:
+            write_private(folder / DONE, "")
     except OSError as error:
         raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space") from None
 
@@ -203,6 +210,13 @@ def _episodes(saved: SavedSession) -> Iterator[tuple[SessionStarted | EpisodeEnd
             running.append(event)
 
 
+def _begun(cell: Cell, folder: Path) -> Iterator[tuple[int, SavedSession]]:
+    """Yield number and session of each leg that was begun."""
+    for number in range(len(cell.legs)):
+        if (folder / session_name(number) / recording.FILE_NAME).is_file():
+            yield number, sessions.load(folder / session_name(number))
+
+
 def _scope(saved: SavedSession) -> str:
     """Return the name of a session's scope of memory."""
     for _, event in recording.read(saved.recording):
@@ -218,7 +232,7 @@ def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, int]]:
         return {}
     found: dict[str, dict[int, int]] = {}
     with Memory(place, rules=scope_rules) as memory:
-        for scope in {_scope(sessions.load(folder / session_name(number))) for number in range(len(cell.legs))}:
+        for scope in {_scope(saved) for _, saved in _begun(cell, folder)}:
             found[scope] = {
                 episode.number: int(episode.session)
                 for episode in memory.scope(scope).episodes()

@@ -61,7 +61,7 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     from engine.errors import UsageError
 
     kind, game = environments.resolve(args.game)
-    changes = dict(_change(text) for text in args.changes)
+    changes = dict(change(text) for text in args.changes)
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
@@ -123,7 +123,12 @@ def _usual(name: str) -> str:
     return "; ".join([str(usual), *(f"{kind.name}: {value}" for kind, value in found if value != usual)])
 
 
-def _change(text: str) -> tuple[str, object]:
+def change(text: str) -> tuple[str, object]:
+    """Return name and value of a setting from NAME=VALUE.
+
+    Raises:
+        UsageError: There is no such setting, or its value has another type.
+    """
     from engine.errors import UsageError
 
     name, separator, value = text.partition("=")
