@@ -64,7 +64,8 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
              "episodes": max((one.episode for one in rows), default=1), "report": {}, **plan}  # fmt: skip
     manifest = {
         "format": 1, "name": "made", "suite": "made", "title": whole["title"], "created": 1764000000.0,
-        "command": "jitrl bench run made", "versions": {"python": "3.11.2", "jitrl": "0.1.0"}, "code": {"bench": "0a1b2c"},
+        "command": "jitrl bench run made", "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
+        "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
         "plan": whole, "cells": cells, "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
     }  # fmt: skip
@@ -89,7 +90,8 @@ def games(seeds: int = 5, episodes: int = 50, seed: int = 1) -> Made:
                         arm, task, one, episode, float(np.clip(round(score), 0, most)), max_score=most, model=model,
                         steps=int(rng.integers(30, 61)), entries=entries, added=added, hits=added * 5,
                         calls={"action": 55, "evaluation": 1}, prompt_tokens=int(rng.integers(60_000, 90_000)),
-                        completion_tokens=4000, cost_usd=float(rng.uniform(0.01, 0.02)), changed=int(rng.integers(0, 20)),
+                        completion_tokens=4000, cost_usd=float(rng.uniform(0.01, 0.02)),
+                        changed=int(rng.integers(0, 20)),
                         answers={"asked": 55, "missing": int(rng.integers(0, 3))},
                     ))  # fmt: skip
                     timings.append(TimingRow(rows[-1].cell, 0, episode, float(rng.uniform(30, 60)), 25.0,
@@ -117,7 +119,8 @@ def web(tasks: int = 12, seeds: int = 2, seed: int = 1, models: tuple[str, ...] 
                         for episode in range(1, 6):
                             chance = np.clip(0.25 + skill * 0.12 * episode - hard * 0.4, 0, 1)
                             rows.append(row(
-                                arm, f"web:{site}/{leg}", one, episode, float(rng.random() < chance), leg=leg, group=site,
+                                arm, f"web:{site}/{leg}", one, episode, float(rng.random() < chance),
+                        leg=leg, group=site,
                                 cell=f"{arm}-{site}-{one}" + (f"-{model[-4:]}" if len(models) > 1 else ""), model=model,
                                 max_score=1.0, steps=int(rng.integers(3, 11)), entries=leg * 40, added=8, hits=40,
                                 hits_other=20, prompt_tokens=20_000, answers={"asked": 8, "missing": 0},
