@@ -67,7 +67,8 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     rows = tuple(_row(results, arm, cells[arm]) for arm in references)
     return Table(
         "differences", f"Differences to {name}", f"Mean of the differences to {name} on the same task with the same "
-        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs.", "Arm", _columns(results, measures), rows,
+        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs.",
+        "Arm", _columns(results, measures), rows,
     )  # fmt: skip
 
 
