@@ -41,7 +41,8 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
     ]
     return Table(
         "scores", "Results", "Means with 95 % intervals. Bold: better than every other arm with this model, and the "
-        "interval of each paired difference excludes 0. Invalid rows are never bold.", "Arm", _columns(results, measures), tuple(rows), notes,
+        "interval of each paired difference excludes 0. Invalid rows are never bold.", "Arm",
+        _columns(results, measures), tuple(rows), notes,
     )  # fmt: skip
 
 

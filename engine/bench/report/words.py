@@ -42,8 +42,8 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     several = any(len(place.tasks) > 1 for place in results.columns)
     over = "over seeds" + (", or over tasks in columns with several tasks (mean over seeds first)" if several else "")
     sentences += [
-        f"Intervals contain {CONFIDENCE * 100:g} % of {RESAMPLES:,} bootstrap means {over}. A single unit has no interval. "
-        "With fewer than about ten units they are too narrow.",
+        f"Intervals contain {CONFIDENCE * 100:g} % of {RESAMPLES:,} bootstrap means {over}. "
+        "A single unit has no interval. With fewer than about ten units they are too narrow.",
         "Only finished tasks and seeds are averaged. A place that lacks some says how many it has.",
     ]
     return Words("Protocol", tuple(sentences))
