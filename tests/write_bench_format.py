@@ -22,16 +22,16 @@ A run of a benchmark is a folder in `saves/bench/`. `python -m tests.write_bench
 | file | what it is |
 |---|---|
 | `manifest.json` | what is played, with what, and how far it is: see below |
-| `episodes.jsonl` | a line for each finished episode, in the order of the plan. Equal seeds and replies give equal bytes |
+| `episodes.jsonl` | a line for each finished episode. Equal seeds and replies give equal bytes |
 | `timings.jsonl` | a line for each finished episode: what it took. It differs from run to run |
 | `cells/NAME/` | a cell: its sessions with their recordings, its memory, its own `episodes.jsonl` and `timings.jsonl` |
 | `report/` | written by `jitrl bench report`: see below |
 
-Lines are JSON objects in UTF-8. A last line without its newline was being written when the process ended, and is ignored.
-Unknown fields are ignored, and an optional field may be missing. A run of a later format is refused.
+Lines are JSON objects in UTF-8. A last line without its newline was being written when the process ended, and is
+ignored. Unknown fields are ignored, and an optional field may be missing. A run of a later format is refused.
 
-A *cell* is one life of an agent with one memory: an arm with a model and a seed on one or more tasks. It is played in *legs*:
-sessions on one task each. An *arm* is a row of the tables.
+A *cell* is one life of an agent with one memory: an arm with a model and a seed on one or more tasks. It is played in
+*legs*: sessions on one task each. An *arm* is a row of the tables.
 
 ## manifest.json
 
@@ -46,6 +46,7 @@ MANIFEST = {
     "title": ("text", "title of the suite"),
     "created": ("number", "Unix time in seconds"),
     "command": ("text", "the command that began the run"),
+    "games": ("text or null", "additional folder with stories"),
     "versions": ("object of text", "versions of packages"),
     "code": ("object of text", "digests of the folders of the engine"),
     "machine": ("object", "`system`, `cpu`, `cores`, `memory_gb`, `python`"),
@@ -81,9 +82,10 @@ _REPORT = f"""## report/
 | `report.html` | everything on one page |
 | `curves.svg`, `values.png`, ... | figures |
 
-The CSV files have a line for each table, arm, column and measure, with the columns {", ".join(f"`{one}`" for one in HEAD)}.
-`part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval, `n` is the number of
-seeds or tasks that were averaged, `of` the number that was planned. Shares lie between 0 and 1.
+The CSV files have a line for each table, arm, column and measure, with the columns
+{", ".join(f"`{one}`" for one in HEAD)}.
+`part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval, `n` is the
+number of seeds or tasks that were averaged, `of` the number that was planned. Shares lie between 0 and 1.
 """
 
 

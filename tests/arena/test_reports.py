@@ -60,6 +60,12 @@ def test_the_main_table_has_the_means_of_arms_and_columns():
         ("a", "Avg"), ("a", "Final"), ("b", "Avg"), ("b", "Final")]  # fmt: skip
 
 
+def test_what_is_bold_is_certainly_better_than_all_others():
+    run = two([9.0, 10.0, 11.0], [1.0, 2.0, 3.0])
+    rows = run.rows + [row("three", "t", seed, 1, score) for seed, score in enumerate([8.0, 11.0, 10.0], 1)]
+    assert not any(cell.bold for line in table(made(rows).results, "scores").rows for cell in line.cells)
+
+
 def test_only_what_is_certainly_best_is_bold():
     clear = table(two([9.0, 10.0, 11.0], [1.0, 2.0, 3.0]).results, "scores")
     assert [[cell.bold for cell in line.cells] for line in clear.rows] == [[True, True], [False, False]]
@@ -100,7 +106,8 @@ def test_an_arm_with_too_many_unusable_answers_gets_a_note_and_is_never_bold():
 
 
 def test_episodes_of_training_are_not_measured():
-    rows = [row("one", "t", 1, 1, 5.0), row("one", "u", 1, 1, 99.0, phase="train", cell="one-t-1")]
+    rows = [row("one", "t", 1, 1, 5.0, leg=2)]
+    rows += [row("one", task, 1, 1, 99.0, phase="train", cell="one-t-1", leg=leg) for leg, task in enumerate("tu")]
     found = table(made(rows, tasks=["t"]).results, "scores")
     assert texts(found) == {"one": ["5.00", "5.00"]}
 
