@@ -1,4 +1,4 @@
-"""The keys of the watch screen, in one table for bindings, footer and help."""
+"""The keys of the watch screen and of the bench screen, in one table each for bindings, footer and help."""
 
 from __future__ import annotations
 
@@ -67,6 +67,17 @@ _REST = (
     Key("right_square_bracket", "]", "episode(1)", "", "in a recording: the episode after"),
 )
 
+BENCH = (
+    Key("enter", "Enter", "open", "recording", "open the recording of the cell: its sessions, step by step", 2),
+    Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
+    Key("s", "s", "finish", "stop after these", "begin no more cells; those that are played are finished", 2),
+    Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
+)
+"""The keys of the bench screen."""
+
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
@@ -80,10 +91,12 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     return (*_RUN, *(key for key in panes if key.keys), *_REST)
 
 
-def bound(before: BindingsMap, keys: Sequence[Key]) -> BindingsMap:
-    """Return `before` with bindings for a table of keys added. Their ids allow users to remap them."""
+def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:
+    """Return `before` with bindings for a table of keys added. Their ids, with the name of the screen, allow users to
+    remap them.
+    """
     ours = [
-        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"watch.{key.action}")
+        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"{screen}.{key.action}")
         for key in keys
     ]
     return BindingsMap.from_keys({**before.key_to_bindings, **BindingsMap(ours).key_to_bindings})

@@ -332,3 +332,27 @@ class ErrorDialog(Dialog[str]):
         with box:
             yield Static(Content(self._message), classes="message")
             yield Static(Content.assemble(("Enter", ACCENT), " look around   ", ("q", ACCENT), " leave"))
+
+
+class ConfirmDialog(Dialog[bool]):
+    """A question. Enter or q answers yes, Esc closes it.
+
+    Args:
+        title: Title of the box.
+        message: What will happen, in a sentence.
+        yes: What Enter does, in a word or two.
+    """
+
+    BINDINGS: ClassVar = [Binding("enter,q", "dismiss(True)", show=False)]
+
+    def __init__(self, title: str, message: str, yes: str) -> None:
+        super().__init__()
+        self._title, self._message, self._yes = title, message, yes
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sentence and the keys."""
+        box = self.box(self._title)
+        box.border_subtitle = ""
+        with box:
+            yield Static(Content(self._message), classes="message")
+            yield Static(Content.assemble(("Enter", ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from engine import explain
 from engine.records import SessionStarted
+from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
 from jitrl_tui.view import BEGINNING, RunView, points
 from jitrl_tui.widgets.bars import thick
@@ -131,8 +132,8 @@ class StatusBar(Widget):
             (0, method, MUTED),
             (0, missing, BAD),
             (0, f"drawn at random {tally.random}×" if tally.random else "", BAD),
-            (4, f"{_amount(view.tokens)} tokens" if counted else "", MUTED),
-            (3, _dollars(view.cost_usd) if counted else "", MUTED),
+            (4, f"{amount(view.tokens)} tokens" if counted else "", MUTED),
+            (3, dollars(view.cost_usd) if counted else "", MUTED),
             (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
             (4, "" if average is None
              else f"average {points(round(average, 1))}, best {points(view.best or 0)}", MUTED),
@@ -180,16 +181,6 @@ class StatusBar(Widget):
         bar, rest = thick(done, 10)
         count = f" {min(view.episode - mode.hurry_from + 1, total)} of {total}" if total > 1 else ""
         return Content.assemble((f"» fast-forward{count} ", ACCENT), (bar, ACCENT), (rest, FAINT))
-
-
-def _dollars(cost: float) -> str:
-    return f"${cost:.2f}" if cost >= 0.005 or not cost else f"${cost:.4f}"
-
-
-def _amount(count: int) -> str:
-    if count < 100_000:
-        return f"{count:,}"
-    return f"{count / 1000:,.0f}k" if count < 10_000_000 else f"{count / 1e6:,.1f}M"
 
 
 def _length(parts: Sequence[tuple[int, str, str]]) -> int:

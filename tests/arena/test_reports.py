@@ -173,6 +173,11 @@ def test_commands_play_one_arm_with_the_options_of_the_run():
     assert commands[1] == "jitrl bench run suite.toml --seeds 3 --set beta=2 --arms two"
 
 
+def test_the_summary_has_the_main_table_and_the_differences_alone(games):
+    headings = re.findall(r"^## (.*)$", report.summary(games.results), re.MULTILINE)
+    assert headings == ["Results", "Differences to static"]
+
+
 def test_the_protocol_is_told_in_words(games):
     words = next(part for part in report.make(games.results).parts if isinstance(part, Words))
     assert "12 episodes of at most 60 steps on each task; seeds 1 to 3." in words.sentences

@@ -15,8 +15,8 @@ from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.output import clean
 from jitrl_tui.panes.candidates import CandidatesPane
-from jitrl_tui.panes.curve import Canvas, running_average
 from jitrl_tui.panes.registry import PANES
+from jitrl_tui.plotting import Canvas, running_average
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import Inbox
 from jitrl_tui.view import PARAGRAPHS, Choice, RunView

@@ -12,10 +12,13 @@ from engine.bench.report.shapes import Report
 from engine.disk import shown
 from engine.errors import MissingError, StorageError, UsageError
 
-__all__ = ["FORMATS", "Results", "load", "make", "markdown", "write"]
+__all__ = ["FORMATS", "Results", "load", "make", "markdown", "summary", "write"]
 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
+
+SUMMARY = ("scores", "differences")
+"""The tables of a summary."""
 
 
 def make(results: Results) -> Report:
@@ -44,6 +47,16 @@ def make(results: Results) -> Report:
 def markdown(results: Results) -> str:
     """Return the whole report as Markdown, without pictures."""
     return md.markdown(make(results))
+
+
+def summary(results: Results) -> str:
+    """Return the main table and the differences to the reference as Markdown.
+
+    Raises:
+        UsageError: As `make`.
+    """
+    whole = make(results)
+    return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
 
 
 def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[Path]:

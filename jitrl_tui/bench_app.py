@@ -1,0 +1,85 @@
+"""The app around the bench screen, and the function that opens it for the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+
+from engine.errors import UsageError
+from jitrl_tui import plain
+from jitrl_tui.app import JitrlApp
+from jitrl_tui.screens.bench import BenchScreen
+
+if TYPE_CHECKING:
+    from jitrl_tui.bench_source import BenchSource
+
+INTERRUPTED = 130
+"""Exit code of a run that was left before its end."""
+
+
+class BenchApp(JitrlApp):
+    """The app of one benchmark. Keys that leave ask first; a closed terminal and signals do not.
+
+    Args:
+        source: The benchmark.
+    """
+
+    BINDINGS: ClassVar = [Binding("ctrl+q", "ask_to_leave", "leave", show=False, priority=True)]
+
+    def __init__(self, source: BenchSource) -> None:
+        self._bench = BenchScreen(source)
+        super().__init__(lambda: self._bench)
+
+    @property
+    def last_source(self) -> BenchSource:
+        """The benchmark, also while a recording is shown over it."""
+        return self._bench.source
+
+    @last_source.setter
+    def last_source(self, source: object) -> None:
+        """Recordings set it when they are opened."""
+
+    def action_ask_to_leave(self) -> None:
+        """Leave, after a question if the run goes on."""
+        self._bench.action_leave()
+
+    def action_help_quit(self) -> None:
+        """Leave on Ctrl-C, unless text is marked."""
+        self._bench.action_leave()
+
+    async def action_quit(self) -> None:
+        """Leave when the command palette asks for it."""
+        self._bench.action_leave()
+
+    def action_leave(self) -> None:
+        """Stop the run and leave, without a question."""
+        self._bench.leave_properly()
+
+    def leave_now(self) -> None:
+        """Leave without waiting for anything."""
+        source = self._bench.source
+        failure = Text(f"jitrl: {source.failure}") if source.failure else None
+        self.exit(source.exit_code if source.wait(0) else INTERRUPTED, message=failure)
+
+    def _fatal_error(self) -> None:
+        self._bench.source.stop()
+        super()._fatal_error()
+
+
+def run_bench_app(source: BenchSource) -> int:
+    """Show a benchmark until it is left, and return the exit code. The source is started here.
+
+    If the screen is left before the source's thread has ended, the thread goes on: the caller ends its workers.
+
+    Raises:
+        UsageError: The terminal cannot draw.
+    """
+    if plain.wants_plain():
+        raise UsageError("--watch needs a terminal that can draw; leave it out to have lines")
+    app = BenchApp(source)
+    result = app.run()
+    if app.return_code:
+        source.wait(10)  # the screen failed: give the run time to store its data
+    return result if isinstance(result, int) else app.return_code or 0

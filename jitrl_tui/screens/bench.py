@@ -1,0 +1,329 @@
+"""The bench screen: all cells of a benchmark, with the curves of the cell under the cursor and of the arms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from engine.bench.progress import Progress
+from jitrl_tui import keymap
+from jitrl_tui.bench_lines import totals
+from jitrl_tui.bench_source import BenchSource, Over
+from jitrl_tui.bench_view import arm_curves, listed, models, tasks_of
+from jitrl_tui.help import page
+from jitrl_tui.output import one_line
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.cell_recording import RecordingScreen, SessionDialog, recordings
+from jitrl_tui.screens.leaving import LeavingScreen
+from jitrl_tui.source import Inbox
+from jitrl_tui.widgets.bars import thick
+from jitrl_tui.widgets.cells import CellList
+from jitrl_tui.widgets.curves import ArmCurves, CellCurve
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, STRONG, fit
+
+FRAME = 1 / 5
+"""Shortest time between two drawings, in seconds."""
+BATCH = 4000
+"""Largest number of messages that are processed before keys are handled again."""
+NARROW = 100
+"""Windows of fewer columns have the curves below the list."""
+_BAR = 24
+"""Width of the bar, in cells."""
+
+
+class BenchScreen(LeavingScreen):
+    """A benchmark on the screen.
+
+    Args:
+        source: The benchmark: it gives messages and takes commands.
+        clock: Returns monotonic time in seconds.
+    """
+
+    CSS_PATH = "bench.tcss"
+    waits_for = "stopping the cells after their present step; q again leaves at once"
+
+    class Waiting(Message):
+        """Messages have arrived in an empty inbox."""
+
+    def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._bindings = keymap.bound(self._bindings, keymap.BENCH, "bench")
+        self.source = source
+        self.progress = Progress(source.info.cells, source.info.jobs)
+        self.over: Over | None = None
+        self._clock = clock
+        self._began_at = clock()
+        self._ended_at = 0.0
+        self._inbox = Inbox(self._wake)
+        self._drawn_at = -1.0
+        self._draw_pending = False
+        self._finishing = False
+        self._wanted = ""
+
+    # ------------------------------------------------------------------------------------ composing
+
+    def compose(self) -> ComposeResult:
+        """Make all widgets once."""
+        yield Static(id="tiny", markup=False)
+        yield Static(id="head", markup=False)
+        with Container(id="body"):
+            yield CellList("cells")
+            with Vertical(id="curves"):
+                yield CellCurve("cell")
+                yield ArmCurves("arms")
+        yield Input(id="filter", placeholder="words that a cell must have; Enter keeps them, Esc shows all cells")
+        yield Static(id="said", markup=False)
+        yield Static(id="totals", markup=False)
+        yield KeyBar("keybar")
+
+    def on_mount(self) -> None:
+        """Start the run."""
+        self.query_one("#filter", Input).cursor_blink = False
+        self.cells.focus()
+        self.set_interval(1.0, self._draw_lines)
+        self._arrange()
+        self._draw()
+        self.app.last_source = self.source
+        self.source.start(self._inbox)
+
+    def on_resize(self) -> None:
+        """Arrange the widgets for the new size."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
+
+    @property
+    def cells(self) -> CellList:
+        """The list of cells."""
+        return self.query_one(CellList)
+
+    def _arrange(self) -> None:
+        width, height = self.app.size
+        tiny = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        self.set_class(width < NARROW, "-narrow")
+        for name in ("#head", "#body", "#said", "#totals", "#keybar"):
+            self.query_one(name).display = not tiny
+        notice = self.query_one("#tiny", Static)
+        notice.display = tiny
+        if tiny:
+            notice.update(
+                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
+                "The run goes on; q leaves."
+            )
+
+    # ------------------------------------------------------------------------------------- messages
+
+    def _wake(self) -> None:
+        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
+        self.post_message(self.Waiting())
+
+    def on_bench_screen_waiting(self) -> None:
+        """Process messages now, or as soon as a frame's time has passed since the last drawing."""
+        if self._draw_pending:
+            return
+        wait = self._drawn_at + FRAME - self._clock()
+        if wait <= 0:
+            self._take_in()
+        else:
+            self._draw_pending = True
+            self.set_timer(wait, self._take_in)
+
+    def _take_in(self) -> None:
+        self._draw_pending = False
+        for item in self._inbox.drain(BATCH):
+            if isinstance(item, Over):
+                self.over, self._ended_at = item, self._clock()
+            else:
+                self.progress.tell(item)
+        self._draw()
+        if self.over is not None and self.source.failure and not self.leaving:
+            self.app.push_screen(dialogs.ErrorDialog(self.source.failure), self._after_error)
+        if len(self._inbox):
+            self._wake()
+
+    def _after_error(self, answer: str | None) -> None:
+        if answer == "leave":
+            self.app.leave_now()
+
+    # -------------------------------------------------------------------------------------- drawing
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        self._drawn_at = self._clock()
+        rows, cells = listed(self.progress, self._wanted), self.cells
+        cells.message = "No cell has these words." if self._wanted else "This run has no cells."
+        cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
+        cells.border_subtitle = Content(fit(self._wanted, 40).rstrip())
+        cells.show(rows, () if len(models(self.progress)) > 1 else ("model",))
+        self._draw_curves()
+        self._draw_lines()
+
+    def _draw_curves(self) -> None:
+        one = self.cells.cursor
+        self.query_one(CellCurve).show(one)
+        curves = arm_curves(self.progress, one) if one else []
+        self.query_one(ArmCurves).show(curves, one.measured if one else 0, tasks_of(one) if one else "")
+
+    def _draw_lines(self) -> None:
+        """Draw the lines above and below the body."""
+        if not self.is_mounted:
+            return
+        self._draw_head()
+        said = self.progress.said
+        text = self.over.message if self.over else f"{said.cell}: {said.message}" if said else ""
+        self.query_one("#said", Static).update(Content(fit(text, max(1, self.size.width - 2))))
+        self._draw_totals()
+        self.query_one(KeyBar).show(self._keys())
+
+    def _draw_head(self) -> None:
+        info, width = self.source.info, max(1, self.size.width - 2)
+        state = self._state()
+        used = models(self.progress)
+        name = " · ".join(filter(None, (info.title, info.name, used[0] if len(used) == 1 else "")))
+        left = Content.styled(fit(name, max(1, width - state.cell_length - 2)), STRONG)
+        self.query_one("#head", Static).update(Content.assemble(left, "  ", state).truncate(width))
+
+    def _state(self) -> Content:
+        counts = self.progress.counts
+        failed = f"✗ {counts['failed']} failed  " if counts["failed"] else ""
+        if self.leaving:
+            return Content.styled(self.leaving, HUMAN)
+        if self.over is None:
+            text, style = f"▸ {counts['running']} running", GOOD
+            if self._finishing:
+                text, style = f"▸ {counts['running']} running, then it stops", HUMAN
+            if not self.source.live:
+                text, style = "… reading", ACCENT
+        elif self.source.failure:
+            text, style = "■ ended by an error", BAD
+        elif self.progress.counts["finished"] == len(self.progress.cells):
+            text, style = "■ finished", STRONG
+        else:
+            text, style = "■ not finished", HUMAN
+        return Content.assemble((failed, BAD), (text, style))
+
+    def _draw_totals(self) -> None:
+        progress, width = self.progress, max(1, self.size.width - 2)
+        elapsed = (self._ended_at if self.over else self._clock()) - self._began_at
+        parts = totals(progress, self.source.info.limits, elapsed)
+        if progress.speed is not None and not self.over:
+            parts.append(f"{progress.speed:,.1f} steps/s")
+        bar, rest = thick(progress.episodes_done / max(1, progress.episodes_of), _BAR if width >= NARROW else 10)
+        while len(parts) > 1 and len(bar + rest) + 2 + len(" · ".join(parts)) > width:
+            del parts[-1]
+        line = Content.assemble((bar, ACCENT), (rest, FAINT), "  " + " · ".join(parts))
+        self.query_one("#totals", Static).update(line.truncate(width, ellipsis=True))
+
+    def _keys(self) -> list[tuple[str, str, str, int]]:
+        if isinstance(self.focused, Input):
+            return [("Enter", "keep", "enter", 0), ("esc", "all cells", "escape", 0)]
+        going = self.source.live and self.over is None
+        keys = [
+            (key.written, key.label, key.keys.split(",")[0], key.rank)
+            for key in keymap.BENCH
+            if key.label and (going or key.action != "finish")
+        ]
+        return [("↑↓", "choose", "down", 3), *keys]
+
+    def show_leaving(self) -> None:
+        """Show what is waited for."""
+        self._draw_lines()
+
+    # ------------------------------------------------------------------------------------- commands
+
+    def on_cell_list_moved(self) -> None:
+        """Show the curves of the cell under the cursor."""
+        self._draw_curves()
+
+    def on_cell_list_chosen(self) -> None:
+        """Open a recording of the cell under the cursor."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open a recording of the cell under the cursor. If there are several, ask which."""
+        one, folder = self.cells.cursor, self.source.info.folder
+        if one is None:
+            return
+        found = recordings(folder / "cells" / one.cell.name) if folder is not None else []
+        if not found:
+            self.notify("This cell has no recording.", severity="warning", timeout=3)
+        elif len(found) == 1:
+            self.app.push_screen(RecordingScreen(found[0]))
+        else:
+            self.app.push_screen(
+                SessionDialog(found),
+                lambda at: at is not None and self.app.push_screen(RecordingScreen(found[int(at)])),
+            )
+
+    def action_filter(self) -> None:
+        """Ask for the words that cells must have."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+        self._draw_lines()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show only the cells that have the typed words."""
+        self._wanted = one_line(event.value)
+        self._draw()
+
+    def on_input_submitted(self) -> None:
+        """Keep the words, and go back to the list."""
+        self._close_filter()
+
+    def _close_filter(self) -> None:
+        self.query_one("#filter", Input).display = False
+        self.cells.focus()
+        self.call_after_refresh(self._draw)
+
+    def action_present(self) -> None:
+        """Show all cells, with the cursor on the first row."""
+        self.query_one("#filter", Input).value = ""
+        self._close_filter()
+        self.cells.follow()
+
+    def action_finish(self) -> None:
+        """Begin no more cells."""
+        if not self.source.live or self.over is not None:
+            self.notify("No cell is being played.", severity="warning", timeout=3)
+            return
+        self._finishing = True
+        self.source.finish_running()
+        self._draw_lines()
+
+    def action_leave(self) -> None:
+        """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
+        if self.leaving or not self.source.live or self.over is not None:
+            self.leave_properly()
+        elif not any(isinstance(screen, dialogs.ConfirmDialog) for screen in self.app.screen_stack):
+            running = self.progress.counts["running"]
+            cells = f"{running} cell{' is' if running == 1 else 's are'} being played"
+            self.app.push_screen(
+                dialogs.ConfirmDialog(
+                    "leave?",
+                    f"Leaving stops the run: {cells}. What was played is kept, and the run can be taken up again.",
+                    "stop and leave",
+                ),
+                lambda yes: yes and self.leave_properly(),
+            )
+
+    def leave_properly(self) -> None:
+        """Stop the run without a question, and leave as soon as it has ended."""
+        self.leave(self.source, self.app.leave_now)
+
+    def action_help(self) -> None:
+        """Show the help."""
+        text = "\n\n".join((page("bench"), keymap.help_table(keymap.BENCH), page("terminal")))
+        self.app.push_screen(dialogs.HelpDialog("help", text))
+
+    def action_theme(self) -> None:
+        """Change to the next theme."""
+        self.app.next_theme()

@@ -1,0 +1,49 @@
+"""Recordings of the cells of a benchmark, opened over its screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.content import Content
+
+from engine.session import recording
+from engine.web.browser.pages import PageStore
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.dialogs import PickDialog
+from jitrl_tui.screens.watch import WatchScreen
+
+
+def recordings(folder: Path) -> list[Path]:
+    """Return the folders of the sessions in a cell's folder that have a recording, the first session first."""
+    return sorted(file.parent for file in folder.rglob(recording.FILE_NAME))
+
+
+class RecordingScreen(WatchScreen):
+    """The recording of a session. Leaving it goes back to the screen below.
+
+    Args:
+        folder: The session's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        source = ReplaySource(lambda: recording.read(folder), delay=1.0)
+        super().__init__(source, pages=PageStore(folder))
+
+    def action_leave(self) -> None:
+        """Go back."""
+        self.source.stop()
+        self.dismiss()
+
+
+class SessionDialog(PickDialog):
+    """Asks which session of a cell to open. Answers are numbers of folders, from 0."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        super().__init__("recording", "The sessions of this cell, in their order.", "a number or a word of a name")
+        self._folders = folders
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the sessions whose name or number has the typed text."""
+        rows = [(str(at), f"{at + 1:>3}  {folder.name}") for at, folder in enumerate(self._folders)]
+        return [(answer, Content(text)) for answer, text in rows if typed.casefold() in text.casefold()]

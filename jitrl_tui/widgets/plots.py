@@ -1,0 +1,84 @@
+"""Plots in characters: axes, and the scores of a run with their average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from jitrl_tui.plotting import Canvas, running_average
+from jitrl_tui.view import points
+from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, fit
+
+MOST_PLANNED = 500
+"""Most planned episodes that have room on the axis from the start. A longer run gets a longer axis as it goes on."""
+
+
+def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> Canvas:
+    """Return an empty canvas for a plot with axes of `width` columns and `height` rows.
+
+    Args:
+        width: Columns of the plot.
+        height: Rows of the plot.
+        values: All values that will be drawn. The axis has 0 and 1 in any case.
+        count: Number of points of the horizontal axis.
+    """
+    low, high = min(0.0, *values), max(1.0, *values)
+    return Canvas(max(4, width - _label_size(low, high) - 2), max(2, height - 1), low, high, count)
+
+
+def framed(canvas: Canvas, last: str, width: int) -> list[Content]:
+    """Return the lines of a plot: the canvas with its vertical axis, and the horizontal axis from 1 to `last`."""
+    label = _label_size(canvas.low, canvas.high)
+    lines = []
+    for y in range(canvas.height):
+        tick = points(canvas.high) if y == 0 else points(canvas.low) if y == canvas.height - 1 else ""
+        lines.append(Content.assemble((tick.rjust(label) + " │", MUTED), *canvas.row(y)))
+    axis = " " * label + " └1" + "─" * max(0, canvas.width - 1 - len(last)) + last
+    lines.append(Content.styled(fit(axis, width), MUTED))
+    return lines
+
+
+def _label_size(low: float, high: float) -> int:
+    return max(len(points(high)), len(points(low)))
+
+
+def score_plot(
+    scores: Sequence[float], planned: int, width: int, height: int, previous: Sequence[float] = ()
+) -> list[Content]:
+    """Return a plot of the scores of episodes and of their running average, with a legend.
+
+    Args:
+        scores: Scores so far. There must be one, or a previous one.
+        planned: Number of planned episodes, 0 if it is not known.
+        width: Columns of the plot.
+        height: Rows of the plot and its legend.
+        previous: Scores of an earlier run, whose average is drawn too.
+    """
+    means = running_average(scores)
+    count = max(planned if planned <= MOST_PLANNED else 0, len(scores), 2)
+    canvas = canvas_for(width, height - 1, (*scores, *previous), count)
+    if previous:
+        canvas.line(running_average(previous)[:count], MUTED, every=3)
+    canvas.line(means, NAME)
+    if len(scores) <= canvas.width * 2:
+        for index, score in enumerate(scores):
+            canvas.sign(index, score, "•", ACCENT)
+    if scores:
+        top = max(range(len(scores)), key=scores.__getitem__)
+        canvas.sign(top, scores[top], "★", GOOD)
+    return [*framed(canvas, f"episode {count}", width), _legend(scores, means, previous, width)]
+
+
+def _legend(scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int) -> Content:
+    parts: list[tuple[str, str]] = []
+    if scores:
+        best = max(scores)
+        parts = [
+            ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
+            ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
+            ("★ ", GOOD), (f"best {points(best)} (episode {list(scores).index(best) + 1})  ", ""),
+        ]  # fmt: skip
+    if previous:
+        parts.append((f"⠂ before: {points(round(sum(previous) / len(previous), 1))}", MUTED))
+    return Content.assemble(*parts).truncate(width, ellipsis=True)
