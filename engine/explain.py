@@ -198,6 +198,7 @@ def equation(
 def overrule(decision: Decision, action: str) -> Decision:
     """Return the decision with a person's action instead of the agent's."""
     actions = [candidate.action for candidate in decision.candidates]
+    besides = ", as the agent would" if action == decision.action else f" instead of '{decision.action}'"
     parts = tuple(
         dataclasses.replace(part, without_memory="", equation="") if isinstance(part, Update) else part
         for part in decision.parts
@@ -207,6 +208,6 @@ def overrule(decision: Decision, action: str) -> Decision:
         chosen=actions.index(action) if action in actions else -1,
         action=action,
         provenance="human",
-        why=f"You chose '{action}' instead of '{decision.action}'; memory will learn from it as yours.",
+        why=f"You chose '{action}'{besides}; memory will learn from it as yours.",
         parts=parts,
     )

@@ -44,6 +44,10 @@ def _itself(name: str, places: Places) -> tuple[str, ...]:
     return (name,)
 
 
+def _after_colon(name: str, places: Places) -> str:
+    return name.partition(":")[2] or Path(name).stem
+
+
 def _text() -> Asking:
     from engine.llm.asking import TEXT_ASKING
 
@@ -72,6 +76,8 @@ class Kind:
         fallback: Actions that are offered if the environment lists no valid action and the episode goes on.
         ready: Returns the names to play: the name itself, or those of all tasks of a suite. Raises JitrlError if one
             of them could not be opened now.
+        group: Returns the group that a task is reported in, for instance the site of a web task. By default, each
+            environment is a group of its own.
         aliases: Other prefixes of a name, each with the prefix that it stands for.
         opening: Text that is shown while it opens.
         profiles: Settings that a profile changes for this kind, by the profile's name, in addition to
@@ -91,6 +97,7 @@ class Kind:
     open: Callable[[str, Places], Environment]
     fallback: tuple[str, ...]
     ready: Callable[[str, Places], tuple[str, ...]] = _itself
+    group: Callable[[str, Places], str] = _after_colon
     aliases: Mapping[str, str] = field(default_factory=dict)
     opening: str = "starting the environment"
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +18,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from engine.errors import UsageError
-from jitrl_tui import crash, history, plain
+from jitrl_tui import closing, crash, history, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.offer import Offer, find_games
@@ -72,9 +73,10 @@ class JitrlApp(Host):
     def on_mount(self) -> None:
         """Open the first screen, and install handlers that end the app properly when the terminal closes."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        handlers = {signal.SIGHUP: self.hang_up, signal.SIGTERM: self.hang_up, signal.SIGINT: self.action_leave}
+        for number, handler in handlers.items():
             try:
-                loop.add_signal_handler(number, self.action_leave)
+                loop.add_signal_handler(number, handler)
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread: a test, or a server with its own handlers
         self.push_screen(self._first())
@@ -168,6 +170,19 @@ class JitrlApp(Host):
             )
         )
         self._close_messages_no_wait()
+
+    def hang_up(self) -> None:
+        """End the app within seconds, whatever it shows: its terminal has closed, or the system asks for it."""
+        closing.end_within()
+        source = self.last_source
+
+        def leave() -> None:
+            if source is not None:
+                source.stop()
+                source.wait(closing.STORE_S)
+            self.call_later(self.leave_now)
+
+        threading.Thread(target=leave, name="leave", daemon=True).start()
 
     def leave_now(self) -> None:
         """Leave without waiting for anything."""

@@ -19,7 +19,7 @@ from importlib import import_module
 from jitrl_tui.output import guard
 
 COMMANDS = (
-    "watch", "play", "run", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
+    "watch", "play", "run", "bench", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
@@ -60,6 +60,17 @@ def make_parser() -> Parser:
     return parser
 
 
+def _expanded(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with `bench SUITE` written as `bench run SUITE`."""
+    words = list(argv)
+    if "bench" in words:
+        at = words.index("bench") + 1
+        actions = import_module("jitrl_tui.commands.bench").ACTIONS
+        if at < len(words) and not words[at].startswith("-") and words[at] not in actions:
+            words.insert(at, "run")
+    return words
+
+
 def version() -> str:
     """Return the installed version."""
     from importlib.metadata import PackageNotFoundError
@@ -76,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     guard()
     gc.set_threshold(_GARBAGE, 20, 10)
     parser = make_parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(_expanded(sys.argv[1:] if argv is None else argv))
     args.saves = getattr(args, "saves", None) or os.environ.get("JITRL_SAVES") or None
     args.games = getattr(args, "games", None) or os.environ.get("JITRL_GAMES") or None
     from engine.disk import shown

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from codecs import getincrementaldecoder
 from typing import IO, Any
 
-from textual.app import App
+from textual._xterm_parser import XTermParser
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+
+from engine.waiting import readable
+from jitrl_tui.host import Host
+
+_MOMENT_S = 0.1
+"""Seconds between two looks whether the app ends, and whether Esc was a key of its own."""
 
 
 class SturdyFile:
@@ -44,25 +52,35 @@ class SturdyFile:
 class SturdyDriver(LinuxDriver):
     """Ends the app properly when the terminal closes."""
 
-    def __init__(self, app: App[Any], **options: Any) -> None:
+    _app: Host
+
+    def __init__(self, app: Host, **options: Any) -> None:
         super().__init__(app, **options)
         # Textual draws on stderr. With `2>file`, it would draw into the file.
         shown = sys.__stderr__ if sys.__stderr__ is not None and sys.__stderr__.isatty() else sys.__stdout__
         self._file = SturdyFile(shown)  # type: ignore[assignment]
 
-    def _run_input_thread(self) -> None:
+    def run_input_thread(self) -> None:
+        """Pass keys to the app until it ends. If the terminal closes, end the app."""
+        parser = XTermParser(self._debug)
+        decoder = getincrementaldecoder("utf-8")("ignore")  # what is not UTF-8 is no key
         while not self.exit_event.is_set():
-            try:
-                self.run_input_thread()
+            typed = self._typed()
+            if typed is None:
+                self._loop.call_soon_threadsafe(self._app.hang_up)
                 return
-            except UnicodeDecodeError:
-                continue  # not UTF-8, so not a known key
-            except OSError:
-                self._app.call_from_thread(self._app.run_action, "app.leave")
-                return
-            except BaseException:
-                super()._run_input_thread()
-                return
+            text = decoder.decode(typed)
+            for message in [*(parser.feed(text) if text else ()), *parser.tick()]:
+                self.process_message(message)
+
+    def _typed(self) -> bytes | None:
+        """Return what was typed, b"" if nothing was for a moment, and None if the terminal has closed."""
+        try:
+            if not readable(self.fileno, _MOMENT_S):
+                return b""
+            return os.read(self.fileno, 4096) or None
+        except OSError:
+            return None
 
 
 def sturdy(driver: type[Driver]) -> type[Driver]:

@@ -37,6 +37,10 @@ class Host(App[int]):
         """Replace the present screen with that of a saved session."""
         raise NotImplementedError
 
+    def hang_up(self) -> None:
+        """End the app within seconds, because its terminal has closed."""
+        raise NotImplementedError
+
     def leave_now(self) -> None:
         """Leave without waiting for anything."""
         raise NotImplementedError

@@ -6,6 +6,8 @@ stdout and stderr, `jitrl_tui.strips` between all widgets and the screen, so tha
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
@@ -76,8 +78,29 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write."""
-        self.beneath.write(escaped(text))
+        self.draw(escaped(text))
         return len(text)
+
+    def draw(self, text: str) -> None:
+        """Write text with escape sequences. If the terminal has closed, this and all that follows goes nowhere."""
+        try:
+            self.beneath.write(text)
+        except OSError as error:
+            self._closed(error)
+
+    def flush(self) -> None:
+        """Flush."""
+        try:
+            self.beneath.flush()
+        except OSError as error:
+            self._closed(error)
+
+    def _closed(self, error: OSError) -> None:
+        if error.errno != errno.EIO:
+            raise error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.beneath.fileno())
+        os.close(nowhere)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each of the lines."""
@@ -103,6 +126,6 @@ def beneath(stream: TextIO | SafeStream) -> TextIO:
 
 def rewrite(line: str) -> None:
     """Write a line over the one that stands on stderr, which is a terminal; "" clears it."""
-    stream = beneath(sys.stderr)
-    stream.write(f"\r\x1b[K{one_line(line)}")
+    stream = sys.stderr if isinstance(sys.stderr, SafeStream) else SafeStream(sys.stderr)
+    stream.draw(f"\r\x1b[K{one_line(line)}")
     stream.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from engine.records import (
     Update,
     Waiting,
 )
-from jitrl_tui import hits
+from jitrl_tui import closing, hits
 from jitrl_tui.output import beneath, clean, one_line
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView, meant, noticed, percents, points, signed, steps
@@ -452,7 +453,18 @@ def _run(
 
     read = line_reader(sys.stdin, saves, valid) if play else None
     run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper, pages=pages)
-    return run.run(), run.then
+
+    def hang_up() -> None:
+        closing.end_within()
+        source.stop()
+
+    def asked(*_: object) -> None:
+        hang_up()
+        raise KeyboardInterrupt
+
+    handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
+    with closing.handling(handlers), closing.when_closed([sys.stdin, sys.stdout], hang_up):
+        return run.run(), run.then
 
 
 def run_play_plain(config: SessionConfig, saves: Path) -> int:

@@ -240,12 +240,14 @@ class Failed:
         message: What went wrong, a sentence.
         code: Exit code of the error.
         lost: Whether the worker died without a word, for instance because it was killed.
+        everywhere: Whether other cells would fail for the same reason, for instance because the disk is full.
     """
 
     cell: str
     message: str
     code: int = 1
     lost: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ class Scope:
         self._lock = self._journal.lock
         self.records = KeptRecords(self._journal, self._redactor, name, self._tell)
         self._snapshot_rows = 0
+        self._retrievals, self._retrieval_s = 0, 0.0
         self._journal.open()
 
     # ------------------------------------------------------------------------------- public methods
@@ -210,12 +211,23 @@ class Scope:
                 while it runs.
             search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed.
         """
+        began = time.perf_counter()
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            return self._neighbours(
+            near = self._neighbours(
                 find(self._entries, state), search.gamma, search.zero_rewards == "own"
             )
+            self._retrievals += 1
+            self._retrieval_s += time.perf_counter() - began
+        return near
+
+    def retrieval_time(self) -> tuple[int, float]:
+        """Return the number of retrievals since the last call of this method, and the seconds they took."""
+        with self._lock:
+            spent = self._retrievals, self._retrieval_s
+            self._retrievals, self._retrieval_s = 0, 0.0
+        return spent
 
     def similar(
         self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0

@@ -20,10 +20,11 @@ class ModelCall:
         reply: The raw reply, or a list of the scores if actions were scored directly.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of the reply.
-        cost_usd: US dollars; 0.0 for local models.
+        cost_usd: US dollars that were paid; 0.0 for local models and for replies from the cache.
         latency_s: Seconds of wall time.
         cached: Whether the reply came from the cache on disk, at no cost.
         retries: Number of failed attempts before the reply.
+        price_usd: US dollars that the reply cost when it was bought; the same for a reply from the cache.
     """
 
     purpose: str
@@ -36,6 +37,7 @@ class ModelCall:
     latency_s: float = 0.0
     cached: bool = False
     retries: int = 0
+    price_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

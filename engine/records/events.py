@@ -217,6 +217,8 @@ class EpisodeEnded:
         wall_s: Duration in seconds.
         flips: Number of decisions that would have been others without memory.
         tally: What became of the model's answers.
+        retrievals: Number of retrievals from memory.
+        retrieval_s: Seconds that they took.
     """
 
     episode: int
@@ -235,6 +237,8 @@ class EpisodeEnded:
     wall_s: float = 0.0
     flips: int = 0
     tally: Tally = NO_TALLY
+    retrievals: int = 0
+    retrieval_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

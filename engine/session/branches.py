@@ -210,7 +210,7 @@ def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
         elif isinstance(event, EpisodeEnded):
             steps = 0
     if steps and not repeatable:
-        raise UsageError(recording.once_only(episode, steps))
+        raise recording.OnceOnly(episode, steps)
 
 
 def _own(

@@ -123,18 +123,19 @@ class Live:
         )
 
     def ended(
-        self, rewards: tuple[float, ...], settings: Settings, entries: int, added: int, now: float
+        self, rewards: tuple[float, ...], settings: Settings, scope: Scope, added: int, now: float
     ) -> EpisodeEnded:
         """Return the event that tells of the end of the episode.
 
         Args:
             rewards: r_t of the evaluator, one for each step.
             settings: Discount and definition of the returns.
-            entries: Number of steps remembered in the scope now.
+            scope: The memory that was used.
             added: Number of them that this episode added.
             now: Unix time, seconds.
         """
         last, account = self.observation, self.account
+        retrievals, retrieval_s = scope.retrieval_time()
         returns = own_returns if settings.zero_rewards == "own" else discounted_returns
         return EpisodeEnded(
             episode=self.number,
@@ -146,13 +147,15 @@ class Live:
             outcome=last.outcome,
             rewards=rewards,
             returns=tuple(map(float, returns(rewards, settings.gamma))),
-            memory_entries=entries,
+            memory_entries=len(scope),
             entries_added=added,
             tokens=account.tokens,
             cost_usd=account.cost_usd,
             wall_s=now - self.started,
             flips=self.flips,
             tally=account.tally,
+            retrievals=retrievals,
+            retrieval_s=retrieval_s,
         )
 
 
@@ -251,7 +254,7 @@ def open_parts(
         if method.writes and (problem := why_no_writer(model, WRITING, saves / "cache", kind, progress)):
             raise UsageError(f"{method.name} learns by what its model writes: {problem}; choose another model or agent")
         settings, replaced = attainable(
-            config.settings,
+            dataclasses.replace(config.settings, rewards="score") if config.frozen else config.settings,
             model,
             environment,
             saves / "cache",

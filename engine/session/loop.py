@@ -17,7 +17,7 @@ from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
 from engine.environment import Concluding, Discreet, OpenActions, Writing
 from engine.environments import kind_of
-from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.explain import overrule
 from engine.kinds import Places
 from engine.records import (
@@ -222,7 +222,7 @@ class Session:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = lived[-1] if lived and not lived[-1].ended else None
         if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
-            raise UsageError(recording.once_only(self.episode + 1, len(left.takes[-1].steps)))
+            raise recording.OnceOnly(self.episode + 1, len(left.takes[-1].steps))
         self._emit(Thinking("taking up the session where it was left"))
         relived = self._relive(parts, lived)
         if left is None:
@@ -440,13 +440,14 @@ class Session:
         if judged.calls:
             live.account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
-        if parts.agent.learns:
+        if parts.agent.learns and not self._config.frozen:
             self._remember(parts, episode)
         kept, first = parts.scope.kept(episode)
-        with self._excused("learn from this episode"):
-            parts.agent.end_episode(kept, first)
+        if not self._config.frozen:
+            with self._excused("learn from this episode"):
+                parts.agent.end_episode(kept, first)
         ended = live.ended(
-            judged.rewards, self._settings, len(parts.scope), len(kept.steps) if first >= 0 else 0, self._clock()
+            judged.rewards, self._settings, parts.scope, len(kept.steps) if first >= 0 else 0, self._clock()
         )
         self.results.append(ended)
         self._tell(ended)

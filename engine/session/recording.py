@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine import limits
 from engine.codec import event_from_line, event_to_line
-from engine.disk import open_binary, private_file, shown
+from engine.disk import open_binary, private_file, read_bytes, shown, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
     FORMAT,
@@ -113,13 +113,43 @@ def without_last_step(events: Sequence[Event]) -> list[Event]:
     return kept
 
 
-def once_only(episode: int, steps: int) -> str:
-    """Return the message that an episode cannot be continued, because its actions must not or cannot be repeated."""
-    return (
-        f"episode {episode} was left after {steps} steps, and what it is played in cannot be put back to its start: "
-        "taking them again would lead elsewhere, or send a site's forms a second time; begin a new session (what "
-        "earlier episodes taught is kept)"
-    )
+class OnceOnly(UsageError):
+    """An episode cannot be continued, because its actions must not or cannot be repeated.
+
+    Args:
+        episode: Number of the episode in its session.
+        steps: Number of its steps.
+    """
+
+    def __init__(self, episode: int, steps: int) -> None:
+        super().__init__(
+            f"episode {episode} was left after {steps} steps, and what it is played in cannot be put back to its "
+            "start: taking them again would lead elsewhere, or send a site's forms a second time; begin a new session "
+            "(what earlier episodes taught is kept)"
+        )
+
+
+def set_torn_apart(path: Path) -> None:
+    """Take the unfinished episode out of a recording and keep it in a file beside it, `torn-N.jsonl`.
+
+    Raises:
+        StorageError: It cannot be written.
+        BadFile: The recording cannot be read.
+    """
+    kept, torn = 0, b""
+    try:
+        data = read_bytes(path, limit=os.stat(path).st_size + 1)
+        at = 0
+        for line in data.splitlines(keepends=True):
+            at += len(line)
+            if line.startswith((b'{"event":"SessionStarted"', b'{"event":"EpisodeEnded"')) and line.endswith(b"\n"):
+                kept = at if kept == 0 or line.startswith(b'{"event":"EpisodeEnded"') else kept
+        torn = data[kept:]
+        number = len(list(path.parent.glob("torn-*.jsonl"))) + 1
+        write_private(path.with_name(f"torn-{number}.jsonl"), torn)
+        write_private(path, data[:kept])
+    except OSError as error:
+        raise StorageError(f"cannot write in {shown(path.parent)}: {error.strerror}") from None
 
 
 def read(path: Path) -> Iterator[tuple[float, Event]]:

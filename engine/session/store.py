@@ -19,7 +19,8 @@ from engine.session import recording
 from engine.settings import SessionConfig
 from engine.texts import clipped
 
-_CONFIG = "session.json"
+CONFIG = "session.json"
+"""The file with the configuration of a session."""
 _FORMAT = 2
 """2: episodes say terminated, truncated and outcome; decisions have parts."""
 
@@ -63,24 +64,33 @@ def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
     stem = Path(config.game).stem.lower()
     readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
-    folder = ensure_folder(ensure_folder(saves / "sessions") / name)
+    return create_in(ensure_folder(saves / "sessions") / name, config, kind)
+
+
+def create_in(folder: Path, config: SessionConfig, kind: str) -> SavedSession:
+    """Create a session in a given folder, whose name is the session's.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    ensure_folder(folder)
     content = json.dumps({"format": _FORMAT, "kind": kind, "config": to_plain(config)}, indent=1)
     try:
-        write_private(folder / _CONFIG, content)
+        write_private(folder / CONFIG, content)
     except OSError as error:
         raise StorageError(
             f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
         ) from None
-    return SavedSession(name, folder, config, kind)
+    return SavedSession(folder.name, folder, config, kind)
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
-    """Return where a session's memory lies: the shared one, its own, or that of another session of its suite."""
+    """Return where a session's memory lies: the shared one, its own, or that of another session beside it."""
     which = session.config.memory
     if which == "shared":
         return saves / "memory"
     owner = which.removeprefix("own:")
-    return (saves / "sessions" / owner if ":" in which else session.folder) / "memory"
+    return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
 
 
 def load(folder: Path) -> SavedSession:
@@ -90,7 +100,7 @@ def load(folder: Path) -> SavedSession:
         BadFile: Its configuration is missing, damaged, or of a newer version.
     """
     try:
-        data = limits.parsed(read_bytes(folder / _CONFIG))
+        data = limits.parsed(read_bytes(folder / CONFIG))
         number, kind, config = data["format"], data["kind"], data["config"]
         if not limits.is_count(number) or not limits.is_text(kind):
             raise BadFile("it says no format and kind")

@@ -19,6 +19,7 @@ class SessionConfig:
         model: Name of the model, as in `engine.llm.open_model`.
         memory: "shared" (one memory per game, under saves/memory), "own" (empty at first, in the session's
             folder), or "own:NAME" (the memory of the session NAME).
+        frozen: Whether nothing is learnt: memory and what the agent keeps are read, and nothing is added.
     """
 
     game: str
@@ -30,6 +31,7 @@ class SessionConfig:
     settings: Settings = field(default_factory=Settings)
     games: str | None = None
     memory: str = "shared"
+    frozen: bool = False
 
     def __post_init__(self) -> None:
         """Check the values.

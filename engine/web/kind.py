@@ -34,6 +34,12 @@ def _ready(name: str, places: Places) -> tuple[str, ...]:
     return ready(name, places.saves, places.variables)
 
 
+def _group(name: str, places: Places) -> str:
+    from engine.web.opening import group
+
+    return group(name, places.saves)
+
+
 def _asking() -> Asking:
     from engine.web.asking import PAGE_ASKING
 
@@ -64,6 +70,7 @@ WEB = Kind(
     open=_open,
     fallback=("noop()",),
     ready=_ready,
+    group=_group,
     aliases={"browsergym:": "web:browsergym-"},
     opening="starting the browser",
     profiles={

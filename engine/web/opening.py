@@ -63,6 +63,21 @@ def expand(name: str, saves: Path) -> tuple[str, ...]:
     return (name,)
 
 
+def group(name: str, saves: Path) -> str:
+    """Return the group that a task is reported in: its sites, or the suite of tasks that need no site.
+
+    Raises:
+        UsageError: There is no such task.
+        MissingError: The suite's package is not installed.
+    """
+    from engine.web.tasks import suites as tasks
+
+    wanted = name.removeprefix(PREFIX)
+    if wanted.startswith(("browsergym-", "miniwob-")):
+        return wanted.partition("-")[0]
+    return tasks.get(wanted, saves).site
+
+
 def _keys(site: str) -> frozenset[str]:
     """Return WebArena's names of a site, given one of them or the name of a local site."""
     from engine.web.sites.manager import SITES

@@ -58,11 +58,20 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     Raises:
         UsageError: A name or value is invalid.
     """
+    from engine.errors import UsageError
+
     kind, game = environments.resolve(args.game)
-    changes = dict(_change(text) for text in args.changes)
+    changes = dict(change(text) for text in args.changes)
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
+    try:
+        settings = kind.profile(args.profile, **changes)
+    except UsageError as error:
+        option, _, problem = str(error).partition(" ")
+        if option == "step_limit" and args.steps is not None:
+            raise UsageError(f"--steps {problem}") from None
+        raise
     return SessionConfig(
         game=game,
         agent=args.agent,
@@ -70,7 +79,7 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         episodes=args.usual_episodes if args.episodes is None else args.episodes,
         seed=args.seed,
         profile=args.profile,
-        settings=kind.profile(args.profile, **changes),
+        settings=settings,
         games=args.games,
         memory="own" if args.fresh else "shared",
     )
@@ -83,8 +92,10 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
         JitrlError: There is no such game or task, or something that it needs is missing.
     """
     from engine.kinds import Places
+    from engine.llm import check_name
 
-    agents.AGENTS.find(config.agent)
+    if agents.AGENTS.find(config.agent).asks_model:
+        check_name(config.model)
     values.ESTIMATORS.find(config.settings.estimator)
     return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 
@@ -112,7 +123,12 @@ def _usual(name: str) -> str:
     return "; ".join([str(usual), *(f"{kind.name}: {value}" for kind, value in found if value != usual)])
 
 
-def _change(text: str) -> tuple[str, object]:
+def change(text: str) -> tuple[str, object]:
+    """Return name and value of a setting from NAME=VALUE.
+
+    Raises:
+        UsageError: There is no such setting, or its value has another type.
+    """
     from engine.errors import UsageError
 
     name, separator, value = text.partition("=")

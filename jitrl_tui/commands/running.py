@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui import closing
 from jitrl_tui.output import rewrite
 
 if TYPE_CHECKING:
@@ -24,27 +25,36 @@ FORMAT = 2
 
 
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Progress, bool]:
-    """Play a session to its end or to the first Ctrl-C. The last value is whether Ctrl-C was pressed."""
+    """Play a session until it ends or is interrupted. The last value is whether it was interrupted.
+
+    Ctrl-C, SIGTERM, SIGHUP and the closing of the terminal that shows the progress interrupt it. Under `nohup`, the
+    last two do not.
+    """
     from engine.session.loop import Session
 
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
     interrupted = False
 
-    def interrupt(_number: int, _frame: object) -> None:
+    def interrupt(*_: object) -> None:
         nonlocal interrupted
         interrupted = True
         session.control.stop()
 
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
+    def hang_up(*_: object) -> None:
+        closing.end_within()
+        interrupt()
+
+    handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
+    shown_on = None
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hang_up
+        shown_on = sys.stderr
     try:
-        session.run()
+        with closing.handling(handlers), closing.when_closed([shown_on], hang_up):
+            session.run()
     finally:
         progress.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return session, progress, interrupted
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -151,11 +152,12 @@ class KeepingScreen(Screen[int]):
         self._leaving = "leaving…"
         self.source.stop()
         self._draw_status()
-        self.run_worker(lambda: self._wait_for_end(then), thread=True, exit_on_error=False)
+        # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
+        threading.Thread(target=self._wait_for_end, args=(then,), name="leave", daemon=True).start()
 
     def _wait_for_end(self, then: Callable[[], None]) -> None:
         if not self.source.wait(1.5):
             self._leaving = "finishing the last thought; q again leaves at once"
-            self.app.call_from_thread(self._draw_status)
+            self.app.call_later(self._draw_status)
             self.source.wait(60)
-        self.app.call_from_thread(then)
+        self.app.call_later(then)

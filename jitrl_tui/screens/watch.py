@@ -267,6 +267,8 @@ class WatchScreen(KeepingScreen):
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
                 label = "go on"
+            if self._play and key.action == "toggle_pause":
+                continue
             if not label or (key.action == "overrule" and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
@@ -275,7 +277,10 @@ class WatchScreen(KeepingScreen):
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
-            keys = [("Enter", "do it; empty: let the agent", "enter", 0), ("esc", "keys", "escape", 0)]
+            keys = [("Enter", "do it; empty: let the agent", "enter", 0),
+                    ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
+        elif self._play:
+            keys.insert(0, ("esc", "command line", "escape", 0))
         return keys
 
     def on_descendant_focus(self) -> None:
@@ -288,7 +293,13 @@ class WatchScreen(KeepingScreen):
     def action_toggle_pause(self) -> None:
         """Pause or continue."""
         self._present()
-        if self.view.activity == "paused":
+        if self._play and self.view.activity == "paused":
+            self.query_one(CommandLine).focus()
+            if self.view.pending:
+                self.notify("It is your turn. n lets the agent take one step, f more of them.", timeout=3)
+            else:
+                self.source.step_once()  # try again what failed, and wait for the person then
+        elif self.view.activity == "paused":
             self.source.resume()
         else:
             self._hurry = 0
@@ -318,13 +329,19 @@ class WatchScreen(KeepingScreen):
             return
         self._present()
         self._wants_overrule = True
-        self._resume_after = self.view.activity != "paused"
+        self._resume_after = self.view.activity != "paused" and not self._play
         self._hurry = 0
         if self.view.activity == "paused" and self.view.pending:
             self._open_overrule()
         else:
             self.source.pause()
-            self.notify("The next decision will be shown to you first.", timeout=3)
+            first = self.view.choice is None
+            self.notify(
+                "There is no decision yet; the first one will be shown to you."
+                if first
+                else "The next decision will be shown to you first.",
+                timeout=3,
+            )
 
     def _open_overrule(self) -> None:
         self._wants_overrule = False
@@ -425,13 +442,18 @@ class WatchScreen(KeepingScreen):
             self._draw()
 
     def action_present(self) -> None:
-        """Return to the present, and leave the zoom or the command line."""
+        """Return to the present and leave the zoom. Where a person plays, go to the command line."""
         if self.panes.zoomed:
             self._zoom(False)
-        if isinstance(self.focused, CommandLine):
-            self.panes.stage.focus()
+        if self._play:
+            self.query_one(CommandLine).focus()
         self._present()
         self._draw()
+
+    def key_f2(self) -> None:
+        """Leave the command line, so that letters are keys."""
+        if self._play:
+            self.panes.stage.focus()
 
     def action_pane(self, name: str) -> None:
         """Bring a pane to the front and give it the focus."""

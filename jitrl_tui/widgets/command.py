@@ -19,6 +19,8 @@ class CommandLine(Input):
     BINDINGS: ClassVar = [
         Binding("up", "older", show=False),
         Binding("down", "newer", show=False),
+        Binding("tab", "complete(1)", show=False),
+        Binding("shift+tab", "complete(-1)", show=False),
     ]
 
     class Given(Message):
@@ -34,6 +36,7 @@ class CommandLine(Input):
         self._history: list[str] = []
         self._at = 0
         self._offered: Decision | None = None
+        self._completions: list[str] = []
 
     def offer(self, decision: Decision) -> None:
         """Suggest the valid actions, and show the agent's choice."""
@@ -42,15 +45,28 @@ class CommandLine(Input):
             self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
             self.placeholder = f"your command (the agent would: {one_line(decision.action)})"
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Send the command and add it to the history."""
-        event.stop()
-        text = clean(event.value).strip()
+    async def action_submit(self) -> None:
+        """Send the command and add it to the history, before keys that were typed at once after Enter are taken."""
+        text = clean(self.value).strip()
         if text:
             self._history.append(text)
         self._at = len(self._history)
         self.value = ""
         self.post_message(self.Given(text))
+
+    def action_complete(self, by: int) -> None:
+        """Complete what is typed to a valid action or an earlier command; again for the next one (or with -1, back)."""
+        if self.value in self._completions:
+            at = self._completions.index(self.value) + by
+        else:
+            valid = self._offered.valid_actions if self._offered is not None else ()
+            known = dict.fromkeys([*map(one_line, valid), *reversed(self._history)])
+            typed = self.value.casefold()
+            self._completions = [action for action in known if action.casefold().startswith(typed)]
+            at = 0 if by > 0 else -1
+        if self._completions:
+            self.value = self._completions[at % len(self._completions)]
+            self.cursor_position = len(self.value)
 
     def action_older(self) -> None:
         """Show the previous command of the history."""

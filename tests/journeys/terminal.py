@@ -99,6 +99,10 @@ class Terminal:
             os.close(self._fd)
             self._fd = -1
 
+    def modes(self) -> list[object]:
+        """Return the terminal's modes, such as whether it echoes what is typed."""
+        return termios.tcgetattr(self._fd)
+
     def reap(self, seconds: float) -> int:
         """Wait for the end of a program whose terminal is gone."""
         return self._reap(seconds)

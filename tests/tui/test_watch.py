@@ -10,6 +10,7 @@ import pytest
 
 from engine.errors import GameError
 from engine.records import Decided, Notice, Observation, Paused, Stepped
+from jitrl_tui.widgets.command import CommandLine
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -408,5 +409,67 @@ def test_playing_takes_commands_and_an_empty_line_lets_the_agent_go_on():
             await until(pilot, lambda: len(session.carried_out) == 2)
             assert session.carried_out[0] == ("human", "open box")
             assert session.carried_out[1][0] == "agent"
+
+    drive(go())
+
+
+def playing(go):
+    """Run `go(pilot, screen, session)` on a play screen that waits at its first decision."""
+
+    async def run():
+        app, session = live_app(play=True)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            await go(pilot, screen, session)
+
+    drive(run())
+
+
+def test_tab_completes_a_command_with_valid_actions_one_after_the_other_and_stays_in_the_line():
+    async def go(pilot, screen, session):
+        line = screen.query_one(CommandLine)
+        valid = screen.view.choice.decision.valid_actions
+        first = valid[0][:1]
+        matching = [action for action in valid if action.startswith(first)]
+        assert len(matching) > 1
+        await pilot.press(first)
+        for action in [*matching, matching[0]]:
+            await pilot.press("tab")
+            assert (line.value, screen.focused) == (action, line)
+        await pilot.press("shift+tab")
+        assert line.value == matching[-1]
+        await pilot.press("ctrl+u", *"qqq", "tab")
+        assert (line.value, screen.focused) == ("qqq", line)
+        assert session.carried_out == []
+
+    playing(go)
+
+
+def test_the_agent_does_not_move_after_tab_escape_and_space():
+    async def go(pilot, screen, session):
+        line = screen.query_one(CommandLine)
+        await pilot.press(*"take p", "tab", "escape")
+        assert screen.focused is line
+        await pilot.press("ctrl+u", *"dance wildly", "enter")
+        await until(pilot, lambda: len(session.carried_out) == 1)
+        await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+        await pilot.press("f2")
+        assert screen.focused is not line
+        await pilot.press("space")
+        await settled(pilot)
+        assert screen.focused is line
+        assert session.carried_out == [("human", "dance wildly")]
+
+    playing(go)
+
+
+def test_overruling_before_the_first_decision_says_that_there_is_none():
+    async def go():
+        app, _ = live_app([])
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            screen.action_overrule()
+            await until(pilot, lambda: any("no decision yet" in told.message for told in app._notifications))
 
     drive(go())

@@ -383,6 +383,7 @@ class Client:
             latency_s=latency,
             cached=cached,
             retries=retries,
+            price_usd=value["usd"],
         )
         tokens = 0 if cached else sum(value["tokens"])
         with self._lock:

@@ -38,6 +38,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "show", memory_look.show, "show the episodes and kept records of a scope, or one of them", data=True
     )
     show.add_argument("scope", metavar="SCOPE")
+    show.add_argument("number", nargs="?", metavar="EPISODE", help="the same as --episode")
     show.add_argument("--episode", metavar="N", help="a number or uid")
     show.add_argument("--entry", metavar="N", type=int)
     show.add_argument("--kept", metavar="N", nargs="?", const="all",

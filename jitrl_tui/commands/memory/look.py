@@ -71,16 +71,17 @@ def show(args: argparse.Namespace) -> int:
     from engine.errors import UsageError
     from engine.memory import report
 
+    wanted = args.number if args.episode is None else args.episode
     with open_memory(args) as memory:
         scope = find_scope(memory, args.scope)
         if args.kept is not None:
             return _show_kept(report.kept(scope), args)
         episodes = list(scope.entered())
-        if args.episode is not None:
-            episodes = [pair for pair in episodes if args.episode in (str(pair[1].number), pair[1].uid)]
+        if wanted is not None:
+            episodes = [pair for pair in episodes if wanted in (str(pair[1].number), pair[1].uid)]
             if not episodes:
-                raise UsageError(f"there is no episode {args.episode} in {scope.name}")
-        if args.entry is None and args.episode is None:
+                raise UsageError(f"there is no episode {wanted} in {scope.name}")
+        if args.entry is None and wanted is None:
             rows = [episode_row(first, episode) for first, episode in episodes]
             if args.json:
                 print(json.dumps(rows, indent=1))

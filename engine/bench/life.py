@@ -1,0 +1,132 @@
+"""Plays the cell of a benchmark: its sessions one after the other, in the cell's folder.
+
+Each session is a usual one, with a recording. So a cell that was stopped or killed goes on where it was left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.bench import rows
+from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
+from engine.codec import to_plain
+from engine.errors import JitrlError, StorageError, UsageError
+from engine.paths import ensure_folder
+from engine.records import EpisodeEnded, Event, Notice, Waiting
+from engine.records import Stepped as StepTaken
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.control import Control
+from engine.session.loop import Session
+from engine.session.store import SavedSession
+
+
+def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control) -> None:
+    """Play what is left of a cell. How it ended is told, not raised.
+
+    Args:
+        cell: The cell.
+        folder: Folder of the cell. It is created.
+        saves: The saves folder, for caches of models and games.
+        tell: Called with each message.
+        control: Its `stop` ends the cell after the running step.
+    """
+    tell(Began(cell.name))
+    try:
+        ensure_folder(folder)
+        for number in range(len(cell.legs)):
+            if not _leg(cell, number, folder, saves, tell, control):
+                rows.write(cell, folder, done=False)
+                tell(Stopped(cell.name))
+                return
+        rows.write(cell, folder, done=True)
+    except JitrlError as error:
+        with contextlib.suppress(JitrlError):
+            rows.write(cell, folder, done=False)
+        tell(Failed(cell.name, str(error), error.exit_code, everywhere=isinstance(error, StorageError)))
+        return
+    tell(Finished(cell.name))
+
+
+def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
+    """Return the session of a leg; a missing one is created. The first one has the memory, and the others use it.
+
+    Raises:
+        StorageError: It cannot be written.
+        BadFile: An existing one is damaged.
+        UsageError: An existing one has another configuration.
+    """
+    place = folder / rows.session_name(number)
+    config = dataclasses.replace(
+        cell.legs[number].config, memory="own" if number == 0 else f"own:{rows.session_name(0)}"
+    )
+    if not (place / sessions.CONFIG).is_file():
+        return sessions.create_in(place, config, "run")
+    saved = sessions.load(place)
+    if to_plain(saved.config) != to_plain(config):
+        raise UsageError(
+            f"the session in {place} was begun with other settings (another version of jitrl?); begin a new run"
+        )
+    return saved
+
+
+def _leg(
+    cell: Cell, number: int, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control
+) -> bool:
+    """Play what is left of a leg; return whether it is finished."""
+    saved = opened(cell, number, folder)
+    played = rows.ended(saved)
+    for event in played:
+        tell(_ended(cell.name, number, event, again=True))
+    if saved.finished():
+        return True
+    session = _session(cell.name, number, saved, saves, tell, control, len(played))
+    finished = session.run().finished
+    if isinstance(session.error, recording.OnceOnly):
+        # The torn episode cannot be taken up, and it taught nothing yet. It is set apart and played anew.
+        tell(Said(cell.name, f"{session.error} The episode is played anew."))
+        recording.set_torn_apart(saved.recording)
+        session = _session(cell.name, number, saved, saves, tell, control, len(played))
+        finished = session.run().finished
+    if session.error is not None:
+        raise session.error
+    return finished
+
+
+def _session(
+    name: str,
+    number: int,
+    saved: SavedSession,
+    saves: Path,
+    tell: Callable[[Message], None],
+    control: Control,
+    known: int,
+) -> Session:
+    """Return the session of a leg. Its events after the first `known` episodes are told as messages."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, EpisodeEnded) and event.episode > known:
+            tell(_ended(name, number, event))
+        elif isinstance(event, StepTaken) and event.episode > known:
+            tell(
+                Stepped(
+                    name, number, event.episode, event.step + 1, event.observation.score, event.action,
+                    event.tokens, event.cost_usd,
+                )
+            )  # fmt: skip
+        elif isinstance(event, Notice) and event.level == "warning":
+            tell(Said(name, event.message))
+        elif isinstance(event, Waiting) and event.seconds > 1:
+            tell(Said(name, f"{event.reason}: next try in {event.seconds:.0f} s"))
+
+    return Session(saved, saves, emit, control=control)
+
+
+def _ended(name: str, number: int, event: EpisodeEnded, *, again: bool = False) -> Ended:
+    return Ended(
+        name, number, event.episode, event.score, event.max_score, event.steps, event.tokens, event.cost_usd,
+        event.wall_s, again,
+    )  # fmt: skip

@@ -1,0 +1,256 @@
+"""The measures of a benchmark: from the episodes of a task and seed to numbers, and from these to means with intervals.
+
+A *unit* of a table is one task played with one seed. Its measure is computed from its episodes of the phase "test".
+Only finished units are averaged. Values of a column with one task are averaged over seeds. In a column with several
+tasks, those of a task are averaged over its seeds first, and then over the tasks.
+"""
+
+from __future__ import annotations
+
+import statistics as plain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.bench.records import EpisodeRow, TimingRow
+from engine.bench.statistics import Numbers, band, interval
+from engine.errors import UsageError
+
+LAST = 10
+"""Number of episodes that the measure `last10` averages."""
+
+Key = tuple[str, int]
+"""A task and a seed."""
+
+
+CERTAIN_UNITS = 5
+"""Units below which no difference is called certain: a bootstrap of two or three has intervals that are too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The test episodes of one task and seed, in the order of play.
+
+    Attributes:
+        rows: The episodes.
+        timings: What they took. Episodes without a timing have none.
+    """
+
+    rows: tuple[EpisodeRow, ...]
+    timings: tuple[TimingRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that is computed from the episodes of one task and seed.
+
+    Attributes:
+        name: Its name in suites and in CSV files.
+        title: Its heading in tables.
+        meaning: What it is, a sentence for the notes.
+        unit: "score", "share", "steps", "tokens", "calls", "usd", "s", "ms" or "max" (score / max_score).
+        better: 1 if more is better, -1 if less is better, 0 if neither.
+        function: Returns the number, None if these episodes have none.
+        timed: Whether it depends on how long something took, so that it differs from run to run.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    unit: str
+    better: int
+    function: Callable[[Played], float | None]
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The mean of a measure in one place of a table.
+
+    Attributes:
+        mean: The mean, None if no unit has a value.
+        low: Lower end of its interval, None without one.
+        high: Upper end.
+        n: Number of units that were averaged: seeds if there is one task, else tasks.
+    """
+
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval does not contain 0, and rests on enough units."""
+        wide = self.low is None or self.high is None or self.n < CERTAIN_UNITS
+        return not wide and ((self.low or 0.0) > 0 or (self.high or 0.0) < 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The mean score by episode.
+
+    Attributes:
+        mean: The mean over units, from the first episode on.
+        low: Lower ends of the intervals, None with one unit.
+        high: Upper ends.
+        n: Number of units.
+    """
+
+    mean: tuple[float, ...]
+    low: tuple[float, ...] | None
+    high: tuple[float, ...] | None
+    n: int
+
+
+def _mean(numbers: Iterable[float]) -> float | None:
+    found = list(numbers)
+    return plain.fmean(found) if found else None
+
+
+def _ratio(above: float, below: float) -> float | None:
+    return above / below if below else None
+
+
+def _score(of: Callable[[list[float]], float]) -> Callable[[Played], float | None]:
+    """Return a measure of the scores; None without episodes."""
+    return lambda played: of([row.score for row in played.rows]) if played.rows else None
+
+
+def _answers(played: Played, name: str) -> int:
+    return sum(row.answers.get(name, 0) for row in played.rows)
+
+
+def _auc(played: Played) -> float | None:
+    """Return the mean of score / max_score; None if a highest score is not known or not positive."""
+    if any(row.max_score is None or row.max_score <= 0 for row in played.rows):
+        return None
+    return _mean(row.score / row.max_score for row in played.rows if row.max_score)
+
+
+def _retrieval(played: Played) -> float | None:
+    took = sum(timing.retrieval_s for timing in played.timings)
+    return _ratio(1000 * took, sum(timing.retrievals for timing in played.timings))
+
+
+MEASURES: Mapping[str, Measure] = {
+    one.name: one
+    for one in (
+        Measure("avg", "Avg", "mean score of all episodes", "score", 1, _score(plain.fmean)),
+        Measure("final", "Final", "score of the last episode", "score", 1, _score(lambda scores: scores[-1])),
+        Measure("first", "First", "score of the first episode", "score", 1, _score(lambda scores: scores[0])),
+        Measure("last10", f"Last {LAST}", f"mean score of the last {LAST} episodes", "score", 1,
+                _score(lambda scores: plain.fmean(scores[-LAST:]))),
+        Measure("best", "Best", "highest score of an episode", "score", 1, _score(max)),
+        Measure("worst", "Worst", "lowest score of an episode", "score", 1, _score(min)),
+        Measure("auc", "AUC", "mean of score / highest possible score over the episodes, as in J-TTL", "max", 1, _auc),
+        Measure("success", "Success", "share of episodes that were won", "share", 1,
+                lambda played: _mean(float(won(row)) for row in played.rows)),
+        Measure("steps", "Steps", "steps of an episode", "steps", 0,
+                lambda played: _mean(row.steps for row in played.rows)),
+        Measure("tokens", "Tokens", "tokens of prompts and replies, per episode", "tokens", -1,
+                lambda played: _mean(row.prompt_tokens + row.completion_tokens for row in played.rows)),
+        Measure("calls", "Calls", "model calls, per episode", "calls", -1,
+                lambda played: _mean(sum(row.calls.values()) for row in played.rows)),
+        Measure("cost", "Cost", "US dollars for model calls, per episode", "usd", -1,
+                lambda played: _mean(row.cost_usd for row in played.rows)),
+        Measure("wall", "Wall time", "seconds, per episode", "s", -1,
+                lambda played: _mean(timing.wall_s for timing in played.timings), timed=True),
+        Measure("retrieval", "Retrieval", "milliseconds, per retrieval from memory", "ms", -1, _retrieval, timed=True),
+        Measure("unusable", "Unusable", "share of decisions without a usable answer of the model", "share", -1,
+                lambda played: _ratio(_answers(played, "missing"), _answers(played, "asked"))),
+        Measure("changed", "Changed", "share of steps in which the update of the logits changed the action", "share", 0,
+                lambda played: _ratio(sum(row.changed for row in played.rows), sum(row.steps for row in played.rows))),
+        Measure("other_share", "From other tasks", "share of remembered steps in use that came from other tasks",
+                "share", 0,
+                lambda played: _ratio(
+                    sum(row.hits_other for row in played.rows), sum(row.hits for row in played.rows))),
+    )
+}  # fmt: skip
+"""All measures by name, in the order of display."""
+
+
+def measure(name: str) -> Measure:
+    """Return the measure with this name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name not in MEASURES:
+        raise UsageError(f"there is no measure {name!r}; choose among: {', '.join(MEASURES)}")
+    return MEASURES[name]
+
+
+def won(row: EpisodeRow) -> bool:
+    """Return whether an episode counts as a success. A web task does with the score 1, anything else if it was won."""
+    return row.score >= 1 if row.task.startswith("web:") else row.outcome == "won"
+
+
+def values(one: Measure, units: Mapping[Key, Played], normalised: bool = False) -> dict[Key, float]:
+    """Return a measure of each unit that has one.
+
+    Args:
+        units: Finished units by task and seed.
+        normalised: Divide scores by the highest possible score. Units without a known one have no value.
+    """
+    found = {}
+    for key, played in units.items():
+        value = one.function(played)
+        if value is not None and normalised and one.unit == "score":
+            most = played.rows[0].max_score
+            value = value / most if most is not None and most > 0 else None
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def mean(found: Mapping[Key, float]) -> Value:
+    """Return the mean of values by task and seed, with its interval: over seeds, or over tasks if there are several."""
+    units = over_units(found)
+    if not units:
+        return Value(None)
+    ends = interval(units)
+    low, high = ends if ends is not None else (None, None)
+    return Value(plain.fmean(units), low, high, len(units))
+
+
+def difference(found: Mapping[Key, float], reference: Mapping[Key, float]) -> Value:
+    """Return the mean of the paired differences found - reference, with its interval.
+
+    A pair is the same task with the same seed. Units without a partner are left out.
+    """
+    return mean({key: value - reference[key] for key, value in found.items() if key in reference})
+
+
+def over_units(found: Mapping[Key, float]) -> list[float]:
+    """Return the values that a column is averaged over: one per seed, or one per task if there are several tasks."""
+    tasks: dict[str, list[float]] = {}
+    for task, seed in sorted(found):
+        tasks.setdefault(task, []).append(found[task, seed])
+    if len(tasks) == 1:
+        return next(iter(tasks.values()))
+    return [plain.fmean(seeds) for seeds in tasks.values()]
+
+
+def curve(units: Mapping[Key, Played], normalised: bool = False) -> Curve | None:
+    """Return the mean score by episode with its interval; None if no unit has an episode.
+
+    It is as long as the shortest unit. As in `mean`, a task's seeds are averaged first if there are several tasks.
+    """
+    scores = {}
+    for key, played in units.items():
+        most = played.rows[0].max_score if normalised and played.rows else 1.0
+        if played.rows and most is not None and most > 0:
+            scores[key] = [row.score / most for row in played.rows]
+    if not scores:
+        return None
+    length = min(map(len, scores.values()))
+    tasks: dict[str, list[Sequence[float]]] = {}
+    for task, seed in sorted(scores):
+        tasks.setdefault(task, []).append(scores[task, seed][:length])
+    stacked = [np.array(seeds, dtype=np.float64) for seeds in tasks.values()]
+    matrix: Numbers = stacked[0] if len(stacked) == 1 else np.array([seeds.mean(axis=0) for seeds in stacked])
+    ends = band(matrix)
+    low, high = (tuple(map(float, end)) for end in ends) if ends is not None else (None, None)
+    return Curve(tuple(map(float, matrix.mean(axis=0))), low, high, len(matrix))

@@ -1,0 +1,149 @@
+"""From a suite to its cells: which sessions are played, in which order, and which of them share a memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.agents import AGENTS
+from engine.bench.records import TEST, TRAIN, Cell, Leg
+from engine.bench.suite import Arm, Suite
+from engine.environments import resolve
+from engine.errors import UsageError
+from engine.kinds import Kind, Places
+from engine.settings import SessionConfig
+
+_SEEDS_APART = 1000
+"""Cross-task: leg i of seed s is played with the seed 1000 s + i, so that each leg has draws of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a suite.
+
+    Attributes:
+        name: Full name of the environment.
+        group: Column in tables.
+        kind: Its kind of environment.
+    """
+
+    name: str
+    group: str
+    kind: Kind
+
+
+def tasks_of(names: Iterable[str], places: Places, where: str = "tasks") -> tuple[Task, ...]:
+    """Return the tasks that names stand for, after checking that each of them can be started now.
+
+    Raises:
+        UsageError: There is no such environment. The message names `where`.
+        MissingError: Something that it needs is missing.
+    """
+    found: list[Task] = []
+    for name in names:
+        try:
+            kind, full = resolve(name)
+            found += [Task(each, kind.group(each, places), kind) for each in kind.ready(full, places)]
+        except UsageError as error:
+            raise UsageError(f"{where}: {name}: {error}") from None
+    return tuple(found)
+
+
+def cells_of(
+    suite: Suite, tasks: Sequence[Task], train: Sequence[Task] = (), games: str | None = None
+) -> tuple[Cell, ...]:
+    """Return the cells of a suite in the order of its tables: by arm, model, task and seed.
+
+    Args:
+        suite: The suite.
+        tasks: Its tasks, from `tasks_of`.
+        train: Its training tasks, from `tasks_of`.
+        games: Additional folder with stories.
+
+    Raises:
+        UsageError: A setting is out of range, or a test task shares its memory with no training task.
+    """
+    units = _units(suite, tasks, train)
+    cells: list[Cell] = []
+    names: set[str] = set()
+    for arm in suite.arms:
+        for model in _models(suite, arm):
+            for label, own, before in units:
+                for seed in suite.seeds:
+                    legs = _legs(suite, arm, model, seed, own, before, games)
+                    name = _unique(f"{label}.{arm.name}.{model}.{seed}", names)
+                    cells.append(Cell(name, arm.name, model, seed, legs))
+    return tuple(cells)
+
+
+def _models(suite: Suite, arm: Arm) -> tuple[str, ...]:
+    """Return the models that an arm is played with; ("",) for an agent that needs none."""
+    if not AGENTS.find(arm.agent).asks_model:
+        return ("",)
+    return arm.models or suite.models
+
+
+def _units(
+    suite: Suite, tasks: Sequence[Task], train: Sequence[Task]
+) -> list[tuple[str, tuple[Task, ...], tuple[Task, ...]]]:
+    """Return a label, the test tasks and the training tasks of each memory."""
+
+    def unit(task: Task) -> str:
+        return {"task": task.name, "group": task.group, "suite": suite.name}[suite.memory]
+
+    found = []
+    for label in dict.fromkeys(unit(task) for task in tasks):
+        own = tuple(task for task in tasks if unit(task) == label)
+        before = tuple(task for task in train if unit(task) == label)
+        if suite.protocol == "split" and not before:
+            raise UsageError(f"{suite.name}: no training task shares a memory with {own[0].name}: see memory and train")
+        found.append((label, own, before))
+    return found
+
+
+def _legs(
+    suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[Task], train: Sequence[Task], games: str | None
+) -> tuple[Leg, ...]:
+    def leg(task: Task, phase: str, episodes: int, own_seed: int, *, frozen: bool = False) -> Leg:
+        config = SessionConfig(
+            game=task.name,
+            agent=arm.agent,
+            model=model or "prior/uniform",
+            episodes=episodes,
+            seed=own_seed,
+            profile=arm.profile or suite.profile,
+            settings=task.kind.profile(arm.profile or suite.profile, **_changes(suite, arm)),
+            games=games,
+            memory="own",
+            frozen=frozen,
+        )
+        return Leg(task.name, task.group, phase, config)
+
+    if suite.protocol == "cross-task":
+        order = np.random.default_rng(seed).permutation(len(tasks))
+        return tuple(
+            leg(tasks[at], TEST, 1, seed * _SEEDS_APART + number) for number, at in enumerate(order.tolist())
+        )
+    before = [leg(task, TRAIN, suite.train_episodes, seed) for task in train]
+    after = [leg(task, TEST, suite.episodes, seed, frozen=suite.protocol == "split") for task in tasks]
+    return (*before, *after)
+
+
+def _changes(suite: Suite, arm: Arm) -> dict[str, Any]:
+    limit = {} if suite.steps is None else {"step_limit": suite.steps}
+    return {**limit, **suite.settings, **arm.settings}
+
+
+def _unique(text: str, taken: set[str]) -> str:
+    """Return a name for a folder that is not taken yet, and note it as taken."""
+    readable = re.sub(r"[^A-Za-z0-9._=+-]+", "-", text).strip("-.")[:100] or "cell"
+    name, number = readable, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{readable}-{number}"
+    taken.add(name.lower())
+    return name

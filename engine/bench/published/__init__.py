@@ -1,0 +1,107 @@
+"""The numbers that the JitRL paper reports, one TOML file per table.
+
+They were measured with other models, in other environments or with other budgets than a run here, so reports show them
+in tables of their own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from engine.errors import BadFile, UsageError
+
+Number = float | tuple[float, ...] | None
+"""A published number; two numbers are a range, None is a place that the paper left empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a published table.
+
+    Attributes:
+        name: The method, or the setting that is varied.
+        model: The model, "" if it is that of the table.
+        values: One number per column. Whole numbers are `int`, as the paper printed them.
+    """
+
+    name: str
+    model: str
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A table of the paper.
+
+    Attributes:
+        id: Its label in the paper without "tab:".
+        title: What it shows.
+        model: The model that it was measured with; "" if the rows say it.
+        about: Units, and what a reader must know to compare.
+        digits: Digits behind the point, except of whole numbers.
+        columns: Name of the game or site of each column.
+        measures: Name of the measure of each column, see `engine.bench.measures`.
+        rows: The rows in the order of the paper.
+    """
+
+    id: str
+    title: str
+    model: str
+    about: str
+    digits: int
+    columns: tuple[str, ...]
+    measures: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def names() -> tuple[str, ...]:
+    """Return the ids of all tables."""
+    files = (file.name for file in resources.files(__package__).iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
+def published(id: str) -> Published:
+    """Return the table with this id.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if id not in names():
+        raise UsageError(f"there is no published table {id!r}; choose among: {', '.join(names())}")
+    return parsed(resources.files(__package__).joinpath(f"{id}.toml").read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> Published:
+    """Return the table that a TOML file describes.
+
+    Raises:
+        BadFile: It is not such a file.
+    """
+    try:
+        data = tomllib.loads(text)
+        rows = tuple(
+            Row(str(row["name"]), str(row.get("model", "")), tuple(_number(value) for value in row["values"]))
+            for row in data["rows"]
+        )
+        table = Published(
+            str(data["id"]), str(data["title"]), str(data["model"]), str(data["about"]), int(data["digits"]),
+            tuple(data["columns"]), tuple(data["measures"]), rows,
+        )  # fmt: skip
+    except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError) as error:
+        raise BadFile(f"a published table cannot be read: {error}") from None
+    if any(len(row.values) != len(table.columns) for row in rows) or len(table.measures) != len(table.columns):
+        raise BadFile(f"the published table {table.id!r} has rows of different lengths")
+    return table
+
+
+def _number(value: Any) -> Number:
+    if value == "":
+        return None
+    if isinstance(value, list):
+        return tuple(float(end) for end in value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is not a number")
+    return value

@@ -1,0 +1,118 @@
+"""Reports of a benchmark: from the files of a run to Markdown, CSV, LaTeX, figures and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from engine.bench.published import published
+from engine.bench.report import figures, growth, latex, md, page, png, svg, tables, tidy, words
+from engine.bench.report.results import Results, load
+from engine.bench.report.shapes import Report
+from engine.disk import shown
+from engine.errors import MissingError, StorageError, UsageError
+
+__all__ = ["FORMATS", "Results", "load", "make", "markdown", "summary", "write"]
+
+FORMATS = ("md", "csv", "tex", "html", "svg", "png")
+"""The formats that a report can be written in."""
+
+SUMMARY = ("scores", "differences")
+"""The tables of a summary."""
+
+
+def make(results: Results) -> Report:
+    """Return the report of a run.
+
+    Raises:
+        UsageError: The suite names a measure or a published table that there is not.
+    """
+    measures = words.wished(results)
+    parts = [
+        tables.scores(results, measures),
+        tables.differences(results, measures),
+        figures.figure(results, measures),
+        *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),
+        tables.costs(results),
+        tables.times(results),
+        growth.table(results),
+        words.protocol(results, measures),
+        tables.commands(results),
+        tables.surroundings(results),
+    ]
+    title, about = results.plan.get("title") or results.manifest.get("suite") or "Benchmark", results.plan.get("about")
+    return Report(str(title), str(about or ""), tuple(part for part in parts if part is not None))
+
+
+def markdown(results: Results) -> str:
+    """Return the whole report as Markdown, without pictures."""
+    return md.markdown(make(results))
+
+
+def summary(results: Results) -> str:
+    """Return the main table and the differences to the reference as Markdown.
+
+    Raises:
+        UsageError: As `make`.
+    """
+    whole = make(results)
+    return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
+
+
+def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[Path]:
+    """Write the report of a run.
+
+    What depends on how long something took is in files of its own (`timings.*`), so that two runs with the same scores
+    have the same `report.md`, `report.csv` and `report.tex`. The page has both.
+
+    Args:
+        folder: The folder of the run.
+        out: The folder for the files. It is made if it is missing.
+        formats: Some of `FORMATS`.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        UsageError: There is no run, or no such format.
+        BadFile: A file of the run is damaged.
+        StorageError: A file cannot be written.
+        MissingError: Pictures in PNG were asked for, and matplotlib is not installed. Everything else was written.
+    """
+    wrong = sorted(set(formats) - set(FORMATS))
+    if wrong:
+        raise UsageError(f"there is no format {wrong[0]!r} of reports; choose among: {', '.join(FORMATS)}")
+    report = make(load(folder))
+    files: dict[str, str | bytes] = {}
+    missing: MissingError | None = None
+    for figure in report.figures if "svg" in formats else ():
+        files[f"{figure.name}.svg"] = svg.svg(figure)
+    try:
+        for figure in report.figures if "png" in formats else ():
+            files[f"{figure.name}.png"] = png.png(figure)
+    except MissingError as error:
+        missing = error
+    pictures = {figure.name: name for figure in report.figures
+                for name in (f"{figure.name}.png", f"{figure.name}.svg") if name in files}  # fmt: skip
+    texts: Mapping[str, Callable[[Report], str]] = {
+        "md": lambda one: md.markdown(one, pictures), "csv": tidy.tidy, "tex": latex.latex,
+    }  # fmt: skip
+    for ending, text in texts.items():
+        if ending in formats:
+            files[f"report.{ending}"] = text(report.only(timed=False))
+            files[f"timings.{ending}"] = text(report.only(timed=True))
+    if "html" in formats:
+        files["report.html"] = page.page(report)
+    written = [_write(out / name, data) for name, data in files.items()]
+    if missing is not None:
+        raise missing
+    return written
+
+
+def _write(file: Path, data: str | bytes) -> Path:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+    except OSError as error:
+        raise StorageError(f"{shown(file)} cannot be written: {error.strerror or error}") from None
+    return file

@@ -1,0 +1,55 @@
+"""Colours and axes of figures, the same for every format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from engine.bench.report.shapes import Panel
+
+LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b05a8c", "#c98500", "#26262b", "#56b4e9")
+"""Colours of lines on white: those of Okabe and Ito, some darker, which people with colour blindness can tell apart."""
+DARK = ("#4fb3ea", "#ff8a3c", "#2fc79a", "#e79ac6", "#f0b93a", "#f4f4f6", "#9a9aff")
+"""The same colours on black."""
+DASHES = ((), (6, 3), (2, 2))
+"""Dashes and gaps of lines. Each is used for as many lines as there are colours."""
+
+
+def colour(number: int) -> int:
+    """Return which of the colours a line has."""
+    return number % len(LIGHT)
+
+
+def dash(number: int) -> tuple[int, ...]:
+    """Return dashes and gaps of a line, nothing for a solid one."""
+    return DASHES[number // len(LIGHT) % len(DASHES)]
+
+
+def span(panel: Panel) -> tuple[float, float, float, float]:
+    """Return the ends of the axes: left, right, bottom, top. None of them has the length 0."""
+    x = [value for line in panel.lines for value in line.x]
+    y = [value for line in panel.lines for row in (line.y, line.low or (), line.high or ()) for value in row]
+    if panel.ticks:
+        x = [-0.5, len(panel.ticks) - 0.5]
+    left, right = _wide(x)
+    bottom, top = _wide(y)
+    edge = (top - bottom) * 0.06
+    return left, right, bottom - (0 if bottom == 0 else edge), top + edge
+
+
+def ticks(low: float, high: float, many: int = 5) -> tuple[float, ...]:
+    """Return about `many` round numbers between two ends."""
+    rough = (high - low) / many
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return tuple(round(number * step, 12) for number in range(first, last + 1))
+
+
+def _wide(values: Sequence[float] | Iterable[float]) -> tuple[float, float]:
+    found = list(values) or [0.0]
+    low, high = min(found), max(found)
+    if high - low > 1e-9 * max(1.0, abs(low), abs(high)):
+        return low, high
+    half = max(0.5, abs(low) * 0.05)
+    return low - half, high + half

@@ -1,0 +1,99 @@
+"""The figures of a report: learning curves, and the values of a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.bench.measures import Measure, Value, curve, mean, values
+from engine.bench.report import growth, numbers
+from engine.bench.report.results import Arm, Place, Results
+from engine.bench.report.shapes import Figure, Line, Panel
+from engine.limits import is_number
+
+
+def figure(results: Results, measures: Sequence[Measure]) -> Figure | None:
+    """Return the figure that the suite asks for: "curves" (the default), "values", "memory" or "none"."""
+    wished = results.wishes.get("figure") or ("values" if results.plan.get("swept") else "curves")
+    if wished == "values":
+        return swept(results, measures)
+    if wished == "memory":
+        return growth.figure(results)
+    return None if wished == "none" else curves(results)
+
+
+def curves(results: Results) -> Figure | None:
+    """Return the mean score by episode, a panel for each column and model; None if no unit is finished."""
+    panels = []
+    scale = 100 if results.percent else 1
+    for place in results.columns:
+        for model in results.models or ("",):
+            lines = []
+            for arm in results.arms:
+                found = curve(results.finished(arm, place), results.percent) if arm.model in (model, "") else None
+                if found is not None:
+                    x = tuple(float(number) for number in range(1, len(found.mean) + 1))
+                    y, low, high = (
+                        None if row is None else tuple(scale * one for one in row)
+                        for row in (found.mean, found.low, found.high)
+                    )
+                    lines.append(Line(arm.name, results.names.index(arm.name), x, y or (), low, high))
+            if lines:
+                title = _title(results, place, model)
+                short = all(len(line.x) <= 10 for line in lines)
+                axis = "score (%)" if results.percent else "score"
+                panels.append(Panel(title, "episode", axis, tuple(lines), points=short))
+    caption = "Mean score by episode. Bands are 95 % intervals."
+    return Figure("curves", "Learning curves", caption, tuple(panels)) if panels else None
+
+
+def swept(results: Results, measures: Sequence[Measure]) -> Figure | None:
+    """Return measures against the values of the setting that the suite varies, a panel for each column.
+
+    Returns:
+        None if the suite varies none, or no arm has a value of it.
+    """
+    setting = str(results.plan.get("swept") or "")
+    known = {arm: value for arm in results.arms if (value := _setting(results, arm, setting)) is not None}
+    numeric = all(is_number(value) for value in known.values())
+    ticks = () if numeric else tuple(dict.fromkeys(map(str, known.values())))
+    at = {arm: float(value) if numeric else float(ticks.index(str(value))) for arm, value in known.items()}
+    panels = []
+    for place in results.columns:
+        for model in results.models or ("",):
+            arms = sorted((arm for arm in at if arm.model == model), key=lambda arm: at[arm])
+            lines = []
+            for colour, measure in enumerate(measures):
+                found = [
+                    (at[arm], mean(values(measure, results.finished(arm, place), results.percent))) for arm in arms
+                ]
+                points = [(x, value) for x, value in found if value.mean is not None]
+                if points:
+                    lines.append(_line(measure, colour, points, results.percent))
+            if lines:
+                units = dict.fromkeys(numbers.hint(one, results.percent) or one.unit for one in measures)
+                title = _title(results, place, model)
+                panels.append(Panel(title, setting, ", ".join(units), tuple(lines), ticks, points=True))
+    caption = f"Measures against the values of {setting}. Bands are 95 % intervals."
+    return Figure("values", f"Values of {setting}", caption, tuple(panels)) if panels else None
+
+
+def _line(measure: Measure, colour: int, points: list[tuple[float, Value]], percent: bool) -> Line:
+    scale = 100 if numbers.hint(measure, percent) == "%" else 1
+    y = tuple(scale * (value.mean or 0.0) for _, value in points)
+    low = tuple(scale * value.low for _, value in points if value.low is not None)
+    high = tuple(scale * value.high for _, value in points if value.high is not None)
+    banded = len(low) == len(high) == len(points)
+    x = tuple(place for place, _ in points)
+    return Line(measure.title, colour, x, y, low if banded else None, high if banded else None)
+
+
+def _setting(results: Results, arm: Arm, setting: str) -> Any:
+    """Return the value that the suite gives an arm's setting; None if it gives none."""
+    given: Mapping[str, Any] = next((one for one in results.plan.get("arms") or () if one.get("name") == arm.name), {})
+    settings = given.get("settings")
+    return settings.get(setting) if isinstance(settings, Mapping) else None
+
+
+def _title(results: Results, place: Place, model: str) -> str:
+    return f"{place.name}, {model}" if len(results.models) > 1 else place.name

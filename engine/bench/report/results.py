@@ -1,0 +1,269 @@
+"""The results of a run: what its folder holds, and which episodes belong to which place of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine import limits
+from engine.bench.measures import Key, Played
+from engine.bench.records import FORMAT, TEST, EpisodeRow, TimingRow
+from engine.codec import from_plain
+from engine.disk import open_binary, read_bytes, shown
+from engine.errors import BadFile, UsageError
+
+MANIFEST, EPISODES, TIMINGS = "manifest.json", "episodes.jsonl", "timings.jsonl"
+AVERAGE = "Average"
+"""Title of the column over all tasks."""
+FINISHED = "finished"
+"""State of a cell that was played to its end."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A row of a table: an arm of the suite with one model.
+
+    Attributes:
+        name: Name of the arm.
+        model: Its model, "" if it needs none.
+        agent: The method.
+        cells: Names of its cells.
+    """
+
+    name: str
+    model: str
+    agent: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column of a table: tasks that are reported together.
+
+    Attributes:
+        name: Name of the game or of the site.
+        tasks: Its tasks.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of a run.
+
+    Attributes:
+        manifest: The manifest of the run, see docs/bench-format.md.
+        rows: Its episodes.
+        timings: What they took.
+    """
+
+    manifest: Mapping[str, Any]
+    rows: tuple[EpisodeRow, ...] = ()
+    timings: tuple[TimingRow, ...] = field(default=(), repr=False)
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The suite of the run."""
+        plan: Mapping[str, Any] = self.manifest["plan"]
+        return plan
+
+    @property
+    def wishes(self) -> Mapping[str, Any]:
+        """What the suite says of its report."""
+        report: Mapping[str, Any] = self.plan.get("report") or {}
+        return report
+
+    @property
+    def cells(self) -> Mapping[str, Mapping[str, Any]]:
+        """The cells of the manifest, in the order of the plan."""
+        cells: Mapping[str, Mapping[str, Any]] = self.manifest["cells"]
+        return cells
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        """The rows of tables: by model, then in the order of the suite."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name, cell in self.cells.items():
+            found.setdefault((cell["arm"], cell.get("model", "")), []).append(name)
+        arms = _order([str(one.get("name", "")) for one in self.plan.get("arms") or []], [arm for arm, _ in found])
+        models = _order(["", *map(str, self.plan.get("models") or [])], [model for _, model in found])
+        keys = sorted(found, key=lambda key: (models.index(key[1]), arms.index(key[0])))
+        return tuple(
+            Arm(arm, model, str(self.cells[found[arm, model][0]].get("agent", "")), tuple(found[arm, model]))
+            for arm, model in keys
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arms, without repetition: the numbers of their colours."""
+        return tuple(dict.fromkeys(arm.name for arm in self.arms))
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models of the rows, without ""."""
+        return tuple(dict.fromkeys(arm.model for arm in self.arms if arm.model))
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The columns of tables, without the average."""
+        groups: dict[str, str] = {row.task: row.group for row in self.rows if row.phase == TEST}
+        planned = dict.fromkeys(task for _, units in self._planned.items() for task, _ in units)
+        found: dict[str, list[str]] = {}
+        for task in _order(list(map(str, self.plan.get("tasks") or [])), list(planned)):
+            if task in planned:
+                found.setdefault(groups.get(task, task), []).append(task)
+        return tuple(Place(name, tuple(tasks)) for name, tasks in found.items())
+
+    @property
+    def everything(self) -> Place:
+        """The column over all tasks."""
+        return Place(AVERAGE, tuple(task for place in self.places for task in place.tasks))
+
+    @property
+    def columns(self) -> tuple[Place, ...]:
+        """The columns of tables, with the average if the suite asks for it."""
+        average = self.wishes.get("average") == "tasks" and len(self.places) > 1
+        return (*self.places, self.everything) if average else self.places
+
+    @cached_property
+    def percent(self) -> bool:
+        """Whether scores are shown as shares of the highest score: asked for, or all tasks are of the web."""
+        tasks = self.everything.tasks
+        return self.wishes.get("normalised") is True or bool(tasks and all(task.startswith("web:") for task in tasks))
+
+    def finished(self, arm: Arm, place: Place) -> dict[Key, Played]:
+        """Return the finished units of an arm in a column: its test episodes by task and seed."""
+        return {key: self._played[arm.name, arm.model, key] for key in self.planned(arm, place)
+                if (arm.name, arm.model, key) in self._played}  # fmt: skip
+
+    def planned(self, arm: Arm, place: Place) -> tuple[Key, ...]:
+        """Return the units that were planned for an arm in a column."""
+        return tuple(key for key in self._planned[arm.name, arm.model] if key[0] in place.tasks)
+
+    def unfinished(self, arm: Arm) -> tuple[str, ...]:
+        """Return the names of the cells of an arm that are not finished."""
+        return tuple(name for name in arm.cells if self.cells[name].get("state") != FINISHED)
+
+    def episodes(self, arm: Arm) -> tuple[EpisodeRow, ...]:
+        """Return all episodes of an arm, those of training and of unfinished cells included."""
+        return tuple(row for row in self.rows if (row.arm, row.model) == (arm.name, arm.model))
+
+    def timing(self, row: EpisodeRow) -> TimingRow | None:
+        """Return what an episode took, None if that is not known."""
+        return self._timings.get((row.cell, row.leg, row.episode))
+
+    @cached_property
+    def _timings(self) -> dict[tuple[str, int, int], TimingRow]:
+        return {(one.cell, one.leg, one.episode): one for one in self.timings}
+
+    @cached_property
+    def _planned(self) -> dict[tuple[str, str], dict[Key, str]]:
+        """The cell of each planned unit, by arm and model. Tasks that are only trained on have none."""
+        tested = {row.task for row in self.rows if row.phase == TEST}
+        trained = {*map(str, self.plan.get("train") or []), *(row.task for row in self.rows if row.phase != TEST)}
+        trained -= tested | set(map(str, self.plan.get("tasks") or []))
+        found: dict[tuple[str, str], dict[Key, str]] = {}
+        for name, cell in self.cells.items():
+            units = found.setdefault((cell["arm"], cell.get("model", "")), {})
+            units.update({(task, cell["seed"]): name for task in cell["tasks"] if task not in trained})
+        return found
+
+    @cached_property
+    def _played(self) -> dict[tuple[str, str, Key], Played]:
+        """The finished units by arm, model, task and seed: their cell is finished, or they have all their episodes."""
+        rows: dict[tuple[str, str, Key], list[EpisodeRow]] = {}
+        for row in self.rows:
+            if row.phase == TEST:
+                rows.setdefault((row.arm, row.model, (row.task, row.seed)), []).append(row)
+        enough = self.plan.get("episodes")
+        found = {}
+        for unit, played in rows.items():
+            complete = isinstance(enough, int) and len(played) >= enough
+            if complete or all(self.cells[row.cell].get("state") == FINISHED for row in played):
+                ordered = tuple(sorted(played, key=lambda row: (row.leg, row.episode)))
+                timings = tuple(one for row in ordered if (one := self.timing(row)) is not None)
+                found[unit] = Played(ordered, timings)
+        return found
+
+
+def load(folder: Path) -> Results:
+    """Return the results of the run in a folder. A line that was being written is ignored.
+
+    Raises:
+        UsageError: There is no run.
+        BadFile: A file is damaged, or was written by a newer version.
+    """
+    file = folder / MANIFEST
+    if not file.exists():
+        raise UsageError(f"there is no run of a benchmark in {shown(folder)}: it has no {MANIFEST}")
+    try:
+        manifest = limits.parsed(read_bytes(file))
+    except (OSError, BadFile) as error:
+        raise BadFile(f"{shown(file)} cannot be read: {error}") from None
+    wrong = _wrong(manifest)
+    if wrong:
+        raise BadFile(f"{shown(file)} is damaged: {wrong}")
+    if manifest["format"] > FORMAT:
+        raise BadFile(f"{shown(file)} was written by a newer jitrl (format {manifest['format']}); update jitrl")
+    rows = tuple(_records(folder / EPISODES, EpisodeRow))
+    for row in rows:
+        if row.cell not in manifest["cells"]:
+            raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
+    return Results(manifest, rows, tuple(_records(folder / TIMINGS, TimingRow)))
+
+
+def _records(file: Path, cls: type[T]) -> Iterator[T]:
+    """Yield the records of a file with one per line; none if there is no file."""
+    if not file.exists():
+        return
+    number = 0
+    try:
+        with open_binary(file) as lines:
+            while line := lines.readline(limits.LINE):
+                number += 1
+                if not line.endswith(b"\n") and not lines.peek(1):
+                    return
+                yield from_plain(cls, limits.parsed(line))
+    except (OSError, BadFile) as error:
+        where = f"line {number} of {shown(file)}" if isinstance(error, BadFile) else shown(file)
+        raise BadFile(f"{where} cannot be read: {error}") from None
+
+
+def _wrong(manifest: Any) -> str:
+    """Return what is wrong with a manifest, "" if a report can be made of it."""
+    if not isinstance(manifest, dict):
+        return "it is no object"
+    if not limits.is_whole(manifest.get("format")):
+        return "it has no format"
+    for name in ("plan", "cells"):
+        if not isinstance(manifest.get(name), dict):
+            return f"it has no {name}"
+    if manifest["plan"].get("report") is not None and not isinstance(manifest["plan"]["report"], dict):
+        return "the report of its plan is no object"
+    for name in ("tasks", "train", "models", "arms"):
+        if manifest["plan"].get(name) is not None and not isinstance(manifest["plan"][name], list):
+            return f"the {name} of its plan are no list"
+    if not all(isinstance(arm, dict) for arm in manifest["plan"].get("arms") or []):
+        return "an arm of its plan is no object"
+    for name, cell in manifest["cells"].items():
+        if not isinstance(cell, dict) or not isinstance(cell.get("arm"), str) or not limits.is_whole(cell.get("seed")):
+            return f"the cell {limits.shown(name)} has no arm or no seed"
+        if not isinstance(cell.get("tasks"), list) or not all(isinstance(task, str) for task in cell["tasks"]):
+            return f"the cell {limits.shown(name)} has no tasks"
+        if not all(isinstance(cell.get(key, {}), dict) for key in ("settings", "prompts", "stories")):
+            return f"the settings of the cell {limits.shown(name)} are no object"
+        if not isinstance(cell.get("model", ""), str):
+            return f"the model of the cell {limits.shown(name)} is no text"
+    return ""
+
+
+def _order(first: list[str], others: list[str]) -> list[str]:
+    """Return texts without repetition: those of the first list, then the others."""
+    return list(dict.fromkeys([*first, *others]))

@@ -1,0 +1,223 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.bench.measures import CERTAIN_UNITS, MEASURES, Key, Measure, Value, difference, mean, values
+from engine.bench.published import Number, Published
+from engine.bench.report import numbers, words
+from engine.bench.report.results import Arm, Place, Results
+from engine.bench.report.shapes import Cell, Column, Row, Table
+
+COSTS = ("steps", "tokens", "calls", "cost", "unusable")
+"""Measures of the table of costs."""
+TIMES = ("wall", "retrieval")
+"""Measures of the table of times."""
+
+Found = Mapping[str, dict[Key, float]]
+"""A measure of each unit, by the name of the column."""
+
+
+def scores(results: Results, measures: Sequence[Measure]) -> Table:
+    """Return the main table: arms x columns x measures, with intervals."""
+    arms, columns = results.arms, results.columns
+    cells: list[list[Cell]] = [[] for _ in arms]
+    valid = [not words.invalid(results, arm) for arm in arms]
+    for place in columns:
+        for measure in measures:
+            found = [values(measure, results.finished(arm, place), results.percent) for arm in arms]
+            means = [mean(one) for one in found]
+            behind = numbers.digits(measure, means, results.percent)
+            best = _best(arms, found, measure)
+            for i, arm in enumerate(arms):
+                cells[i].append(numbers.cell(
+                    means[i], measure, behind, results.percent, bold=i in best and valid[i],
+                    remark=words.missing_units(results, arm, place), of=_planned(results, arm, place),
+                ))  # fmt: skip
+    notes, marks = _notes(results)
+    rows = [
+        _row(results, arm, cells[i], marks.get(arm, ())) for i, arm in enumerate(arms)
+    ]
+    return Table(
+        "scores", "Results", "Means with 95 % intervals. Bold: better than every other arm with this model, and the "
+        f"interval of each paired difference, over at least {CERTAIN_UNITS} pairs, excludes 0. Invalid rows are never "
+        "bold.",
+        "Arm", _columns(results, measures), tuple(rows), notes,
+    )  # fmt: skip
+
+
+def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
+    """Return the paired differences to the reference arm, None if there is none or nothing to compare."""
+    name = next((str(one.get("name")) for one in results.plan.get("arms") or [] if one.get("reference")), None)
+    others = [arm for arm in results.arms if arm.name != name]
+    references = {arm: reference for arm in others if (reference := _partner(results, name, arm)) is not None}
+    if not references:
+        return None
+    cells: dict[Arm, list[Cell]] = {arm: [] for arm in references}
+    for place in results.columns:
+        for measure in measures:
+            found = {arm: _difference(results, arm, reference, place, measure) for arm, reference in references.items()}
+            behind = numbers.digits(measure, list(found.values()), results.percent)
+            for arm, value in found.items():
+                cells[arm].append(numbers.cell(
+                    value, measure, behind, results.percent, sign=True, bold=value.certain,
+                    remark=words.missing_units(results, arm, place, references[arm]), of=_planned(results, arm, place),
+                ))  # fmt: skip
+    rows = tuple(_row(results, arm, cells[arm]) for arm in references)
+    return Table(
+        "differences", f"Differences to {name}", f"Mean of the differences to {name} on the same task with the same "
+        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs.",
+        "Arm", _columns(results, measures), rows,
+    )  # fmt: skip
+
+
+def costs(results: Results) -> Table:
+    """Return what episodes cost, and what was spent in all."""
+    rows = []
+    for arm in results.arms:
+        episodes = results.episodes(arm)
+        total = Cell(f"{sum(row.cost_usd for row in episodes):,.2f}",
+                     value=Value(sum(row.cost_usd for row in episodes), n=len(episodes)))  # fmt: skip
+        cells = _over_all(results, arm, COSTS)
+        rows.append(_row(results, arm, [*cells, total]))
+    columns = (*_all_columns(COSTS), Column("In all ($)", "", "total_cost", "all"))
+    return Table(
+        "costs", "Costs", "Means per episode over all tasks. In all: every episode that was played, those of training "
+        "included. Replies from the cache count as if they were bought.", "Arm", columns, tuple(rows),
+    )  # fmt: skip
+
+
+def times(results: Results) -> Table:
+    """Return how long episodes and retrievals took."""
+    rows = []
+    for arm in results.arms:
+        took = [timing for row in results.episodes(arm) if (timing := results.timing(row)) is not None]
+        hours, dollars = sum(one.wall_s for one in took) / 3600, sum(one.paid_usd for one in took)
+        total = Cell(f"{hours:.2f}", value=Value(hours, n=len(took)))
+        paid = Cell(f"{dollars:,.2f}", value=Value(dollars, n=len(took)))
+        rows.append(_row(results, arm, [*_over_all(results, arm, TIMES), total, paid]))
+    columns = (
+        *_all_columns(TIMES), Column("In all (h)", "", "total_hours", "all"), Column("Paid ($)", "", "paid", "all")
+    )  # fmt: skip
+    return Table("times", "Times", "Wall time per episode over all tasks, and time per retrieval from memory. Paid: "
+                 "without replies from the cache.", "Arm", columns, tuple(rows), timed=True)  # fmt: skip
+
+
+def commands(results: Results) -> Table:
+    """Return what each arm is, and the command that plays it again."""
+    rows = []
+    for arm in results.arms:
+        reading = next((str(text) for name in arm.cells if (text := results.cells[name].get("reading"))), "")
+        replaced = dict.fromkeys(str(one) for name in arm.cells for one in results.cells[name].get("replaced") or ())
+        settings = "; ".join(filter(None, (words.changes(results, arm), reading, *replaced)))
+        cells = (Cell(arm.agent), Cell(arm.model or numbers.MISSING), Cell(settings or numbers.MISSING),
+                 Cell(words.command(results, arm), code=True))  # fmt: skip
+        rows.append(Row(arm.name, cells))
+    columns = (
+        Column("Agent", number=False), Column("Model", number=False), Column("Settings", number=False, wide=True),
+        Column("Command", number=False, wide=True),
+    )  # fmt: skip
+    return Table("commands", "Arms and commands", "", "Arm", columns, tuple(rows))
+
+
+def surroundings(results: Results) -> Table:
+    """Return seeds, models, versions and the machine."""
+    rows = tuple(Row(title, (Cell(text),)) for title, text in words.surroundings(results))
+    return Table("surroundings", "Seeds, versions and machine", "", "", (Column("", number=False, wide=True),), rows)
+
+
+def published(table: Published) -> Table:
+    """Return a table of the paper."""
+    columns = []
+    for place, name in zip(table.columns, table.measures, strict=True):
+        measure = MEASURES[name]
+        columns.append(Column(numbers.heading(measure) if measure.unit != "share" else measure.title, place))
+    rows = tuple(
+        Row(row.name, tuple(Cell(_published(value, table.digits)) for value in row.values), row.model)
+        for row in table.rows
+    )
+    model = f"with {table.model}" if table.model else "with the models named in the table"
+    return Table(
+        f"published-{table.id}", f"Published: {table.title}", f"Numbers of the JitRL paper, published, {model}. "
+        f"They are not of this run. {table.about}", "Method", tuple(columns), rows, ours=False,
+    )  # fmt: skip
+
+
+def _published(value: Number, behind: int) -> str:
+    if value is None:
+        return numbers.MISSING
+    if isinstance(value, tuple):
+        return "–".join(f"{end:g}" for end in value)
+    return (f"{value:,}" if isinstance(value, int) else f"{value:,.{behind}f}").replace("-", numbers.MINUS)
+
+
+def _best(arms: Sequence[Arm], found: Sequence[Mapping[Key, float]], measure: Measure) -> set[int]:
+    """Return the arms that are certainly better than all others with their model, by number."""
+    best = set()
+    for i, arm in enumerate(arms):
+        rivals = [j for j, other in enumerate(arms) if j != i and len({arm.model, other.model} - {""}) < 2]
+        better = [difference(found[i], found[j]) for j in rivals]
+        if better and all(one.certain and (one.mean or 0.0) * measure.better > 0 for one in better):
+            best.add(i)
+    return best
+
+
+def _partner(results: Results, name: str | None, arm: Arm) -> Arm | None:
+    """Return the reference arm that an arm is compared with: with the same model, or the only one."""
+    references = [one for one in results.arms if one.name == name]
+    same = [one for one in references if one.model == arm.model]
+    return same[0] if same else references[0] if len(references) == 1 else None
+
+
+def _difference(results: Results, arm: Arm, reference: Arm, place: Place, measure: Measure) -> Value:
+    one, other = (values(measure, results.finished(each, place), results.percent) for each in (arm, reference))
+    return difference(one, other)
+
+
+def _over_all(results: Results, arm: Arm, names: Sequence[str]) -> list[Cell]:
+    """Return measures of an arm over all tasks, without intervals."""
+    place = results.everything
+    units, of = results.finished(arm, place), _planned(results, arm, place)
+    found = []
+    for name in names:
+        value = mean(values(MEASURES[name], units))
+        found.append(numbers.cell(value, MEASURES[name], numbers.digits(MEASURES[name], ()), range=False, of=of))
+    return found
+
+
+def _columns(results: Results, measures: Sequence[Measure]) -> tuple[Column, ...]:
+    return tuple(
+        Column(numbers.heading(measure, results.percent), place.name, measure.name, place.name)
+        for place in results.columns for measure in measures
+    )  # fmt: skip
+
+
+def _all_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    return tuple(Column(numbers.heading(MEASURES[name]), "", name, "all") for name in names)
+
+
+def _planned(results: Results, arm: Arm, place: Place) -> int:
+    """Return the number of units that a value is averaged over if all are finished: seeds, or tasks."""
+    planned = results.planned(arm, place)
+    tasks = {task for task, _ in planned}
+    return len(planned) if len(tasks) == 1 else len(tasks)
+
+
+def _row(results: Results, arm: Arm, cells: Sequence[Cell], marks: tuple[int, ...] = ()) -> Row:
+    return Row(arm.name, tuple(cells), _group(results, arm), marks, arm.name, arm.model)
+
+
+def _group(results: Results, arm: Arm) -> str:
+    return (arm.model or "without a model") if len(results.models) > 1 else ""
+
+
+def _notes(results: Results) -> tuple[tuple[str, ...], dict[Arm, tuple[int, ...]]]:
+    """Return the footnotes, and the numbers of those of each arm."""
+    notes: list[str] = []
+    marks: dict[Arm, tuple[int, ...]] = {}
+    for arm in results.arms:
+        mine = words.notes_of(results, arm)
+        marks[arm] = tuple(range(len(notes) + 1, len(notes) + len(mine) + 1))
+        notes += mine
+    return tuple(notes), marks

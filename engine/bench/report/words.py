@@ -1,0 +1,201 @@
+"""The words of a report: the protocol, the notes of rows, and the commands that make them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.bench.measures import Measure, measure
+from engine.bench.report.results import FINISHED, Arm, Place, Results
+from engine.bench.report.shapes import Words
+from engine.bench.statistics import CONFIDENCE, RESAMPLES
+from engine.limits import is_number
+
+_PROTOCOLS = {
+    "consecutive": "Each task is played in consecutive episodes.",
+    "cross-task": "Each task is played once, and decisions use only what was remembered of other tasks.",
+    "split": "Experience is collected on training tasks. Memory is then frozen, and the tasks are played with it.",
+}
+_MEMORIES = {
+    "task": "Each task and seed has a memory of its own, which is empty at first.",
+    "group": "The tasks of a column share a memory for each seed. It is empty at first.",
+    "suite": "All tasks share a memory for each seed. It is empty at first.",
+}
+
+
+def protocol(results: Results, measures: Sequence[Measure]) -> Words:
+    """Return how the benchmark was played and measured."""
+    plan = results.plan
+    sentences = [
+        _PROTOCOLS.get(str(plan.get("protocol") or "consecutive"), f"The protocol is {plan.get('protocol')}."),
+        _MEMORIES.get(str(plan.get("memory") or "task"), f"The memory is of the kind {plan.get('memory')}."),
+        _length(results),
+    ]
+    if plan.get("train"):
+        episodes = plan.get("train_episodes")
+        many = f" for {counted(episodes, 'episode')} each" if isinstance(episodes, int) else ""
+        sentences.append(f"Training: {listed(list(map(str, plan['train'])))}{many}. These episodes are not measured.")
+    sentences += [f"{one.title}: {one.meaning}." for one in measures]
+    if results.percent:
+        sentences.append("Scores are shown in % of the highest possible score.")
+    several = any(len(place.tasks) > 1 for place in results.columns)
+    over = "over seeds" + (", or over tasks in columns with several tasks (mean over seeds first)" if several else "")
+    sentences += [
+        f"Intervals contain {CONFIDENCE * 100:g} % of {RESAMPLES:,} bootstrap means {over}. "
+        "A single unit has no interval. With fewer than about ten units they are too narrow.",
+        "Only finished tasks and seeds are averaged. A place that lacks some says how many it has.",
+    ]
+    return Words("Protocol", tuple(sentences))
+
+
+def _length(results: Results) -> str:
+    """Return how many episodes, steps and seeds there are, a sentence."""
+    plan = results.plan
+    seeds = sorted({cell["seed"] for cell in results.cells.values()})
+    length = f" of at most {counted(plan['steps'], 'step')}" if isinstance(plan.get("steps"), int) else ""
+    episodes = plan.get("episodes")
+    many = counted(episodes, "episode") if isinstance(episodes, int) else "episodes"
+    return f"{many[0].upper()}{many[1:]}{length} on each task; {_seeds(seeds)}."
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {listed([str(seed) for seed in seeds])}"
+
+
+def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return seeds, models, versions and the machine, as names with texts."""
+    manifest = results.manifest
+    found = [("Seeds", listed([str(seed) for seed in sorted({cell["seed"] for cell in results.cells.values()})]))]
+    found.append(("Models", listed(list(results.models)) or "none"))
+    for title, name in (("Versions", "versions"), ("Code", "code"), ("Machine", "machine")):
+        values = manifest.get(name)
+        if isinstance(values, Mapping) and values:
+            found.append((title, ", ".join(f"{key} {_plain(value)}" for key, value in values.items())))
+    return tuple(found)
+
+
+def notes_of(results: Results, arm: Arm) -> tuple[str, ...]:
+    """Return what a reader must know of an arm: that it is not finished, or no measurement of its model."""
+    name = f"{arm.name} with {arm.model}" if len(results.models) > 1 and arm.model else arm.name
+    return tuple(f"{name}: {text}" for text in (_unfinished(results, arm), invalid(results, arm)) if text)
+
+
+def _unfinished(results: Results, arm: Arm) -> str:
+    """Return which cells of an arm are not finished."""
+    states: dict[str, list[str]] = {}
+    for name in results.unfinished(arm):
+        cell = results.cells[name]
+        error = f" ({cell['error']})" if cell.get("error") else ""
+        states.setdefault(str(cell.get("state") or "waiting"), []).append(f"{name}{error}")
+    if not states:
+        return ""
+    done = len(arm.cells) - sum(map(len, states.values()))
+    which = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    return f"{done} of {counted(len(arm.cells), 'cell')} {FINISHED}; {which}."
+
+
+def invalid(results: Results, arm: Arm) -> str:
+    """Return that too many answers of the model were unusable, "" if they were not."""
+    asked = missing = 0
+    for played in results.finished(arm, results.everything).values():
+        asked += sum(row.answers.get("asked", 0) for row in played.rows)
+        missing += sum(row.answers.get("missing", 0) for row in played.rows)
+    most = min((_limit(results.cells[name].get("settings") or {}) for name in arm.cells), default=1.0)
+    if not asked or missing <= most * asked:
+        return ""
+    return (
+        f"not valid. {arm.model or 'The model'} gave no usable answer in {missing:,} of {asked:,} decisions "
+        f"({missing / asked * 100:.0f} %, more than max_missing={most:g}), so the scores are not the model's."
+    )
+
+
+def _limit(settings: Mapping[str, Any]) -> float:
+    most = settings.get("max_missing")
+    return float(most) if most is not None and is_number(most) else 1.0
+
+
+def missing_units(results: Results, arm: Arm, place: Place, reference: Arm | None = None) -> str:
+    """Return how many of the planned units of a place are finished, as "2 of 3 seeds"; "" if all are.
+
+    Args:
+        reference: Only units that this arm has finished, too, are counted.
+    """
+    planned, finished = results.planned(arm, place), results.finished(arm, place).keys()
+    have = len(finished & results.finished(reference, place).keys() if reference is not None else finished)
+    if have == len(planned):
+        return ""
+    seeds, tasks = {seed for _, seed in planned}, {task for task, _ in planned}
+    what = "seeds" if len(tasks) == 1 else "tasks" if len(seeds) == 1 else "pairs of task and seed"
+    return f"{have} of {len(planned)} {what}"
+
+
+def command(results: Results, arm: Arm) -> str:
+    """Return the command that plays an arm again: the command of the run, for this arm alone."""
+    given = results.manifest.get("command")
+    words = _split(given) if isinstance(given, str) else []
+    if words[:1] != ["jitrl"]:
+        words = ["jitrl", "bench", "run", str(results.manifest.get("suite") or "SUITE")]
+    several = len(results.models) > 1
+    words = _without(words, ("--arms", "--models") if several else ("--arms",))
+    words += ["--arms", arm.name, *(["--models", arm.model] if several and arm.model else [])]
+    return shlex.join(words)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the words of a command without these options and their values."""
+    found, dropping = [], False
+    for word in words:
+        if word.startswith("-"):
+            dropping = word.partition("=")[0] in options
+        if not dropping:
+            found.append(word)
+    return found
+
+
+def changes(results: Results, arm: Arm) -> str:
+    """Return the profile and the settings that the suite gives an arm, as on a command line."""
+    given: Mapping[str, Any] = next(
+        (one for one in results.plan.get("arms") or [] if one.get("name") == arm.name), {}
+    )
+    profile = given.get("profile") or results.plan.get("profile")
+    settings = {**_table(results.plan.get("settings")), **_table(given.get("settings"))}
+    parts = [f"profile {profile}"] if profile else []
+    return ", ".join([*parts, *(f"{name}={_plain(value)}" for name, value in settings.items())])
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words joined by commas."""
+    return ", ".join(words)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, as "1 step" or "60 steps"."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def wished(results: Results) -> tuple[Measure, ...]:
+    """Return the measures of the main table.
+
+    Raises:
+        UsageError: The suite names one that there is not.
+    """
+    names = results.wishes.get("measures")
+    return tuple(measure(str(name)) for name in (names if isinstance(names, list) and names else ("avg", "final")))

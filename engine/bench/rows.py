@@ -1,0 +1,241 @@
+"""What is written of a cell: its episodes, what they took, and what they were played with.
+
+All of it is read from the recordings and the memory of the cell. So a cell that was taken up several times has the
+same rows as one that was played at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.bench.records import Cell, EpisodeRow, Leg, TimingRow
+from engine.codec import to_plain
+from engine.disk import write_private
+from engine.environments import scope_rules
+from engine.errors import BadFile, StorageError
+from engine.memory import Memory
+from engine.records import (
+    Decided,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    ModelCall,
+    ModelCalled,
+    SessionStarted,
+    Stepped,
+)
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.manifest import counts, manifest
+from engine.session.store import SavedSession
+
+EPISODES, TIMINGS, ABOUT, DONE = "episodes.jsonl", "timings.jsonl", "cell.json", "finished"
+"""Files of a cell. The last one, which is empty, is there if all its legs were played."""
+
+_NOT_IN_ROWS = ("calls", "cached", "retries")
+"""Counts of a tally that depend on the cache or on the network."""
+
+
+def session_name(number: int) -> str:
+    """Return the name of the session of a leg."""
+    return f"{number:03}"
+
+
+def ended(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
+    """Return the finished episodes of a session.
+
+    Raises:
+        BadFile: Its recording is damaged.
+    """
+    if not saved.recording.is_file():
+        return ()
+    return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, EpisodeEnded))
+
+
+def write(cell: Cell, folder: Path, *, done: bool) -> None:
+    """Write the files of a cell, with the episodes that were played.
+
+    Args:
+        cell: The cell.
+        folder: Its folder.
+        done: Whether all its legs were played.
+
+    Raises:
+        StorageError: They cannot be written.
+        BadFile: A recording or the memory is damaged.
+    """
+    owners = _owners(cell, folder)
+    episodes: list[EpisodeRow] = []
+    timings: list[TimingRow] = []
+    about: dict[str, Any] = {}
+    for number, saved in _begun(cell, folder):
+        leg = cell.legs[number]
+        for event, lived in _episodes(saved):
+            if isinstance(event, SessionStarted):
+                about = about or manifest(event)
+                about.setdefault("stories", {})[leg.task] = event.environment.digest
+                continue
+            told = _Told(lived)
+            other = told.hits_of_others(owners.get(_scope(saved), {}), leg.task)
+            episodes.append(_row(cell, number, leg, event, told, other))
+            timings.append(_timing(cell, number, event, told))
+    about.pop("story", None)
+    try:
+        write_private(folder / EPISODES, lines(episodes))
+        write_private(folder / TIMINGS, lines(timings))
+        write_private(folder / ABOUT, json.dumps(about, indent=1, sort_keys=True))
+        if done:
+            write_private(folder / DONE, "")
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space") from None
+
+
+def lines(records: Sequence[EpisodeRow] | Sequence[TimingRow]) -> str:
+    """Return records as lines of JSON."""
+    return "".join(
+        json.dumps(to_plain(record), ensure_ascii=False, separators=(",", ":")) + "\n" for record in records
+    )
+
+
+class _Told:
+    """What a recording says of one episode.
+
+    Args:
+        events: Its events from its start to its end. An episode that was resumed may have calls and decisions twice.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.scores: list[float] = []
+        self.calls: list[ModelCall] = []
+        self.paid: list[ModelCall] = []
+        self.hits: list[int] = []
+        decided: Decided | None = None
+        known: set[tuple[int, str, str, str]] = set()
+        for event in events:
+            if isinstance(event, Decided):
+                decided = event if event.decision.provenance != "human" or decided is None else decided
+                self.paid += event.decision.calls
+            elif isinstance(event, ModelCalled):
+                self.paid.append(event.call)
+                key = (event.step, event.call.purpose, event.call.prompt, event.call.reply)
+                if key not in known:
+                    known.add(key)
+                    self.calls.append(event.call)
+            elif isinstance(event, Stepped):
+                self.scores.append(event.observation.score)
+                if decided is not None:
+                    self.calls += decided.decision.calls
+                    update = decided.decision.update
+                    self.hits += [near.episode for near in update.neighbours] if update is not None else []
+                decided = None
+
+    def hits_of_others(self, owners: Mapping[int, str], task: str) -> int:
+        """Return the number of hits that come from other tasks.
+
+        Args:
+            owners: The task of an episode, by the episode's number in its scope.
+            task: The task of this episode.
+        """
+        return sum(owners.get(episode, task) != task for episode in self.hits)
+
+
+def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, other: int) -> EpisodeRow:
+    answers = {name: count for name, count in counts(event.tally).items() if name not in _NOT_IN_ROWS}
+    return EpisodeRow(
+        cell=cell.name,
+        arm=cell.arm,
+        agent=leg.config.agent,
+        model=cell.model,
+        task=leg.task,
+        group=leg.group,
+        seed=cell.seed,
+        phase=leg.phase,
+        leg=number,
+        episode=event.episode,
+        score=event.score,
+        max_score=event.max_score,
+        steps=event.steps,
+        terminated=event.terminated,
+        truncated=event.truncated,
+        outcome=event.outcome,
+        scores=tuple(told.scores),
+        changed=event.flips,
+        entries=event.memory_entries,
+        added=event.entries_added,
+        calls=dict(sorted(Counter(call.purpose for call in told.calls).items())),
+        prompt_tokens=sum(call.prompt_tokens for call in told.calls),
+        completion_tokens=sum(call.completion_tokens for call in told.calls),
+        cost_usd=round(sum(call.price_usd for call in told.calls), 9),
+        answers=answers,
+        hits=len(told.hits),
+        hits_other=other,
+    )
+
+
+def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _Told) -> TimingRow:
+    return TimingRow(
+        cell=cell.name,
+        leg=number,
+        episode=event.episode,
+        wall_s=round(event.wall_s, 3),
+        model_s=round(sum(call.latency_s for call in told.paid), 3),
+        retrieval_s=event.retrieval_s,
+        retrievals=event.retrievals,
+        paid_usd=round(event.cost_usd, 9),
+        paid_tokens=event.tokens,
+        cached=event.tally.cached,
+        retries=event.tally.retries,
+    )
+
+
+def _episodes(saved: SavedSession) -> Iterator[tuple[SessionStarted | EpisodeEnded, list[Event]]]:
+    """Yield the session's start, then the end of each finished episode with the events of the episode."""
+    running: list[Event] = []
+    begun = False
+    for _, event in recording.read(saved.recording):
+        if isinstance(event, SessionStarted):
+            if not begun:
+                yield event, []
+            begun = True
+        elif isinstance(event, EpisodeStarted):
+            running = [event]
+        elif isinstance(event, EpisodeEnded):
+            yield event, running
+            running = []
+        else:
+            running.append(event)
+
+
+def _begun(cell: Cell, folder: Path) -> Iterator[tuple[int, SavedSession]]:
+    """Yield number and session of each leg that was begun."""
+    for number in range(len(cell.legs)):
+        if (folder / session_name(number) / recording.FILE_NAME).is_file():
+            yield number, sessions.load(folder / session_name(number))
+
+
+def _scope(saved: SavedSession) -> str:
+    """Return the name of a session's scope of memory."""
+    for _, event in recording.read(saved.recording):
+        if isinstance(event, SessionStarted):
+            return event.environment.scope
+    raise BadFile(f"the recording {saved.recording} does not begin with a session")
+
+
+def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, str]]:
+    """Return the task of each episode, by scope and number of the episode; {} for a cell with a single leg."""
+    place = folder / session_name(0) / "memory"
+    if len(cell.legs) == 1 or not place.is_dir():
+        return {}
+    found: dict[str, dict[int, str]] = {}
+    with Memory(place, rules=scope_rules) as memory:
+        for scope in {_scope(saved) for _, saved in _begun(cell, folder)}:
+            found[scope] = {
+                episode.number: cell.legs[int(episode.session)].task
+                for episode in memory.scope(scope).episodes()
+                if episode.session.isdigit()
+            }
+    return found

@@ -1,0 +1,259 @@
+"""Plays a run: gives its cells to an executor, keeps to the limits, and writes down what became of them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine import limits
+from engine.bench import folder as folders
+from engine.bench import rows
+from engine.bench.executor import Executor
+from engine.bench.progress import Limits, Progress
+from engine.bench.records import (
+    Began,
+    Cell,
+    Ended,
+    EpisodeRow,
+    Failed,
+    Finished,
+    Message,
+    Said,
+    Stopped,
+    TimingRow,
+)
+from engine.bench.worker import Job
+from engine.codec import from_plain
+from engine.disk import read_bytes
+from engine.errors import BadFile
+
+T = TypeVar("T")
+
+TRIES = 3
+"""Number of times that a cell is begun whose worker dies without a word."""
+PATIENCE_S = 60.0
+"""Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
+_WAIT_S = 0.2
+_TOLD = ("settings", "reading", "replaced", "prompts", "stories")
+"""What the manifest of a run has of a finished cell's own."""
+
+
+class Runner:
+    """Plays the cells of a run that are not finished.
+
+    `stop` and `finish_running` may be called by other threads and by signal handlers.
+
+    Args:
+        folder: Folder of the run.
+        cells: All cells of the run, in the order of the plan.
+        executor: Plays them.
+        limits: What the run may cost. Dollars and tokens count from the beginning of the run, minutes from now.
+        tell: Called with each message, by the thread that calls `run`.
+        saves: The saves folder.
+        clock: Returns monotonic time in seconds.
+
+    Attributes:
+        stopped: Why the run ended early, a sentence; "" if it did not.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        cells: Sequence[Cell],
+        executor: Executor,
+        limits: Limits,
+        tell: Callable[[Message], None],
+        saves: Path,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stopped = ""
+        self._folder = folder
+        self._cells = {cell.name: cell for cell in cells}
+        self._executor = executor
+        self._limits = limits
+        self._show = tell
+        self._saves = saves
+        self._clock = clock
+        self._progress = Progress(cells)
+        self._manifest: dict[str, Any] = {}
+        self._tries: dict[str, int] = {}
+        self._waiting: deque[str] = deque()
+        self._running: set[str] = set()
+        self._ending = self._interrupted = self._halt = False
+        self._stopping_since: float | None = None
+
+    def finish_running(self) -> None:
+        """Begin no more cells."""
+        self.stopped = self.stopped or "stopped by request after the running cells"
+        self._ending = self._interrupted = True
+
+    def stop(self) -> None:
+        """Stop all cells after their running step. What they played is kept."""
+        self.stopped = self.stopped or "stopped by request"
+        self._ending = self._interrupted = True
+        self._halt = True
+
+    def run(self) -> int:
+        """Play until all cells are finished or the run is stopped.
+
+        Returns:
+            The exit code: 0 if all cells are finished, 130 if it was stopped on request, 1 otherwise.
+
+        Raises:
+            UsageError: Another process plays this run.
+            StorageError: The folder cannot be written.
+            BadFile: The manifest or the rows of a cell are damaged.
+        """
+        with folders.locked(self._folder):
+            self._manifest = folders.read_manifest(self._folder)
+            spent = dict(self._manifest["spent"])
+            began = self._clock()
+            try:
+                self._take_up()
+                self._loop(began)
+            finally:
+                self._executor.close()
+                spent["minutes"] = round(spent.get("minutes", 0.0) + (self._clock() - began) / 60, 3)
+                self._manifest["spent"] = {
+                    **spent, "usd": round(self._progress.usd, 9), "tokens": self._progress.tokens,
+                }  # fmt: skip
+                self._manifest["stopped"] = self.stopped
+                for name in self._running:
+                    self._manifest["cells"][name]["state"] = folders.STOPPED
+                folders.write_manifest(self._folder, self._manifest)
+                folders.gather(self._folder, list(self._cells))
+        if all(cell["state"] == folders.FINISHED for cell in self._manifest["cells"].values()):
+            return 0
+        return 130 if self._interrupted else 1
+
+    def _take_up(self) -> None:
+        """Tell of the cells that were finished before, and queue the others."""
+        for name in self._cells:
+            if folders.finished(self._folder, name):
+                self._about(name, folders.FINISHED)
+                self._tell(Began(name))
+                for message in told_before(folders.cell_folder(self._folder, name)):
+                    self._tell(message)
+                self._tell(Finished(name))
+            else:
+                self._waiting.append(name)
+
+    def _loop(self, began: float) -> None:
+        while self._waiting or self._running:
+            while self._waiting and self._executor.free > 0 and not self._ending:
+                self._begin(self._waiting.popleft())
+            if self._ending and not self._running:
+                return
+            for message in self._executor.messages(_WAIT_S):
+                self._take(message)
+            self._keep_to_limits(self._clock() - began)
+            self._press_on()
+
+    def _begin(self, name: str) -> None:
+        self._tries[name] = self._tries.get(name, 0) + 1
+        self._running.add(name)
+        self._about(name, folders.RUNNING)
+        place = folders.cell_folder(self._folder, name)
+        self._executor.begin(Job(self._cells[name], str(place.absolute()), str(self._saves.absolute())))
+
+    def _take(self, message: Message) -> None:
+        """Take in what a worker told."""
+        name = message.cell
+        if isinstance(message, Failed) and message.lost and not self._ending and self._tries[name] < TRIES:
+            self._running.discard(name)
+            self._waiting.appendleft(name)
+            self._tell(Said(name, f"{message.message}; it is taken up again"))
+            return
+        self._tell(message)
+        if isinstance(message, Finished):
+            self._end(name, folders.FINISHED)
+        elif isinstance(message, Failed):
+            self._end(name, folders.FAILED, message.message)
+            if message.everywhere:
+                self._wind_down(message.message)
+        elif isinstance(message, Stopped):
+            self._end(name, folders.STOPPED)
+
+    def _end(self, name: str, state: str, error: str = "") -> None:
+        self._running.discard(name)
+        self._about(name, state, error)
+        folders.write_manifest(self._folder, self._manifest)
+
+    def _about(self, name: str, state: str, error: str = "") -> None:
+        """Note the state of a cell in the manifest; of a finished one also what it was played with."""
+        about = self._manifest["cells"].setdefault(name, {})
+        about.update(state=state, error=error)
+        if state == folders.FINISHED:
+            path = folders.cell_folder(self._folder, name) / rows.ABOUT
+            try:
+                told = limits.parsed(read_bytes(path))
+            except (OSError, BadFile) as problem:
+                raise BadFile(f"{path} cannot be read ({problem})") from None
+            about.update({key: told[key] for key in _TOLD if key in told})
+
+    def _keep_to_limits(self, elapsed: float) -> None:
+        wanted = self._limits
+        if wanted.usd is not None and self._progress.usd > wanted.usd:
+            self._wind_down(f"the limit of {wanted.usd:g} US dollars is reached")
+        elif wanted.tokens is not None and self._progress.tokens >= wanted.tokens:
+            self._wind_down(f"the limit of {wanted.tokens:,} tokens is reached")
+        elif wanted.minutes is not None and elapsed >= wanted.minutes * 60:
+            self._wind_down(f"the limit of {wanted.minutes:g} minutes is reached")
+
+    def _wind_down(self, why: str) -> None:
+        """End the run early, for a reason of its own."""
+        self.stopped = self.stopped or why
+        self._ending = self._halt = True
+
+    def _press_on(self) -> None:
+        """Ask running cells to stop, if that is due, and kill those that do not."""
+        if not self._halt:
+            return
+        if self._stopping_since is None:
+            self._stopping_since = self._clock()
+            self._executor.stop()
+        elif self._clock() - self._stopping_since > PATIENCE_S:
+            self._executor.close()
+            for name in sorted(self._running):
+                self._tell(Stopped(name))
+                self._end(name, folders.STOPPED)
+
+    def _tell(self, message: Message) -> None:
+        self._progress.tell(message)
+        self._show(message)
+
+
+def told_before(folder: Path) -> list[Ended]:
+    """Return the episodes of a cell from its files, as messages.
+
+    Raises:
+        BadFile: They cannot be read.
+    """
+    timings = {(row.leg, row.episode): row for row in rows_of(folder / rows.TIMINGS, TimingRow)}
+    found = []
+    for row in rows_of(folder / rows.EPISODES, EpisodeRow):
+        took = timings.get((row.leg, row.episode))
+        tokens, usd, wall_s = (took.paid_tokens, took.paid_usd, took.wall_s) if took is not None else (0, 0.0, 0.0)
+        found.append(
+            Ended(
+                row.cell, row.leg, row.episode, row.score, row.max_score, row.steps, tokens, usd, wall_s, again=True
+            )
+        )  # fmt: skip
+    return found
+
+
+def rows_of(path: Path, cls: type[T]) -> list[T]:
+    """Return the rows of a file, none if it is missing.
+
+    Raises:
+        BadFile: It cannot be read.
+    """
+    try:
+        return [from_plain(cls, limits.parsed(line)) for line in read_bytes(path).splitlines()]
+    except FileNotFoundError:
+        return []
+    except (OSError, BadFile) as error:
+        raise BadFile(f"{path} cannot be read ({error})") from None

@@ -1,0 +1,61 @@
+"""The end of a process whose terminal has closed, or which the system asks to end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TextIO
+
+STORE_S = 3.0
+"""Seconds that a session has to end properly."""
+END_S = 4.5
+"""Seconds after which the process ends, whatever still runs. Each step is stored when it is taken, so none is lost."""
+_LOOK_S = 1.0
+"""Seconds between two looks at the terminal, for a system that does not wake us when it closes."""
+
+
+def end_within(seconds: float = END_S) -> None:
+    """End the process after this time if it has not ended before."""
+    timer = threading.Timer(seconds, os._exit, (128 + signal.SIGHUP,))
+    timer.daemon = True
+    timer.start()
+
+
+@contextlib.contextmanager
+def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> Iterator[None]:
+    """Call `then` in a thread if a terminal behind one of the streams closes during the block.
+
+    SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script.
+    """
+    terminals = {stream.fileno() for stream in streams if stream is not None and stream.isatty()}
+    poll, over = select.poll(), threading.Event()
+    for descriptor in terminals:
+        poll.register(descriptor, 0)  # no event but the end of the terminal
+
+    def watch() -> None:
+        while not over.is_set():
+            if poll.poll(_LOOK_S * 1000):
+                then()
+                return
+
+    if terminals:
+        threading.Thread(target=watch, name="terminal", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+@contextlib.contextmanager
+def handling(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
+    """Handle signals with these functions during the block."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

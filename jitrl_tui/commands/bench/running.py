@@ -1,0 +1,324 @@
+"""`jitrl bench run` and `resume`: play a suite, or go on with a run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.bench.estimate import Estimate
+    from engine.bench.progress import Limits
+    from engine.bench.records import Cell, Message
+    from engine.bench.runner import Runner
+    from engine.bench.suite import Suite
+
+_NAMES = ("tasks", "arms", "models")
+
+
+def register_run(actions: Any, common: argparse.ArgumentParser) -> None:
+    """Add `run`."""
+    parser = actions.add_parser("run", parents=[common], help="play a suite and report it")
+    parser.add_argument("suite", metavar="SUITE", help="one of `jitrl bench ls`, or the path of a TOML file")
+    for name in _NAMES:
+        parser.add_argument(
+            f"--{name}", action="append", metavar="NAMES", help=f"only or other {name}, joined by commas; repeatable"
+            if name != "arms" else "only these arms, joined by commas; repeatable",
+        )  # fmt: skip
+    parser.add_argument("--seeds", metavar="N|LIST", help="number of seeds, or seeds joined by commas")
+    parser.add_argument("--episodes", type=int, metavar="L", help="episodes on each task")
+    parser.add_argument("--steps", type=int, metavar="M", help="steps an episode at most")
+    parser.add_argument("--profile", metavar="NAME", help="another profile of settings")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
+                        help="a setting of all arms; repeatable")  # fmt: skip
+    parser.add_argument("--name", default="", metavar="RUN", help="name of the run (suite and time)")
+    parser.add_argument("--dry-run", action="store_true", help="check and estimate, and play nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask before a run that costs money")
+    _add_play_options(parser)
+    parser.set_defaults(handler=run)
+
+
+def register_resume(actions: Any, common: argparse.ArgumentParser) -> None:
+    """Add `resume`."""
+    parser = actions.add_parser("resume", parents=[common], help="go on with a run that was stopped")
+    parser.add_argument("name", metavar="RUN", help="a run of `jitrl bench ls`, its folder, or last")
+    _add_play_options(parser)
+    parser.set_defaults(handler=resume)
+
+
+def _add_play_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, default=None, metavar="N",
+                        help="cells at a time (the number of cores; 1 with a model in this machine)")  # fmt: skip
+    parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
+    parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
+    parser.add_argument("--watch", action="store_true", help="a screen with all cells and their curves")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check a suite, estimate it, play it, and write its report."""
+    from engine.bench import folder as folders
+    from engine.bench import suite as suites
+    from engine.bench.estimate import estimate
+    from engine.bench.plan import cells_of, tasks_of
+    from engine.kinds import Places
+    from engine.paths import saves_folder
+
+    saves = saves_folder(args.saves)
+    limits = _limits(args)
+    suite = suites.changed(suites.load(args.suite), **_changes(args))
+    places = Places(saves, args.games)
+    tasks = tasks_of(suite.tasks, places, f"{args.suite}: tasks")
+    cells = cells_of(suite, tasks, tasks_of(suite.train, places, f"{args.suite}: train"), args.games)
+    jobs = _jobs(args.jobs, cells)
+    expected = estimate(cells, saves, jobs)
+    _tell_estimate(suite, expected, quiet=args.quiet)
+    if args.dry_run:
+        return 0
+    if not _agreed(expected, limits, yes=args.yes):
+        return 1
+    folder = folders.create(saves, suite, cells, args.name, _command(args), args.games)
+    return _play(folder, suite, cells, args, saves, limits, jobs)
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Go on with a run."""
+    from engine.bench import folder as folders
+    from engine.paths import saves_folder
+
+    saves = saves_folder(args.saves)
+    limits = _limits(args)
+    folder = folders.find(saves, args.name)
+    suite, cells = planned(folder, saves, args.games)
+    return _play(folder, suite, cells, args, saves, limits, _jobs(args.jobs, cells))
+
+
+def planned(folder: Path, saves: Path, games: str | None) -> tuple[Suite, tuple[Cell, ...]]:
+    """Return the suite of a run and its cells.
+
+    Args:
+        folder: Folder of the run.
+        saves: The saves folder.
+        games: Additional folder with stories, None for the one that the run was begun with.
+
+    Raises:
+        BadFile: The manifest is damaged.
+        UsageError: The plan has other cells now, for instance because tasks were added to a suite of web tasks.
+    """
+    from engine.bench import folder as folders
+    from engine.bench import suite as suites
+    from engine.bench.plan import cells_of, tasks_of
+    from engine.errors import UsageError
+    from engine.kinds import Places
+
+    manifest = folders.read_manifest(folder)
+    suite = suites.read(manifest["plan"], str(manifest.get("suite", "")), str(folder / folders.MANIFEST))
+    games = games or manifest.get("games")
+    places = Places(saves, games)
+    cells = cells_of(suite, tasks_of(suite.tasks, places), tasks_of(suite.train, places), manifest.get("games"))
+    if [cell.name for cell in cells] != list(manifest["cells"]):
+        raise UsageError(f"the run in {folder} was planned with other cells than its suite has now; begin a new run")
+    return suite, cells
+
+
+def watch_stored(folder: Path, saves: Path, games: str | None) -> int:
+    """Show a run that is not being played on the screen."""
+    from jitrl_tui.bench_app import run_bench_app
+    from jitrl_tui.bench_source import BenchInfo, StoredBench
+
+    suite, cells = planned(folder, saves, games)
+    return run_bench_app(StoredBench(BenchInfo(folder.name, suite.title, cells, folder=folder)))
+
+
+def _play(
+    folder: Path,
+    suite: Suite,
+    cells: Sequence[Cell],
+    args: argparse.Namespace,
+    saves: Path,
+    limits: Limits,
+    jobs: int,
+) -> int:
+    """Play what is left of a run, and write its report; return the exit code."""
+    from engine.bench.executor import LocalPool
+    from engine.bench.runner import Runner
+
+    def runner(tell: Callable[[Message], None]) -> Runner:
+        return Runner(folder, cells, LocalPool(jobs), limits, tell, saves)
+
+    if args.watch:
+        from jitrl_tui.bench_app import run_bench_app
+        from jitrl_tui.bench_source import BenchInfo, LiveBench
+
+        info = BenchInfo(folder.name, suite.title, cells, jobs, limits, folder)
+        source = LiveBench(info, runner, saves=saves)
+        code, stopped = run_bench_app(source), ""
+        if not source.wait(0):
+            source.stop()
+            source.wait(90)
+    else:
+        code, stopped = _with_lines(runner, cells, limits, jobs, quiet=args.quiet)
+    if stopped:
+        print(f"jitrl: {stopped}", file=sys.stderr)
+    if code:
+        print(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}", file=sys.stderr)
+    _report(folder, quiet=args.quiet)
+    return code
+
+
+def _with_lines(
+    make: Callable[[Callable[[Message], None]], Runner],
+    cells: Sequence[Cell],
+    limits: Limits,
+    jobs: int,
+    *,
+    quiet: bool,
+) -> tuple[int, str]:
+    """Play with progress on stderr; return the exit code, and why the run ended early."""
+    from engine.bench.progress import Progress
+    from jitrl_tui.bench_lines import BenchLines
+
+    lines = BenchLines(Progress(cells, jobs), limits, quiet=quiet)
+    runner = make(lines.show)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: runner.stop()) for number in numbers}
+    try:
+        code = runner.run()
+    finally:
+        lines.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code, runner.stopped
+
+
+def _report(folder: Path, *, quiet: bool) -> None:
+    """Write the report, and print its main table."""
+    from engine.bench import report
+    from engine.errors import MissingError
+
+    results = report.load(folder)
+    if not results.rows:
+        return
+    out = folder / "report"
+    try:
+        report.write(folder, out)
+    except MissingError as error:
+        print(f"jitrl: {error}", file=sys.stderr)
+    print(report.summary(results))
+    if not quiet:
+        print(f"report: {out / 'report.html'}", file=sys.stderr)
+
+
+def _limits(args: argparse.Namespace) -> Limits:
+    """Return the limits of cost.
+
+    Raises:
+        UsageError: One is out of range.
+    """
+    from engine.bench.progress import Limits
+    from engine.errors import UsageError
+
+    if args.max_usd is not None and not args.max_usd >= 0:
+        raise UsageError(f"--max-usd must be 0 or more, not {args.max_usd:g}")
+    if args.max_tokens is not None and args.max_tokens < 1:
+        raise UsageError(f"--max-tokens must be at least 1, not {args.max_tokens}")
+    if args.max_minutes is not None and not args.max_minutes > 0:
+        raise UsageError(f"--max-minutes must be above 0, not {args.max_minutes:g}")
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs must be at least 1, not {args.jobs}")
+    return Limits(args.max_usd, args.max_tokens, args.max_minutes)
+
+
+def _changes(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the changes of a suite from the options."""
+    from engine.errors import UsageError
+    from jitrl_tui.commands.options import change
+
+    found: dict[str, Any] = {
+        name: tuple(part for text in given for part in text.split(",") if part)
+        for name in _NAMES
+        if (given := getattr(args, name)) is not None
+    }
+    if args.seeds is not None:
+        try:
+            numbers = [int(part) for part in args.seeds.split(",")]
+        except ValueError:
+            raise UsageError(f"--seeds takes a number, or numbers joined by commas, not {args.seeds!r}") from None
+        found["seeds"] = numbers if "," in args.seeds else numbers[0]
+    for name in ("episodes", "steps", "profile"):
+        if getattr(args, name) is not None:
+            found[name] = getattr(args, name)
+    for name in ("episodes", "steps"):
+        if found.get(name, 1) < 1:
+            raise UsageError(f"--{name} must be at least 1, not {found[name]}")
+    if args.changes:
+        found["settings"] = dict(change(text) for text in args.changes)
+    return found
+
+
+def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
+    """Return how many cells are played at a time: all cores are one model's, if it runs in this machine."""
+    if given is not None:
+        return given
+    local = any("local/" in cell.model for cell in cells)
+    return 1 if local else max(1, len(os.sched_getaffinity(0)))
+
+
+def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
+    if quiet:
+        return
+    from jitrl_tui.amounts import amount, dollars, duration
+
+    parts = [
+        f"{expected.cells} cells", f"{expected.episodes:,} episodes", f"up to {expected.steps:,} steps",
+    ]  # fmt: skip
+    if expected.calls:
+        parts.append(f"about {amount(expected.calls)} model calls with {amount(expected.tokens)} tokens")
+        if expected.usd != 0:
+            parts.append("price unknown" if expected.usd is None else f"about {dollars(expected.usd)}")
+    if expected.seconds is not None:
+        parts.append(f"about {duration(expected.seconds)}")
+    basis = "as in earlier runs" if expected.measured else "time is told after the first episodes"
+    print(f"{suite.title}: {', '.join(parts)} ({basis})", file=sys.stderr)
+
+
+def _agreed(expected: Estimate, limits: Limits, *, yes: bool) -> bool:
+    """Return whether the run may begin. One that costs money is confirmed on the terminal, or by --yes or --max-usd.
+
+    Raises:
+        UsageError: It costs money, and nobody can be asked; or it may cost none.
+    """
+    from engine.errors import UsageError
+    from jitrl_tui.amounts import dollars
+
+    if expected.usd == 0:
+        return True
+    price = "a price that is not known" if expected.usd is None else f"about {dollars(expected.usd)}"
+    if limits.usd == 0:
+        raise UsageError(f"--max-usd 0 allows models without cost only, and this run has {price}")
+    if yes or limits.usd is not None:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(f"this run has {price}; begin it with --yes or with --max-usd X")
+    return input(f"This run has {price}. Begin? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command that begins this run again."""
+    words = ["jitrl", "bench", "run", args.suite]
+    for name in ("tasks", "arms", "models"):
+        for text in getattr(args, name) or ():
+            words += [f"--{name}", text]
+    for name in ("seeds", "episodes", "steps", "profile"):
+        if getattr(args, name) is not None:
+            words += [f"--{name}", str(getattr(args, name))]
+    for text in args.changes:
+        words += ["--set", text]
+    return shlex.join(words)

@@ -1,0 +1,206 @@
+"""A terminal that closes ends `jitrl`, wherever it stands. SIGHUP reaches only its parent, as under `make play`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.records import Stepped
+from engine.session import recording
+from tests.journeys.terminal import COMMAND, Terminal
+
+GAME = "pantry"
+FAST = ("--model", "prior/uniform", "--episodes", "90")
+UNDER = ("/bin/sh", "-c", 'trap : HUP; "$@"; :', "sh", *COMMAND)
+"""A parent that leads the session and survives SIGHUP. What it starts gets no SIGHUP."""
+SECONDS = 5.0
+
+
+def family(pid: int) -> set[int]:
+    """Return the descendants of a process."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found |= {child} | family(child)
+    return found
+
+
+def running(pids: set[int]) -> set[int]:
+    """Return those of the processes that have not ended."""
+    left = set()
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z":
+            left.add(pid)
+    return left
+
+
+def gone(pids: set[int], seconds: float = SECONDS) -> bool:
+    """Wait for processes to end, and return whether all have; kill those that have not."""
+    end = time.monotonic() + seconds
+    while running(pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    left = running(pids)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    return not left
+
+
+def steps(saves: Path) -> list[Stepped]:
+    """Return the recorded steps of the only session."""
+    (file,) = (saves / "sessions").glob("*/events.jsonl")
+    return [event for _, event in recording.read(file) if isinstance(event, Stepped)]
+
+
+def jitrl(*args: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=120, check=False)
+
+
+def closed(terminal: Terminal, workers: int) -> None:
+    """Close the terminal, and check that nothing is left of what ran in it."""
+    pids = {terminal.pid} | family(terminal.pid)
+    assert len(pids) >= 2 + workers
+    terminal.hang_up()
+    assert gone(pids), "something still runs after the terminal has closed"
+
+
+def nothing_lost(saves: Path) -> None:
+    """Check that memory is intact, and that the session goes on from its last step."""
+    before = steps(saves)
+    assert jitrl("memory", "verify", "--saves", str(saves)).returncode == 0
+    with Terminal("--saves", str(saves)) as terminal:
+        terminal.wait_for("Taken up again", 60)
+        terminal.send("n")
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+    assert steps(saves)[: len(before)] == before
+
+
+def watched(saves: Path, keys: Sequence[tuple[str, str | Callable[[str], object]]]) -> None:
+    with Terminal("watch", GAME, *FAST, "--saves", str(saves), columns=120, rows=40, command=UNDER) as terminal:
+        terminal.wait_for("step 2/", 60)
+        for typed, shown in keys:
+            terminal.send(typed)
+            terminal.wait_for(shown, 20)
+        closed(terminal, workers=1)
+    nothing_lost(saves)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        (),
+        ((" ", "PAUSED"),),
+        ((" ", "PAUSED"), ("o", "What shall it do instead")),
+        (("?", "help"),),
+        (("\x10", "Search for commands"),),
+        (("f", "fast-forward"), ("60\r", "episode 2/90")),
+        ((" ", "PAUSED"), ("p", "model calls")),
+        (("n", "PAUSED"), ("n", "step 4/")),
+    ],
+    ids=["running", "paused", "overrule", "help", "palette", "forward", "calls", "stepping"],
+)
+def test_the_watch_screen_ends_when_its_terminal_closes(tmp_path, keys):
+    watched(tmp_path, keys)
+
+
+def test_the_home_screen_ends_when_its_terminal_closes(tmp_path):
+    with Terminal("--saves", str(tmp_path), command=UNDER) as terminal:
+        terminal.wait_for("Press Enter to watch it learn", 60)
+        closed(terminal, workers=0)
+
+
+def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
+    with Terminal("--saves", str(tmp_path), command=UNDER) as terminal:
+        terminal.wait_for("Press Enter to watch it learn", 60)
+        terminal.send("\r")
+        terminal.wait_for("episode 1/50", 60)
+        closed(terminal, workers=0)
+
+
+def test_a_replay_ends_when_its_terminal_closes(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    done = jitrl("run", GAME, "--model", "prior/uniform", "--episodes", "1", *saves)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "sessions").iterdir()
+    with Terminal("replay", str(folder), *saves, command=UNDER) as terminal:
+        terminal.wait_for("step 2/", 60)
+        closed(terminal, workers=0)
+
+
+@pytest.mark.parametrize("plain", [(), ("--plain",)], ids=["screen", "plain"])
+def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, command=UNDER) as terminal:
+        terminal.wait_for(lambda text: "Agent would" in text or "the agent would" in text, 60)
+        terminal.send("look\r")
+        terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 20)
+        closed(terminal, workers=1)
+    assert [step.action for step in steps(tmp_path)] == ["look"]
+    assert jitrl("memory", "verify", *saves).returncode == 0
+
+
+def test_lines_without_a_screen_end_when_the_terminal_closes(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    plain = {"JITRL_PLAIN": "1"}
+    with Terminal("watch", GAME, *FAST, *saves, env=plain, command=UNDER) as terminal:
+        terminal.wait_for("Agent: >", 60)
+        closed(terminal, workers=1)
+    assert jitrl("memory", "verify", *saves).returncode == 0
+
+
+def test_a_run_with_its_progress_on_a_terminal_stops_when_that_closes(tmp_path):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("run", GAME, *FAST, *saves, command=UNDER) as terminal:
+        terminal.wait_for("episode 1/90", 60)
+        closed(terminal, workers=1)
+    before = steps(tmp_path)
+    assert jitrl("memory", "verify", *saves).returncode == 0
+    (folder,) = (tmp_path / "sessions").iterdir()
+    with Terminal("run", GAME, "--resume", folder.name, *saves) as terminal:
+        terminal.wait_for("episode 3/90", 60)
+        terminal.send("\x03")
+        assert terminal.wait_for_exit() == 130
+    assert steps(tmp_path)[: len(before)] == before
+
+
+def test_a_run_under_nohup_goes_on_when_its_terminal_closes(tmp_path):
+    command = ("/usr/bin/nohup", *COMMAND)
+    out = tmp_path / "out"
+    shell = ("/bin/sh", "-c", f'"$@" >{out} 2>&1', "sh", *command)
+    args = ("run", GAME, "--model", "prior/uniform", "--episodes", "20", "--saves", str(tmp_path))
+    with Terminal(*args, command=shell) as terminal:
+        while "episode 1/20" not in (out.read_text() if out.exists() else ""):
+            time.sleep(0.05)
+        pids = family(terminal.pid)
+        terminal.hang_up()
+        assert gone(pids, 60)
+    assert "episode 20/20" in out.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("plain", ["", "1"], ids=["screen", "plain"])
+def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path, number, plain):
+    saves = ("--saves", str(tmp_path))
+    with Terminal("play", GAME, "--model", "prior/uniform", *saves, env={"JITRL_PLAIN": plain}) as terminal:
+        before = terminal.modes()
+        terminal.wait_for(lambda text: "Agent would" in text or "the agent would" in text, 60)
+        if not plain:
+            terminal.send("\x10")
+            terminal.wait_for("Search for commands")
+        pids = {terminal.pid} | family(terminal.pid)
+        os.kill(terminal.pid, number)
+        terminal.wait_for_exit(SECONDS)
+        assert gone(pids)
+        assert terminal.modes() == before
+    assert jitrl("memory", "verify", *saves).returncode == 0
