@@ -24,6 +24,10 @@ Key = tuple[str, int]
 """A task and a seed."""
 
 
+CERTAIN_UNITS = 5
+"""Units below which no difference is called certain: a bootstrap of two or three has intervals that are too narrow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """The test episodes of one task and seed, in the order of play.
@@ -78,8 +82,9 @@ class Value:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval does not contain 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        """Whether the interval does not contain 0, and rests on enough units."""
+        wide = self.low is None or self.high is None or self.n < CERTAIN_UNITS
+        return not wide and ((self.low or 0.0) > 0 or (self.high or 0.0) < 0)
 
 
 @dataclass(frozen=True, slots=True)

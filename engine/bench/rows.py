@@ -80,7 +80,7 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
                 about.setdefault("stories", {})[leg.task] = event.environment.digest
                 continue
             told = _Told(lived)
-            other = told.hits_of_others(owners.get(_scope(saved), {}), number)
+            other = told.hits_of_others(owners.get(_scope(saved), {}), leg.task)
             episodes.append(_row(cell, number, leg, event, told, other))
             timings.append(_timing(cell, number, event, told))
     about.pop("story", None)
@@ -133,14 +133,14 @@ class _Told:
                     self.hits += [near.episode for near in update.neighbours] if update is not None else []
                 decided = None
 
-    def hits_of_others(self, owners: Mapping[int, int], leg: int) -> int:
+    def hits_of_others(self, owners: Mapping[int, str], task: str) -> int:
         """Return the number of hits that come from other tasks.
 
         Args:
-            owners: Number of the leg that lived an episode, by the episode's number in its scope.
-            leg: Number of this leg.
+            owners: The task of an episode, by the episode's number in its scope.
+            task: The task of this episode.
         """
-        return sum(owners.get(episode, leg) != leg for episode in self.hits)
+        return sum(owners.get(episode, task) != task for episode in self.hits)
 
 
 def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, other: int) -> EpisodeRow:
@@ -225,16 +225,16 @@ def _scope(saved: SavedSession) -> str:
     raise BadFile(f"the recording {saved.recording} does not begin with a session")
 
 
-def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, int]]:
-    """Return the leg that lived an episode, by scope and number of the episode; {} for a cell with a single leg."""
+def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, str]]:
+    """Return the task of each episode, by scope and number of the episode; {} for a cell with a single leg."""
     place = folder / session_name(0) / "memory"
     if len(cell.legs) == 1 or not place.is_dir():
         return {}
-    found: dict[str, dict[int, int]] = {}
+    found: dict[str, dict[int, str]] = {}
     with Memory(place, rules=scope_rules) as memory:
         for scope in {_scope(saved) for _, saved in _begun(cell, folder)}:
             found[scope] = {
-                episode.number: int(episode.session)
+                episode.number: cell.legs[int(episode.session)].task
                 for episode in memory.scope(scope).episodes()
                 if episode.session.isdigit()
             }

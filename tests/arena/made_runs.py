@@ -64,7 +64,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
              "episodes": max((one.episode for one in rows), default=1), "report": {}, **plan}  # fmt: skip
     manifest = {
         "format": 1, "name": "made", "suite": "made", "title": whole["title"], "created": 1764000000.0,
-        "command": "jitrl bench run made", "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
+        "command": "jitrl bench run made", "games": None, "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
         "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
         "plan": whole, "cells": cells, "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
@@ -91,8 +91,7 @@ def games(seeds: int = 5, episodes: int = 50, seed: int = 1) -> Made:
                         steps=int(rng.integers(30, 61)), entries=entries, added=added, hits=added * 5,
                         calls={"action": 55, "evaluation": 1}, prompt_tokens=int(rng.integers(60_000, 90_000)),
                         completion_tokens=4000, cost_usd=float(rng.uniform(0.01, 0.02)),
-                        changed=int(rng.integers(0, 20)),
-                        answers={"asked": 55, "missing": int(rng.integers(0, 3))},
+                        changed=int(rng.integers(0, 20)), answers={"asked": 55, "missing": int(rng.integers(0, 3))},
                     ))  # fmt: skip
                     timings.append(TimingRow(rows[-1].cell, 0, episode, float(rng.uniform(30, 60)), 25.0,
                                              0.002 * entries / 100 * 50 + 0.05, 50, 0.01, 70_000))  # fmt: skip
@@ -119,11 +118,10 @@ def web(tasks: int = 12, seeds: int = 2, seed: int = 1, models: tuple[str, ...] 
                         for episode in range(1, 6):
                             chance = np.clip(0.25 + skill * 0.12 * episode - hard * 0.4, 0, 1)
                             rows.append(row(
-                                arm, f"web:{site}/{leg}", one, episode, float(rng.random() < chance),
-                        leg=leg, group=site,
-                                cell=f"{arm}-{site}-{one}" + (f"-{model[-4:]}" if len(models) > 1 else ""), model=model,
-                                max_score=1.0, steps=int(rng.integers(3, 11)), entries=leg * 40, added=8, hits=40,
-                                hits_other=20, prompt_tokens=20_000, answers={"asked": 8, "missing": 0},
+                                arm, f"web:{site}/{leg}", one, episode, float(rng.random() < chance), leg=leg,
+                                group=site, cell=f"{arm}-{site}-{one}" + (f"-{model[-4:]}" if len(models) > 1 else ""),
+                                model=model, max_score=1.0, steps=int(rng.integers(3, 11)), entries=leg * 40, added=8,
+                                hits=40, hits_other=20, prompt_tokens=20_000, answers={"asked": 8, "missing": 0},
                             ))  # fmt: skip
                             timings.append(TimingRow(rows[-1].cell, leg, episode, 20.0, 15.0, 0.02, 8))
     run = made(
@@ -142,8 +140,8 @@ def sweep(values: Mapping[str, float] | None = None) -> Made:
         row(arm, task, one, episode, float(round(20 + 10 * value - 4 * value**2 + rng.normal(0, 2))), agent="jitrl")
         for arm, value in given.items() for task in ("pantry", "manor") for one in (1, 2, 3) for episode in range(1, 11)
     ]  # fmt: skip
-    run = made(rows, title="A sweep of β", sweep={"setting": "beta", "values": list(given.values()), "agent": "jitrl"})
-    for cell in run.manifest["cells"].values():
-        cell["settings"]["beta"] = given[cell["arm"]]
+    run = made(rows, title="A sweep of β", swept="beta")
+    for arm in run.manifest["plan"]["arms"]:
+        arm["settings"] = {"beta": given[arm["name"]]}
     run.manifest["plan"]["report"]["figure"] = "values"
     return run

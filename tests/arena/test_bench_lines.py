@@ -61,7 +61,7 @@ def test_without_a_terminal_each_cell_that_ends_has_a_line(shown):
     assert text.splitlines() == [
         "zork1-jitrl-1: finished (2 episodes, average 17.5, last 25) · 1/2 cells · 2/4 episodes · 2 min 00 s left"
         " · $0.02 of $2.00 · 20,000 tokens",
-        "zork1-static-1: stopped (0 episodes) · 1/2 cells · 2/4 episodes · $0.02 of $2.00 · 20,000 tokens",
+        "zork1-static-1: stopped (0 episodes) · 1/2 cells, 1 stopped · 2/4 episodes · $0.02 of $2.00 · 20,000 tokens",
     ]
     assert shown(messages, quiet=True) == ""
 

@@ -6,15 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from engine.bench.published import published
-from engine.bench.report import figures, growth, tables, words
-from engine.bench.report.latex import latex
-from engine.bench.report.markdown import markdown as as_markdown
-from engine.bench.report.page import page
-from engine.bench.report.png import png
+from engine.bench.report import figures, growth, latex, md, page, png, svg, tables, tidy, words
 from engine.bench.report.results import Results, load
 from engine.bench.report.shapes import Report
-from engine.bench.report.svg import svg
-from engine.bench.report.tidy import tidy
 from engine.disk import shown
 from engine.errors import MissingError, StorageError, UsageError
 
@@ -22,7 +16,6 @@ __all__ = ["FORMATS", "Results", "load", "make", "markdown", "summary", "write"]
 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
-
 
 SUMMARY = ("scores", "differences")
 """The tables of a summary."""
@@ -53,7 +46,7 @@ def make(results: Results) -> Report:
 
 def markdown(results: Results) -> str:
     """Return the whole report as Markdown, without pictures."""
-    return as_markdown(make(results))
+    return md.markdown(make(results))
 
 
 def summary(results: Results) -> str:
@@ -63,7 +56,7 @@ def summary(results: Results) -> str:
         UsageError: As `make`.
     """
     whole = make(results)
-    return as_markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
+    return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
 
 
 def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[Path]:
@@ -93,23 +86,23 @@ def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[P
     files: dict[str, str | bytes] = {}
     missing: MissingError | None = None
     for figure in report.figures if "svg" in formats else ():
-        files[f"{figure.name}.svg"] = svg(figure)
+        files[f"{figure.name}.svg"] = svg.svg(figure)
     try:
         for figure in report.figures if "png" in formats else ():
-            files[f"{figure.name}.png"] = png(figure)
+            files[f"{figure.name}.png"] = png.png(figure)
     except MissingError as error:
         missing = error
     pictures = {figure.name: name for figure in report.figures
                 for name in (f"{figure.name}.png", f"{figure.name}.svg") if name in files}  # fmt: skip
     texts: Mapping[str, Callable[[Report], str]] = {
-        "md": lambda one: as_markdown(one, pictures), "csv": tidy, "tex": latex,
+        "md": lambda one: md.markdown(one, pictures), "csv": tidy.tidy, "tex": latex.latex,
     }  # fmt: skip
     for ending, text in texts.items():
         if ending in formats:
             files[f"report.{ending}"] = text(report.only(timed=False))
             files[f"timings.{ending}"] = text(report.only(timed=True))
     if "html" in formats:
-        files["report.html"] = page(report)
+        files["report.html"] = page.page(report)
     written = [_write(out / name, data) for name, data in files.items()]
     if missing is not None:
         raise missing

@@ -14,7 +14,7 @@ from engine.limits import is_number
 
 def figure(results: Results, measures: Sequence[Measure]) -> Figure | None:
     """Return the figure that the suite asks for: "curves" (the default), "values", "memory" or "none"."""
-    wished = results.wishes.get("figure") or ("values" if results.plan.get("sweep") else "curves")
+    wished = results.wishes.get("figure") or ("values" if results.plan.get("swept") else "curves")
     if wished == "values":
         return swept(results, measures)
     if wished == "memory":
@@ -53,10 +53,8 @@ def swept(results: Results, measures: Sequence[Measure]) -> Figure | None:
     Returns:
         None if the suite varies none, or no arm has a value of it.
     """
-    given: Any = results.plan.get("sweep")
-    sweep: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    setting = str(sweep.get("setting"))
-    known = {arm: value for arm in results.arms if (value := _setting(results, arm, sweep)) is not None}
+    setting = str(results.plan.get("swept") or "")
+    known = {arm: value for arm in results.arms if (value := _setting(results, arm, setting)) is not None}
     numeric = all(is_number(value) for value in known.values())
     ticks = () if numeric else tuple(dict.fromkeys(map(str, known.values())))
     at = {arm: float(value) if numeric else float(ticks.index(str(value))) for arm, value in known.items()}
@@ -90,10 +88,11 @@ def _line(measure: Measure, colour: int, points: list[tuple[float, Value]], perc
     return Line(measure.title, colour, x, y, low if banded else None, high if banded else None)
 
 
-def _setting(results: Results, arm: Arm, sweep: Mapping[str, Any]) -> Any:
-    """Return the value that an arm of the sweep gives its setting; None for other arms."""
-    settings = results.cells[arm.cells[0]].get("settings") or {}
-    return settings.get(sweep.get("setting")) if arm.agent == sweep.get("agent", arm.agent) else None
+def _setting(results: Results, arm: Arm, setting: str) -> Any:
+    """Return the value that the suite gives an arm's setting; None if it gives none."""
+    given: Mapping[str, Any] = next((one for one in results.plan.get("arms") or () if one.get("name") == arm.name), {})
+    settings = given.get("settings")
+    return settings.get(setting) if isinstance(settings, Mapping) else None
 
 
 def _title(results: Results, place: Place, model: str) -> str:

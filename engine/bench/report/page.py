@@ -12,15 +12,17 @@ _STYLE = f"""
 :root{{color-scheme:light dark;{svg.variables()}}}
 @media (prefers-color-scheme:dark){{:root{{{svg.variables(dark=True)}}}}}
 *{{box-sizing:border-box}}
-body{{margin:0 auto;max-width:1240px;padding:24px 16px 60px;background:var(--ground);color:var(--ink);
+body{{margin:0 auto;max-width:1240px;padding:24px 16px 60px;
+background:var(--ground);color:var(--ink);
 font:15px/1.5 system-ui,sans-serif}}
 h1{{font-size:26px;line-height:1.25;margin:8px 0}}h2{{font-size:18px;margin:36px 0 6px}}
 p{{margin:6px 0;max-width:80ch}}.soft,figcaption{{color:var(--soft)}}
-.scroll{{overflow-x:auto}}table{{border-collapse:collapse;font-size:14px;margin:10px 0}}
-table{{font-variant-numeric:tabular-nums}}
+.scroll{{overflow-x:auto}}
+table{{border-collapse:collapse;font-size:14px;margin:10px 0;font-variant-numeric:tabular-nums}}
 th,td{{padding:5px 7px;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}}
 thead th{{border-bottom-color:var(--soft);white-space:nowrap}}
-thead tr.groups th{{border-bottom-color:var(--rule);text-align:center}}thead tr+tr th{{font-size:13px}}
+thead tr.groups th{{border-bottom-color:var(--rule);text-align:center}}
+thead tr+tr th{{font-size:13px}}
 th.n,td.n{{text-align:right}}tbody th{{font-weight:500;white-space:nowrap}}
 td small{{display:block;color:var(--soft);font-size:11px;white-space:nowrap}}
 tr.group th{{color:var(--soft);font-style:italic;padding-top:12px}}

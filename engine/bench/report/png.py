@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,9 @@ def png(figure: Figure) -> bytes:
         artists = [handles[name] for name in names]
         drawing.legend(artists, list(map(_plain, names)), loc="outside lower center", ncols=min(len(names), 6))
         data = io.BytesIO()
-        drawing.savefig(data, format="png", metadata={"Software": None})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # Letters that the font lacks are shown as boxes.
+            drawing.savefig(data, format="png", metadata={"Software": None})
     return data.getvalue()
 
 

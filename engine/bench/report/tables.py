@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.bench.measures import MEASURES, Key, Measure, Value, difference, mean, values
+from engine.bench.measures import CERTAIN_UNITS, MEASURES, Key, Measure, Value, difference, mean, values
 from engine.bench.published import Number, Published
 from engine.bench.report import numbers, words
 from engine.bench.report.results import Arm, Place, Results
@@ -41,7 +41,8 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
     ]
     return Table(
         "scores", "Results", "Means with 95 % intervals. Bold: better than every other arm with this model, and the "
-        "interval of each paired difference excludes 0. Invalid rows are never bold.",
+        f"interval of each paired difference, over at least {CERTAIN_UNITS} pairs, excludes 0. Invalid rows are never "
+        "bold.",
         "Arm", _columns(results, measures), tuple(rows), notes,
     )  # fmt: skip
 
@@ -66,7 +67,8 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     rows = tuple(_row(results, arm, cells[arm]) for arm in references)
     return Table(
         "differences", f"Differences to {name}", f"Mean of the differences to {name} on the same task with the same "
-        "seed, with 95 % intervals. Bold: the interval excludes 0.", "Arm", _columns(results, measures), rows,
+        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs.",
+        "Arm", _columns(results, measures), rows,
     )  # fmt: skip
 
 

@@ -281,7 +281,8 @@ def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
     ]  # fmt: skip
     if expected.calls:
         parts.append(f"about {amount(expected.calls)} model calls with {amount(expected.tokens)} tokens")
-        parts.append("price unknown" if expected.usd is None else f"about {dollars(expected.usd)}")
+        if expected.usd != 0:
+            parts.append("price unknown" if expected.usd is None else f"about {dollars(expected.usd)}")
     if expected.seconds is not None:
         parts.append(f"about {duration(expected.seconds)}")
     basis = "as in earlier runs" if expected.measured else "time is told after the first episodes"

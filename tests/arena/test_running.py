@@ -1,0 +1,186 @@
+"""Runs of small suites, with real workers: what is written, and what an interruption costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from engine.bench.progress import Limits
+from engine.bench.records import Ended, Finished, Said
+from engine.bench.records import Stepped as StepTold
+from engine.errors import UsageError
+from tests.arena.running import SMALL, bench, planned, play, rows, runner
+
+LONG = SMALL.replace("episodes = 3", "episodes = 12").replace("seeds = 2", "seeds = 1")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A run of the small suite that was never interrupted."""
+    saves = tmp_path_factory.mktemp("saves")
+    code, folder = play(SMALL, saves)
+    assert code == 0
+    return folder
+
+
+def test_each_cell_has_as_many_episodes_as_the_suite_says(played):
+    found = rows(played)
+
+    assert len(found) == 2 * 2 * 3
+    assert {(row["arm"], row["seed"], row["episode"]) for row in found} == {
+        (arm, seed, episode) for arm in ("Static", "Algorithm 1") for seed in (1, 2) for episode in (1, 2, 3)
+    }
+    assert all(row["steps"] <= 12 and row["scores"][-1] == row["score"] for row in found)
+
+
+def test_static_remembers_nothing_and_every_life_of_a_learner_begins_with_an_empty_memory(played):
+    found = rows(played)
+
+    assert all(row["entries"] == 0 for row in found if row["arm"] == "Static")
+    learner = [row for row in found if row["arm"] == "Algorithm 1"]
+    assert all(row["entries"] == row["added"] for row in learner if row["episode"] == 1)
+    assert all(row["entries"] > row["added"] for row in learner if row["episode"] > 1)
+
+
+def test_the_same_suite_has_the_same_bytes_again(played, tmp_path):
+    _, again = play(SMALL, tmp_path, jobs=1)
+
+    assert (again / "episodes.jsonl").read_bytes() == (played / "episodes.jsonl").read_bytes()
+
+
+def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(tmp_path):
+    _, whole = play(LONG, tmp_path / "whole")
+    folder, cells = planned(LONG, tmp_path / "killed")
+    told, killed = [], []
+
+    def tell(message):
+        told.append(message)
+        if isinstance(message, StepTold) and message.episode == 3 and message.step == 4 and not killed:
+            killed.append(message.cell)
+            os.kill(run._executor._running[message.cell].pid, signal.SIGKILL)
+
+    run = runner(folder, cells, tmp_path / "killed", tell, jobs=1)
+    assert run.run() == 0
+
+    assert killed
+    assert any(isinstance(message, Said) and "taken up again" in message.message for message in told)
+    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+
+
+def test_a_stopped_run_goes_on_where_it_was_left(tmp_path):
+    _, whole = play(LONG, tmp_path / "whole")
+    folder, cells = planned(LONG, tmp_path / "stopped")
+
+    def tell(message):
+        if isinstance(message, Ended) and message.episode == 2:
+            first.stop()
+
+    first = runner(folder, cells, tmp_path / "stopped", tell)
+    assert first.run() == 130
+    left = rows(folder)
+    assert 2 <= len(left) < 24
+
+    again = []
+    assert runner(folder, cells, tmp_path / "stopped", again.append).run() == 0
+    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+    assert any(isinstance(message, Ended) and message.again for message in again)
+
+
+def test_finished_cells_are_not_played_again(played, tmp_path):
+    told = []
+    code, folder = play(SMALL, tmp_path)
+    _, cells = planned(SMALL, tmp_path, "another")
+    assert runner(folder, cells, tmp_path, told.append).run() == code == 0
+
+    assert sum(isinstance(message, Finished) for message in told) == 4
+    assert all(message.again for message in told if isinstance(message, Ended))
+
+
+def test_a_limit_of_minutes_stops_a_run_and_says_so(tmp_path):
+    folder, cells = planned(LONG, tmp_path)
+    run = runner(folder, cells, tmp_path, limits=Limits(minutes=0.001))
+
+    assert run.run() == 1
+    assert "0.001 minutes" in run.stopped
+    assert runner(folder, cells, tmp_path).run() == 0
+
+
+def test_two_benches_on_one_folder_are_refused(tmp_path):
+    from engine.bench import folder as folders
+
+    folder, cells = planned(SMALL, tmp_path)
+    with folders.locked(folder), pytest.raises(UsageError, match="being played by another process"):
+        runner(folder, cells, tmp_path).run()
+    assert not (folder / "cells").exists()
+
+
+def test_a_cell_that_fails_leaves_the_others(tmp_path):
+    text = SMALL.replace('models = ["prior/verbs"]', 'models = ["prior/verbs", "local/no-such-file.gguf"]')
+    folder, cells = planned(text, tmp_path)
+
+    assert runner(folder, cells, tmp_path).run() == 1
+
+    from engine.bench.folder import read_manifest
+
+    states = {name: cell["state"] for name, cell in read_manifest(folder)["cells"].items()}
+    assert {state for name, state in states.items() if "no-such-file" in name} == {"failed"}
+    assert {state for name, state in states.items() if "no-such-file" not in name} == {"finished"}
+    assert len(rows(folder)) == 12
+
+
+def test_a_split_learns_in_training_only(tmp_path):
+    more = 'seeds = 1\nprotocol = "split"\ntrain = ["pantry"]\ntrain_episodes = 4'
+    code, folder = play(SMALL.replace("seeds = 2", more), tmp_path)
+
+    assert code == 0
+    found = [row for row in rows(folder) if row["arm"] == "Algorithm 1"]
+    trained = [row for row in found if row["phase"] == "train"]
+    tested = [row for row in found if row["phase"] == "test"]
+    assert [row["added"] > 0 for row in trained] == [True] * 4
+    assert [row["added"] for row in tested] == [0, 0, 0]
+    assert {row["entries"] for row in tested} == {trained[-1]["entries"]}
+    assert any(row["hits"] for row in tested)
+    assert all(row["hits_other"] == 0 for row in found)
+
+
+def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(SMALL.replace("seeds = 2", "seeds = 1"))
+
+    done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "| Algorithm 1 |" in done.stdout
+    assert (tmp_path / "bench/first/report/report.html").stat().st_size > 1000
+    shown = bench("show", "first", saves=tmp_path)
+    assert "2 of 2 finished" in shown.stdout
+    assert "first" in bench("ls", saves=tmp_path).stdout
+    again = bench(str(file), "--name", "first", "--quiet", saves=tmp_path)
+    assert again.returncode == 2
+    assert "jitrl bench resume first" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["quik"], "did you mean 'quick'"),
+        (["quick", "--arms", "Statik"], "did you mean 'Static'"),
+        (["quick", "--max-minutes", "0"], "--max-minutes must be above 0"),
+        (["quick", "--max-tokens", "0"], "--max-tokens must be at least 1"),
+        (["quick", "--seeds", "x"], "--seeds takes a number"),
+        (["quick", "--tasks", "no-such-game"], "no-such-game"),
+        (["jericho", "--max-usd", "0", "--tasks", "pantry"], "--max-usd 0"),
+        (["jericho", "--tasks", "pantry"], "--yes"),
+        (["show", "nothing"], "there is no suite 'nothing'"),
+        (["resume", "last"], "there is no run"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_begins_nothing(words, said, tmp_path):
+    done = bench(*words, saves=tmp_path, stdin=-3)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("jitrl")]) == 1
+    assert not (tmp_path / "bench").exists()

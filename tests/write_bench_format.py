@@ -1,0 +1,106 @@
+"""Write docs/bench-format.md: the files of a benchmark's run, field by field.
+
+    python -m tests.write_bench_format
+
+Fields of rows are those of the records in the code. `tests/arena/test_format.py` fails when the page is old.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.bench.records import FORMAT, EpisodeRow, TimingRow
+from engine.bench.report.tidy import HEAD
+from tests.write_formats import table
+
+FILE = Path(__file__).resolve().parents[1] / "docs" / "bench-format.md"
+
+_FIRST = f"""# Runs of benchmarks: format {FORMAT}
+
+A run of a benchmark is a folder in `saves/bench/`. `python -m tests.write_bench_format` writes this page from the code.
+
+| file | what it is |
+|---|---|
+| `manifest.json` | what is played, with what, and how far it is: see below |
+| `episodes.jsonl` | a line for each finished episode. Equal seeds and replies give equal bytes |
+| `timings.jsonl` | a line for each finished episode: what it took. It differs from run to run |
+| `cells/NAME/` | a cell: its sessions with their recordings, its memory, its own `episodes.jsonl` and `timings.jsonl` |
+| `report/` | written by `jitrl bench report`: see below |
+
+Lines are JSON objects in UTF-8. A last line without its newline was being written when the process ended, and is
+ignored. Unknown fields are ignored, and an optional field may be missing. A run of a later format is refused.
+
+A *cell* is one life of an agent with one memory: an arm with a model and a seed on one or more tasks. It is played in
+*legs*: sessions on one task each. An *arm* is a row of the tables.
+
+## manifest.json
+
+| field | type | meaning |
+|---|---|---|
+"""
+
+MANIFEST = {
+    "format": ("whole number", "the number above. It grows when a field changes its name or its meaning"),
+    "name": ("text", "name of the run"),
+    "suite": ("text", "name of the suite"),
+    "title": ("text", "title of the suite"),
+    "created": ("number", "Unix time in seconds"),
+    "command": ("text", "the command that began the run"),
+    "games": ("text or null", "additional folder with stories"),
+    "versions": ("object of text", "versions of packages"),
+    "code": ("object of text", "digests of the folders of the engine"),
+    "machine": ("object", "`system`, `cpu`, `cores`, `memory_gb`, `python`"),
+    "plan": ("object", "the suite: the keys of its TOML file, with everything from the command line"),
+    "cells": ("object", "the cells by name: see below"),
+    "spent": ("object", "`usd`, `tokens` and `minutes` so far"),
+    "stopped": ("text", 'why the run was stopped, "" if it was not'),
+}
+"""Fields of a manifest: type and meaning."""
+
+CELL = {
+    "arm": ("text", "name of the arm"),
+    "agent": ("text", "the method"),
+    "model": ("text", 'the model, "" if the agent needs none'),
+    "seed": ("whole number", "seed of the cell"),
+    "tasks": ("list of text", "names of its environments"),
+    "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),
+    "error": ("text", 'why it failed, "" if it did not'),
+    "settings": ("object", "the settings in effect"),
+    "reading": ("text, optional", "how logits are read from the model"),
+    "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
+    "prompts": ("object of text, optional", "digests of the prompts"),
+    "stories": ("object of text, optional", "digests of the stories"),
+}
+"""Fields of a cell in the manifest: type and meaning."""
+
+_REPORT = f"""## report/
+
+| file | what it is |
+|---|---|
+| `report.md`, `report.csv`, `report.tex` | scores and costs. Two runs with the same episodes have the same bytes |
+| `timings.md`, `timings.csv`, `timings.tex` | tables that depend on how long something took |
+| `report.html` | everything on one page |
+| `curves.svg`, `values.png`, ... | figures |
+
+The CSV files have a line for each table, arm, column and measure, with the columns
+{", ".join(f"`{one}`" for one in HEAD)}.
+`part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval, `n` is the
+number of seeds or tasks that were averaged, `of` the number that was planned. Shares lie between 0 and 1.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    lines = [_FIRST + _fields(MANIFEST), "### Cells", "", "| field | type | meaning |", "|---|---|---|"]
+    lines += [_fields(CELL), "## Rows", ""]
+    for record in (EpisodeRow, TimingRow):
+        lines += table(record)
+    return "\n".join([*lines, _REPORT.rstrip()]) + "\n"
+
+
+def _fields(fields: dict[str, tuple[str, str]]) -> str:
+    return "".join(f"| `{name}` | {kind} | {meaning} |\n" for name, (kind, meaning) in fields.items())
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")
