@@ -67,10 +67,13 @@ def test_what_is_bold_is_certainly_better_than_all_others():
 
 
 def test_only_what_is_certainly_best_is_bold():
-    clear = table(two([9.0, 10.0, 11.0], [1.0, 2.0, 3.0]).results, "scores")
+    high, low = [9.0, 10.0, 11.0, 9.0, 12.0], [1.0, 2.0, 3.0, 1.0, 2.0]
+    clear = table(two(high, low).results, "scores")
     assert [[cell.bold for cell in line.cells] for line in clear.rows] == [[True, True], [False, False]]
     unclear = table(two([9.0, 10.0, 11.0], [12.0, 2.0, 3.0]).results, "scores")
     assert not any(cell.bold for line in unclear.rows for cell in line.cells)
+    few = table(two(high[:4], low[:4]).results, "scores")
+    assert not any(cell.bold for line in few.rows for cell in line.cells)
     alone = table(two([9.0], [1.0]).results, "scores")
     assert not any(cell.bold or cell.range for line in alone.rows for cell in line.cells)
 

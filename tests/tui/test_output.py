@@ -135,7 +135,7 @@ def test_what_a_live_session_asks_and_says_is_safe_on_the_screen():
         async with app.run_test(size=LARGE, notifications=True) as pilot:
             await until(pilot, lambda: watch(pilot).view.pending)
             drawn(app)
-            await pilot.press("escape", "o")
+            await pilot.press("f2", "o")
             await settled(pilot)
             assert "What shall it do instead" in drawn(app)
             await pilot.press("escape")

@@ -1,0 +1,123 @@
+"""Runs with a model behind a real server: unusable answers, replies from the cache, a full disk."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.bench import report
+from engine.bench.life import play as play_cell
+from engine.bench.progress import Limits
+from engine.bench.records import Failed
+from engine.bench.runner import Runner
+from engine.session.control import Control
+from tests.arena.running import SMALL, planned, play, rows, runner
+from tests.llm import server as bad
+from tests.llm.scripted import player
+from tests.llm.server import Server
+
+TALKING = (
+    SMALL.replace("prior/verbs", "openai/test").replace("seeds = 2", "seeds = 1").replace("steps = 12", "steps = 6")
+    + """
+[[arms]]
+name = "Reflexion"
+agent = "reflexion"
+"""
+)
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """A server that plays well, for the workers."""
+    with Server().running() as one:
+        one.default = player
+        monkeypatch.setenv("JITRL_API_BASE", one.base)
+        monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-123")
+        yield one
+
+
+def test_replies_from_the_cache_give_the_same_bytes_and_are_counted_as_bought(served, tmp_path):
+    code, first = play(TALKING, tmp_path, "first", jobs=1)
+    again, second = play(TALKING, tmp_path, "second", jobs=1)
+
+    assert code == again == 0
+    assert (first / "episodes.jsonl").read_bytes() == (second / "episodes.jsonl").read_bytes()
+    timings = [json.loads(line) for line in (second / "timings.jsonl").read_text().splitlines()]
+    assert all(row["paid_tokens"] == 0 for row in timings if "Reflexion" not in row["cell"])
+    assert all(row["prompt_tokens"] > 0 for row in rows(second))
+
+
+def test_calls_of_a_method_that_writes_are_counted_by_purpose(served, tmp_path):
+    _, folder = play(TALKING, tmp_path, jobs=1)
+
+    written = [row for row in rows(folder) if row["arm"] == "Reflexion"]
+    assert all(row["calls"].get("reflection") == 1 for row in written if row["outcome"] != "won")
+    assert all("reflection" not in row["calls"] for row in rows(folder) if row["arm"] != "Reflexion")
+
+
+def test_a_model_that_answers_garbage_half_of_the_time_is_no_valid_row(served, tmp_path):
+    turn = itertools.count()
+
+    def half(handler, body):
+        (player if next(turn) // 8 % 2 else bad.reply("I would rather talk about the weather."))(handler, body)
+
+    served.default = half
+    text = TALKING.replace("steps = 6", "steps = 12")
+    code, folder = play(text, tmp_path, jobs=1)
+
+    assert code == 0
+    missing = sum(row["answers"]["missing"] for row in rows(folder))
+    assert missing > 0.1 * sum(row["answers"]["asked"] for row in rows(folder))
+    assert "unusable" in report.markdown(report.load(folder)).lower()
+
+
+class NoDisk:
+    """An executor whose cells all fail because the disk is full."""
+
+    @property
+    def free(self) -> int:
+        return 1 - len(self.left)
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.left: list[str] = []
+
+    def begin(self, job) -> None:
+        self.begun.append(job.cell.name)
+        self.left.append(job.cell.name)
+
+    def messages(self, timeout: float):
+        names, self.left = self.left, []
+        return [Failed(name, "the disk is full", everywhere=True) for name in names]
+
+    def stop(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_disk_that_is_full_stops_the_run_and_what_is_finished_is_kept(tmp_path):
+    folder, cells = planned(SMALL, tmp_path)
+    assert runner(folder, cells[:1], tmp_path).run() == 1  # the other cells are still waiting
+    kept = (folder / "episodes.jsonl").read_bytes()
+    full = NoDisk()
+    run = Runner(folder, cells, full, Limits(), lambda message: None, tmp_path)
+
+    assert run.run() == 1
+    assert run.stopped == "the disk is full"
+    assert full.begun == [cells[1].name]
+    assert (folder / "episodes.jsonl").read_bytes() == kept
+    assert runner(folder, cells, tmp_path).run() == 0
+
+
+def test_a_worker_that_cannot_write_says_that_other_cells_would_fail_as_well(tmp_path):
+    _, cells = planned(SMALL, tmp_path)
+    told = []
+    play_cell(cells[0], Path("/dev/full/cell"), tmp_path, told.append, Control())
+
+    assert isinstance(told[-1], Failed)
+    assert told[-1].everywhere
