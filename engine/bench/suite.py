@@ -19,7 +19,7 @@ PROTOCOLS = ("consecutive", "cross-task", "split")
 
 "consecutive": so many episodes on each task, one task after the other (the paper's protocol, Sec. 5).
 "cross-task": one episode on each task, so that memory only has steps of other tasks (the paper's cold start).
-"split": episodes on the training tasks, then nothing is learnt any more and the test tasks are played (App. H).
+"split": episodes on the training tasks, then nothing is learnt any more and the test tasks are played (App. J).
 """
 
 SHARING = ("task", "group", "suite")
