@@ -6,23 +6,48 @@ import contextlib
 import os
 import select
 import signal
+import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
-STORE_S = 3.0
+STORE_S = 2.5
 """Seconds that a session has to end properly."""
-END_S = 4.5
+END_S = 3.5
 """Seconds after which the process ends, whatever still runs. Each step is stored when it is taken, so none is lost."""
 _LOOK_S = 1.0
 """Seconds between two looks at the terminal, for a system that does not wake us when it closes."""
 
 
-def end_within(seconds: float = END_S) -> None:
-    """End the process after this time if it has not ended before."""
-    timer = threading.Timer(seconds, os._exit, (128 + signal.SIGHUP,))
+def end_within(seconds: float = END_S, last: Callable[[], None] = lambda: None) -> None:
+    """End the process after this time if it has not ended before; `last` is called before that."""
+
+    def end() -> None:
+        try:
+            last()
+        finally:
+            os._exit(128 + signal.SIGHUP)
+
+    timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
+
+
+@contextlib.contextmanager
+def same_modes(stream: TextIO | None) -> Iterator[Callable[[], None]]:
+    """Give a terminal the modes again that it had before the block. What does it is yielded, to be called earlier."""
+    descriptor = stream.fileno() if stream is not None and stream.isatty() else None
+    modes = None if descriptor is None else termios.tcgetattr(descriptor)
+
+    def restore() -> None:
+        if descriptor is not None and modes is not None:
+            with contextlib.suppress(termios.error):  # the terminal has closed
+                termios.tcsetattr(descriptor, termios.TCSANOW, modes)
+
+    try:
+        yield restore
+    finally:
+        restore()
 
 
 @contextlib.contextmanager

@@ -455,7 +455,7 @@ def _run(
     run = PlainRun(source, sys.stdout, read, play=play, keeper=keeper, pages=pages)
 
     def hang_up() -> None:
-        closing.end_within()
+        closing.end_within(last=restore)
         source.stop()
 
     def asked(*_: object) -> None:
@@ -463,7 +463,11 @@ def _run(
         raise KeyboardInterrupt
 
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
-    with closing.handling(handlers), closing.when_closed([sys.stdin, sys.stdout], hang_up):
+    with (
+        closing.same_modes(sys.stdin) as restore,
+        closing.handling(handlers),
+        closing.when_closed([sys.stdin, sys.stdout], hang_up),
+    ):
         return run.run(), run.then
 
 
