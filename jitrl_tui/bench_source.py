@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from engine.bench.manifest import read_manifest
 from engine.bench.progress import Limits
+from engine.bench.reading import messages
 from engine.bench.records import Cell, Message
-from engine.errors import JitrlError
-from jitrl_tui import bench_folder, crash
-from jitrl_tui.source import Inbox
+from jitrl_tui.source import Ending, InThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,37 +46,13 @@ class BenchInfo:
     folder: Path | None = None
 
 
-class BenchSource(Protocol):
-    """A benchmark that is shown. Its commands do not block."""
+class BenchSource(Ending, Protocol):
+    """A benchmark that is shown."""
 
-    live: bool
-    """Whether it is being run."""
     info: BenchInfo
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code for the command line."""
-        ...
-
-    @property
-    def failure(self) -> str:
-        """The error in a sentence, "" if there was none."""
-        ...
-
-    def start(self, inbox: Inbox) -> None:
-        """Put all messages into `inbox`, and `Over` at the end."""
-        ...
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the source's thread to end; return whether it has."""
-        ...
 
     def finish_running(self) -> None:
         """Begin no more cells. The run ends when those that are played have ended."""
-        ...
-
-    def stop(self) -> None:
-        """Stop all cells. What they played is kept."""
         ...
 
 
@@ -100,51 +75,19 @@ class RunnableBench(Protocol):
         ...
 
 
-class _InThread:
-    """A source whose work is done in a thread of its own."""
+class _Bench(InThread):
+    """Work that tells the messages of a benchmark."""
 
-    def __init__(self, info: BenchInfo, saves: Path | None) -> None:
+    def __init__(self, info: BenchInfo, saves: Path | None = None) -> None:
+        super().__init__("bench", saves)
         self.info = info
-        self.failure = ""
-        self.exit_code = 0
-        self._saves = saves
-        self._inbox: Inbox | None = None
-        self._thread: threading.Thread | None = None
 
-    def start(self, inbox: Inbox) -> None:
-        """Begin the work."""
-        self._inbox = inbox
-        self._thread = threading.Thread(target=self._run, name="bench", daemon=True)
-        self._thread.start()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the thread to end; return whether it has."""
-        if self._thread is None:
-            return True
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _work(self) -> str:
-        """Put all messages into the inbox, and return why the run ended early."""
-        raise NotImplementedError
-
-    def _run(self) -> None:
-        why = ""
-        try:
-            why = self._work()
-        except JitrlError as error:
-            self.failure, self.exit_code = str(error), error.exit_code
-        except BaseException as error:  # the screen reports any exception
-            sentence = f"Something went wrong that should not have ({crash.named(error)}). What was stored is intact."
-            self.failure, self.exit_code = f"{sentence} {crash.written_down(error, self._saves)}", 1
-        self._put(Over(self.failure or why))
-
-    def _put(self, item: Message | Over) -> None:
-        if self._inbox is not None:
-            self._inbox.put(item)
+    def failed(self) -> None:
+        """Tell of the failure."""
+        self.put(Over(self.failure))
 
 
-class LiveBench(_InThread):
+class LiveBench(_Bench):
     """A benchmark that is being run.
 
     Args:
@@ -164,7 +107,7 @@ class LiveBench(_InThread):
         saves: Path | None = None,
     ) -> None:
         super().__init__(info, saves)
-        self._runner = open_run(self._put)
+        self._runner = open_run(self.put)
 
     def finish_running(self) -> None:
         """Begin no more cells."""
@@ -174,12 +117,13 @@ class LiveBench(_InThread):
         """Stop all cells."""
         self._runner.stop()
 
-    def _work(self) -> str:
+    def work(self) -> None:
+        """Play the run."""
         self.exit_code = self._runner.run()
-        return self._runner.stopped
+        self.put(Over(self._runner.stopped))
 
 
-class StoredBench(_InThread):
+class StoredBench(_Bench):
     """A benchmark that was run, read from its folder.
 
     Args:
@@ -189,7 +133,7 @@ class StoredBench(_InThread):
     live = False
 
     def __init__(self, info: BenchInfo) -> None:
-        super().__init__(info, None)
+        super().__init__(info)
         self._stopping = False
 
     def finish_running(self) -> None:
@@ -199,11 +143,12 @@ class StoredBench(_InThread):
         """Read no further."""
         self._stopping = True
 
-    def _work(self) -> str:
+    def work(self) -> None:
+        """Read the run."""
         assert self.info.folder is not None
-        manifest = bench_folder.read_manifest(self.info.folder)
-        for message in bench_folder.messages(self.info.folder, manifest, self.info.cells):
+        manifest = read_manifest(self.info.folder)
+        for message in messages(self.info.folder, manifest, self.info.cells):
             if self._stopping:
                 break
-            self._put(message)
-        return manifest.stopped
+            self.put(message)
+        self.put(Over(str(manifest.get("stopped", ""))))

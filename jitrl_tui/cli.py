@@ -62,12 +62,13 @@ def make_parser() -> Parser:
 
 def _expanded(argv: Sequence[str]) -> list[str]:
     """Return the arguments with `bench SUITE` written as `bench run SUITE`."""
-    words = list(argv)
-    if "bench" in words:
-        at = words.index("bench") + 1
+    words, at = list(argv), 0
+    while at < len(words) and words[at].startswith("-"):  # the places, which may stand before the command
+        at += 1 if "=" in words[at] else 2
+    if words[at : at + 1] == ["bench"] and at + 1 < len(words):
         actions = import_module("jitrl_tui.commands.bench").ACTIONS
-        if at < len(words) and not words[at].startswith("-") and words[at] not in actions:
-            words.insert(at, "run")
+        if not words[at + 1].startswith("-") and words[at + 1] not in actions:
+            words.insert(at + 1, "run")
     return words
 
 

@@ -6,13 +6,12 @@ import bisect
 import threading
 from collections.abc import Callable, Iterable
 
-from engine.errors import JitrlError
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
-from jitrl_tui.source import Inbox
+from jitrl_tui.source import InThread
 from jitrl_tui.view import RunView
 
 
-class ReplaySource:
+class ReplaySource(InThread):
     """Plays events back in its own thread, with seeking.
 
     A position is the number of events already shown. `moments` are the positions to stop at: after each
@@ -33,6 +32,7 @@ class ReplaySource:
         delay: float = 1.0,
         paused: bool = False,
     ) -> None:
+        super().__init__("replay")
         self._read = read
         self._delay = delay
         self._playing = not paused
@@ -46,23 +46,8 @@ class ReplaySource:
         self._single = False
         self._stopped = False
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self.exit_code = 0
-        self.failure = ""
 
     # ------------------------------------------------------------------------------------- commands
-
-    def start(self, inbox: Inbox) -> None:
-        """Load the recording and play it."""
-        self._thread = threading.Thread(target=self._run, args=(inbox,), name="replay", daemon=True)
-        self._thread.start()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the thread to end; return whether it has."""
-        if self._thread is None:
-            return True
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
 
     def pause(self) -> None:
         """Pause at the next decision."""
@@ -148,18 +133,14 @@ class ReplaySource:
 
     # --------------------------------------------------------------------------------------- thread
 
-    def _run(self, inbox: Inbox) -> None:
-        inbox.put(Thinking("loading the recording"))
-        try:
-            self._load()
-        except JitrlError as error:
-            self.exit_code, self.failure = error.exit_code, str(error)
-            inbox.put(Notice("error", self.failure))
-            return
-        if not self._events:
-            inbox.put(Notice("error", "The recording is empty; there is nothing to replay."))
-            return
-        self._play(inbox)
+    def work(self) -> None:
+        """Load the recording and play it."""
+        self.put(Thinking("loading the recording"))
+        self._load()
+        if self._events:
+            self._play()
+        else:
+            self.put(Notice("error", "The recording is empty; there is nothing to replay."))
 
     def _load(self) -> None:
         for _, event in self._read():
@@ -176,7 +157,7 @@ class ReplaySource:
             self._moments.append(len(self._events))
         self._stops = frozenset(self._moments)
 
-    def _play(self, inbox: Inbox) -> None:
+    def _play(self) -> None:
         told = None
         while True:
             with self._changed:
@@ -191,25 +172,25 @@ class ReplaySource:
                         reason = "end of the recording" if at_end else ""
                         if told != (self._position, reason):
                             told = (self._position, reason)
-                            inbox.put(Paused(reason))
+                            self.put(Paused(reason))
                         self._changed.wait()
                         continue
                     if told is not None:
                         told = None
-                        inbox.put(Resumed())
+                        self.put(Resumed())
                     if at_moment and self._single:
                         self._single = False
                     elif at_moment and self._delay > 0 and self._changed.wait(self._delay / 2):
                         continue
             if target is not None:
                 told = None
-                inbox.put(self._view_at(target))
+                self.put(self._view_at(target))
                 continue
             event = self._events[self._position]
             if isinstance(event, EpisodeStarted):
                 self._checkpoint()
             self._position += 1
-            inbox.put(event)
+            self.put(event)
             if isinstance(event, Stepped) and self._playing and self._delay > 0:
                 with self._changed:
                     self._changed.wait(self._delay / 2)

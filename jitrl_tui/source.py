@@ -50,11 +50,11 @@ class Inbox:
         return len(self._items)
 
 
-class Source(Protocol):
-    """A run that is shown. Its commands do not block."""
+class Ending(Protocol):
+    """What runs in a thread of its own and ends. Its commands do not block."""
 
     live: bool
-    """Whether it is a live session, whose decisions can be overruled."""
+    """Whether it is being run now, and is no recording."""
 
     @property
     def exit_code(self) -> int:
@@ -67,12 +67,20 @@ class Source(Protocol):
         ...
 
     def start(self, inbox: Inbox) -> None:
-        """Start the run and put its events into `inbox`."""
+        """Start it, and put what it tells into `inbox`."""
         ...
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the source's thread to end; return whether it has."""
+        """Wait for the thread to end; return whether it has."""
         ...
+
+    def stop(self) -> None:
+        """End it properly. What was stored is kept."""
+        ...
+
+
+class Source(Ending, Protocol):
+    """A session that is shown, live or recorded."""
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""
@@ -102,10 +110,6 @@ class Source(Protocol):
         """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
         ...
 
-    def stop(self) -> None:
-        """End the run properly."""
-        ...
-
 
 class RunnableSession(Protocol):
     """The part of `engine.session.loop.Session` that a live source uses."""
@@ -121,7 +125,64 @@ class RunnableSession(Protocol):
         ...
 
 
-class LiveSource:
+class InThread:
+    """Work in a thread of its own, whose errors become a sentence and an exit code.
+
+    Args:
+        name: Name of the thread.
+        saves: Folder for the traceback of an unexpected exception.
+    """
+
+    def __init__(self, name: str, saves: Path | None = None) -> None:
+        self.failure = ""
+        self.exit_code = 0
+        self._name = name
+        self._saves = saves
+        self._inbox: Inbox | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, inbox: Inbox) -> None:
+        """Begin the work."""
+        self._inbox = inbox
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the thread to end; return whether it has."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def work(self) -> None:
+        """Do the work."""
+        raise NotImplementedError
+
+    def failed(self) -> None:
+        """Tell of the failure."""
+        self.put(Notice("error", self.failure))
+
+    def put(self, item: Any) -> None:
+        """Put an item into the inbox, if there is one."""
+        if self._inbox is not None:
+            self._inbox.put(item)
+
+    def _run(self) -> None:
+        try:
+            self.work()
+            return
+        except JitrlError as error:
+            self.failure, self.exit_code = str(error), error.exit_code
+        except BaseException as error:  # the screen reports any exception
+            sentence = (
+                f"Something went wrong that should not have ({crash.named(error)}). "
+                "What was stored is intact; leave with q and start again."
+            )
+            self.failure, self.exit_code = f"{sentence} {crash.written_down(error, self._saves)}", 1
+        self.failed()
+
+
+class LiveSource(InThread):
     """A live session in its own thread.
 
     Args:
@@ -138,25 +199,8 @@ class LiveSource:
         *,
         saves: Path | None = None,
     ) -> None:
-        self._inbox: Inbox | None = None
-        self._session = open_session(self._emit)
-        self._saves = saves
-        self._thread: threading.Thread | None = None
-        self.failure = ""
-        self.exit_code = 0
-
-    def start(self, inbox: Inbox) -> None:
-        """Run the session in its thread."""
-        self._inbox = inbox
-        self._thread = threading.Thread(target=self._run, name="session", daemon=True)
-        self._thread.start()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the session's thread to end; return whether it has."""
-        if self._thread is None:
-            return True
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        super().__init__("session", saves)
+        self._session = open_session(self.put)
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""
@@ -190,26 +234,9 @@ class LiveSource:
         """End the session properly. Finished steps and episodes are stored."""
         self._session.control.stop()
 
-    def _emit(self, event: Event) -> None:
-        if self._inbox is not None:
-            self._inbox.put(event)
-
-    def _run(self) -> None:
-        try:
-            self._session.run()
-            error = getattr(self._session, "error", None)  # the session has reported it itself
-            if error is not None:
-                self._fail(str(error), error.exit_code)
-        except JitrlError as error:
-            self._fail(str(error), error.exit_code)
-            self._emit(Notice("error", self.failure))
-        except BaseException as error:  # the screen reports any exception
-            sentence = (
-                f"Something went wrong that should not have ({crash.named(error)}). "
-                "What was stored is intact; leave with q and start again."
-            )
-            self._fail(f"{sentence} {crash.written_down(error, self._saves)}", 1)
-            self._emit(Notice("error", self.failure))
-
-    def _fail(self, sentence: str, exit_code: int) -> None:
-        self.failure, self.exit_code = sentence, exit_code
+    def work(self) -> None:
+        """Play the session. It tells of its own errors itself."""
+        self._session.run()
+        error = getattr(self._session, "error", None)
+        if error is not None:
+            self.failure, self.exit_code = str(error), error.exit_code

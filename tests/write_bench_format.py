@@ -47,6 +47,8 @@ MANIFEST = {
     "created": ("number", "Unix time in seconds"),
     "command": ("text", "the command that began the run"),
     "games": ("text or null", "additional folder with stories"),
+    "tasks": ("object", "the tasks of the plan, each with the group that it is reported in"),
+    "train": ("object", "its training tasks, likewise"),
     "versions": ("object of text", "versions of packages"),
     "code": ("object of text", "digests of the folders of the engine"),
     "machine": ("object", "`system`, `cpu`, `cores`, `memory_gb`, `python`"),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from engine.agents import AGENTS
 from engine.bench import folder as folders
+from engine.bench.reading import records
 from engine.bench.records import TEST, TRAIN, Cell, EpisodeRow, Leg, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
-from engine.bench.runner import rows_of
 from engine.errors import JitrlError
 
 PROMPT_TOKENS, REPLY_TOKENS = 1500, 150
@@ -20,7 +20,7 @@ PROMPT_TOKENS, REPLY_TOKENS = 1500, 150
 JUDGED_STEPS = 15
 """Steps that the evaluator judges in one call."""
 
-_RUNS = 20
+_RUNS = 5
 """Number of earlier runs that are read for what a step took."""
 
 
@@ -136,7 +136,7 @@ def _measured(saves: Path) -> dict[tuple[str, str], _Rate]:
         if number >= _RUNS:
             break
         try:
-            _add(rates, rows_of(folder / EPISODES, EpisodeRow), rows_of(folder / TIMINGS, TimingRow))
+            _add(rates, records(folder / EPISODES, EpisodeRow), records(folder / TIMINGS, TimingRow))
         except JitrlError:
             continue
     return dict(rates)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
-import platform
 import re
 import secrets
 import time
@@ -14,19 +12,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine import limits
 from engine.bench import rows
+from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
+from engine.bench.plan import Plan, Task
 from engine.bench.records import FORMAT, Cell
-from engine.bench.suite import Suite, plain
+from engine.bench.suite import plain, read
 from engine.codec import to_plain
-from engine.disk import open_binary, read_bytes, shown, write_private
+from engine.disk import open_binary, shown, write_private
+from engine.environments import kind_of
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 
-MANIFEST, LOCK = "manifest.json", "lock"
-WAITING, RUNNING, FINISHED, FAILED, STOPPED = "waiting", "running", "finished", "failed", "stopped"
-"""States of a cell in the manifest."""
+LOCK = "lock"
+"""Name of the file that is locked while a run is played."""
 
 
 def runs(saves: Path) -> Iterator[Path]:
@@ -53,16 +52,14 @@ def find(saves: Path, name: str) -> Path:
     raise UsageError(f"there is no run {name!r}; `jitrl bench ls` lists them")
 
 
-def create(saves: Path, suite: Suite, cells: Sequence[Cell], name: str, command: str, games: str | None) -> Path:
+def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
     """Create the folder of a run and write its manifest; return the folder.
 
     Args:
         saves: The saves folder.
-        suite: The suite, with all changes from the command line.
-        cells: Its cells.
+        plan: What is to be played.
         name: Name of the run, "" for one made from suite and time.
         command: The command that begins it.
-        games: Additional folder with stories.
 
     Raises:
         UsageError: There is a run of this name, or it cannot be the name of a folder.
@@ -70,6 +67,7 @@ def create(saves: Path, suite: Suite, cells: Sequence[Cell], name: str, command:
     """
     if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise UsageError(f"a run cannot be named {name!r}: letters, digits, dots, dashes and underscores are possible")
+    suite = plan.suite
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", suite.name)[:40]
     name = name or f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}-{secrets.token_hex(2)}"
     folder = saves / "bench" / name
@@ -83,17 +81,45 @@ def create(saves: Path, suite: Suite, cells: Sequence[Cell], name: str, command:
         "title": suite.title,
         "created": round(time.time(), 3),
         "command": command,
-        "games": games,
+        "games": plan.games,
+        "tasks": {task.name: task.group for task in plan.tasks},
+        "train": {task.name: task.group for task in plan.train},
         "versions": versions(),
         "code": code(),
         "machine": machine(),
         "plan": plain(suite),
-        "cells": {cell.name: _cell(cell) for cell in cells},
-        "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0},
+        "cells": {cell.name: _cell(cell) for cell in plan.cells},
+        "spent": dict(NOTHING),
         "stopped": "",
     }
     write_manifest(folder, manifest)
     return folder
+
+
+def planned(folder: Path) -> Plan:
+    """Return what a run was planned to play. Its tasks are not looked for.
+
+    Raises:
+        UsageError: There is no run in the folder, or its suite cannot be played any more.
+        BadFile: The manifest is damaged, or of a newer version.
+    """
+    manifest = read_manifest(folder)
+    suite = read(manifest["plan"], str(manifest.get("suite", "")), shown(folder / MANIFEST))
+    tasks, train = (
+        tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
+        for key in ("tasks", "train")
+    )
+    return Plan(suite, tasks, train, manifest.get("games"))
+
+
+def outdated(folder: Path, plan: Plan) -> bool:
+    """Whether a cell that was not begun would be played otherwise now than the manifest says."""
+    cells = read_manifest(folder)["cells"]
+    return any(
+        cell.name not in cells
+        or (cells[cell.name]["state"] == WAITING and cells[cell.name].get("settings") != _cell(cell)["settings"])
+        for cell in plan.cells
+    )
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
@@ -108,60 +134,6 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "error": "",
         "settings": to_plain(cell.legs[0].config.settings),
     }
-
-
-def machine() -> dict[str, Any]:
-    """Return a description of this machine."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-        return _machine(cpu, memory)
-    return _machine(platform.processor() or platform.machine(), memory)
-
-
-def _machine(cpu: str, memory: float) -> dict[str, Any]:
-    return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "cpu": cpu,
-        "cores": os.cpu_count() or 1,
-        "memory_gb": round(memory, 1),
-        "python": platform.python_version(),
-    }
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a run.
-
-    Raises:
-        BadFile: It is missing, damaged, or of a newer version.
-    """
-    path = folder / MANIFEST
-    try:
-        manifest = limits.parsed(read_bytes(path))
-        newer = manifest["format"] > FORMAT
-        cells = manifest["cells"]
-        whole = isinstance(cells, dict) and all(isinstance(cell, dict) and "state" in cell for cell in cells.values())
-        if not whole or not isinstance(manifest["plan"], dict) or not isinstance(manifest["spent"], dict):
-            raise BadFile("its cells or its plan are missing")
-    except (OSError, LookupError, TypeError, BadFile) as error:
-        raise BadFile(f"{shown(path)} cannot be read ({error})") from None
-    if newer:
-        raise BadFile(f"{shown(path)} was made by a newer jitrl; update jitrl")
-    found: dict[str, Any] = manifest
-    return found
-
-
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest.
-
-    Raises:
-        StorageError: It cannot be written. The former one is intact.
-    """
-    try:
-        write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}; free some space") from None
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,49 @@ class Task:
     kind: Kind
 
 
-def tasks_of(names: Iterable[str], places: Places, where: str = "tasks") -> tuple[Task, ...]:
-    """Return the tasks that names stand for, after checking that each of them can be started now.
+@dataclass(frozen=True)
+class Plan:
+    """A suite with the tasks that it stands for.
+
+    Attributes:
+        suite: The suite.
+        tasks: Its tasks.
+        train: Its training tasks.
+        games: Additional folder with stories.
+    """
+
+    suite: Suite
+    tasks: tuple[Task, ...]
+    train: tuple[Task, ...] = ()
+    games: str | None = None
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Its cells in the order of its tables: by arm, model, task and seed.
+
+        Raises:
+            UsageError: A setting is out of range, or a test task shares its memory with no training task.
+        """
+        return _cells(self)
+
+
+def planned(suite: Suite, places: Places, where: str) -> Plan:
+    """Return the plan of a suite, after checking that each of its tasks can be started now.
+
+    Args:
+        suite: The suite.
+        places: Folders and variables for opening environments.
+        where: How to call the suite in messages.
 
     Raises:
-        UsageError: There is no such environment. The message names `where`.
+        UsageError: There is no such environment.
         MissingError: Something that it needs is missing.
     """
+    tasks = _tasks(suite.tasks, places, f"{where}: tasks")
+    return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games)
+
+
+def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[Task, ...]:
     found: list[Task] = []
     for name in names:
         try:
@@ -53,28 +90,16 @@ def tasks_of(names: Iterable[str], places: Places, where: str = "tasks") -> tupl
     return tuple(found)
 
 
-def cells_of(
-    suite: Suite, tasks: Sequence[Task], train: Sequence[Task] = (), games: str | None = None
-) -> tuple[Cell, ...]:
-    """Return the cells of a suite in the order of its tables: by arm, model, task and seed.
-
-    Args:
-        suite: The suite.
-        tasks: Its tasks, from `tasks_of`.
-        train: Its training tasks, from `tasks_of`.
-        games: Additional folder with stories.
-
-    Raises:
-        UsageError: A setting is out of range, or a test task shares its memory with no training task.
-    """
-    units = _units(suite, tasks, train)
+def _cells(plan: Plan) -> tuple[Cell, ...]:
+    suite = plan.suite
+    units = _units(suite, plan.tasks, plan.train)
     cells: list[Cell] = []
     names: set[str] = set()
     for arm in suite.arms:
         for model in _models(suite, arm):
             for label, own, before in units:
                 for seed in suite.seeds:
-                    legs = _legs(suite, arm, model, seed, own, before, games)
+                    legs = _legs(suite, arm, model, seed, own, before, plan.games)
                     name = _unique(f"{label}.{arm.name}.{model}.{seed}", names)
                     cells.append(Cell(name, arm.name, model, seed, legs))
     return tuple(cells)

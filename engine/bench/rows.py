@@ -117,7 +117,7 @@ class _Told:
         known: set[tuple[int, str, str, str]] = set()
         for event in events:
             if isinstance(event, Decided):
-                decided = event if event.decision.provenance != "human" or decided is None else decided
+                decided = event
                 self.paid += event.decision.calls
             elif isinstance(event, ModelCalled):
                 self.paid.append(event.call)

@@ -6,31 +6,27 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from engine import limits
 from engine.bench import folder as folders
 from engine.bench import rows
 from engine.bench.executor import Executor
+from engine.bench.manifest import FAILED, FINISHED, RUNNING, STOPPED, read_manifest, write_manifest
 from engine.bench.progress import Limits, Progress
+from engine.bench.reading import told_before
 from engine.bench.records import (
     Began,
     Cell,
-    Ended,
-    EpisodeRow,
     Failed,
     Finished,
     Message,
     Said,
     Stopped,
-    TimingRow,
 )
 from engine.bench.worker import Job
-from engine.codec import from_plain
 from engine.disk import read_bytes
 from engine.errors import BadFile
-
-T = TypeVar("T")
 
 TRIES = 3
 """Number of times that a cell is begun whose worker dies without a word."""
@@ -108,7 +104,7 @@ class Runner:
             BadFile: The manifest or the rows of a cell are damaged.
         """
         with folders.locked(self._folder):
-            self._manifest = folders.read_manifest(self._folder)
+            self._manifest = read_manifest(self._folder)
             spent = dict(self._manifest["spent"])
             began = self._clock()
             try:
@@ -122,10 +118,10 @@ class Runner:
                 }  # fmt: skip
                 self._manifest["stopped"] = self.stopped
                 for name in self._running:
-                    self._manifest["cells"][name]["state"] = folders.STOPPED
-                folders.write_manifest(self._folder, self._manifest)
+                    self._manifest["cells"][name]["state"] = STOPPED
+                write_manifest(self._folder, self._manifest)
                 folders.gather(self._folder, list(self._cells))
-        if all(cell["state"] == folders.FINISHED for cell in self._manifest["cells"].values()):
+        if all(cell["state"] == FINISHED for cell in self._manifest["cells"].values()):
             return 0
         return 130 if self._interrupted else 1
 
@@ -133,7 +129,7 @@ class Runner:
         """Tell of the cells that were finished before, and queue the others."""
         for name in self._cells:
             if folders.finished(self._folder, name):
-                self._about(name, folders.FINISHED)
+                self._about(name, FINISHED)
                 self._tell(Began(name))
                 for message in told_before(folders.cell_folder(self._folder, name)):
                     self._tell(message)
@@ -155,7 +151,7 @@ class Runner:
     def _begin(self, name: str) -> None:
         self._tries[name] = self._tries.get(name, 0) + 1
         self._running.add(name)
-        self._about(name, folders.RUNNING)
+        self._about(name, RUNNING)
         place = folders.cell_folder(self._folder, name)
         self._executor.begin(Job(self._cells[name], str(place.absolute()), str(self._saves.absolute())))
 
@@ -169,24 +165,24 @@ class Runner:
             return
         self._tell(message)
         if isinstance(message, Finished):
-            self._end(name, folders.FINISHED)
+            self._end(name, FINISHED)
         elif isinstance(message, Failed):
-            self._end(name, folders.FAILED, message.message)
+            self._end(name, FAILED, message.message)
             if message.everywhere:
                 self._wind_down(message.message)
         elif isinstance(message, Stopped):
-            self._end(name, folders.STOPPED)
+            self._end(name, STOPPED)
 
     def _end(self, name: str, state: str, error: str = "") -> None:
         self._running.discard(name)
         self._about(name, state, error)
-        folders.write_manifest(self._folder, self._manifest)
+        write_manifest(self._folder, self._manifest)
 
     def _about(self, name: str, state: str, error: str = "") -> None:
         """Note the state of a cell in the manifest; of a finished one also what it was played with."""
         about = self._manifest["cells"].setdefault(name, {})
         about.update(state=state, error=error)
-        if state == folders.FINISHED:
+        if state == FINISHED:
             path = folders.cell_folder(self._folder, name) / rows.ABOUT
             try:
                 told = limits.parsed(read_bytes(path))
@@ -219,41 +215,8 @@ class Runner:
             self._executor.close()
             for name in sorted(self._running):
                 self._tell(Stopped(name))
-                self._end(name, folders.STOPPED)
+                self._end(name, STOPPED)
 
     def _tell(self, message: Message) -> None:
         self._progress.tell(message)
         self._show(message)
-
-
-def told_before(folder: Path) -> list[Ended]:
-    """Return the episodes of a cell from its files, as messages.
-
-    Raises:
-        BadFile: They cannot be read.
-    """
-    timings = {(row.leg, row.episode): row for row in rows_of(folder / rows.TIMINGS, TimingRow)}
-    found = []
-    for row in rows_of(folder / rows.EPISODES, EpisodeRow):
-        took = timings.get((row.leg, row.episode))
-        tokens, usd, wall_s = (took.paid_tokens, took.paid_usd, took.wall_s) if took is not None else (0, 0.0, 0.0)
-        found.append(
-            Ended(
-                row.cell, row.leg, row.episode, row.score, row.max_score, row.steps, tokens, usd, wall_s, again=True
-            )
-        )  # fmt: skip
-    return found
-
-
-def rows_of(path: Path, cls: type[T]) -> list[T]:
-    """Return the rows of a file, none if it is missing.
-
-    Raises:
-        BadFile: It cannot be read.
-    """
-    try:
-        return [from_plain(cls, limits.parsed(line)) for line in read_bytes(path).splitlines()]
-    except FileNotFoundError:
-        return []
-    except (OSError, BadFile) as error:
-        raise BadFile(f"{path} cannot be read ({error})") from None

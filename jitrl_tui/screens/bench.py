@@ -8,10 +8,10 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from engine.bench.progress import Progress
+from engine.bench.records import Message
 from jitrl_tui import keymap
 from jitrl_tui.bench_lines import totals
 from jitrl_tui.bench_source import BenchSource, Over
@@ -20,8 +20,7 @@ from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.cell_recording import RecordingScreen, SessionDialog, recordings
-from jitrl_tui.screens.leaving import LeavingScreen
-from jitrl_tui.source import Inbox
+from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.curves import ArmCurves, CellCurve
@@ -29,17 +28,13 @@ from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, STRONG, fit
 
-FRAME = 1 / 5
-"""Shortest time between two drawings, in seconds."""
-BATCH = 4000
-"""Largest number of messages that are processed before keys are handled again."""
 NARROW = 100
 """Windows of fewer columns have the curves below the list."""
 _BAR = 24
 """Width of the bar, in cells."""
 
 
-class BenchScreen(LeavingScreen):
+class BenchScreen(RunningScreen):
     """A benchmark on the screen.
 
     Args:
@@ -48,23 +43,18 @@ class BenchScreen(LeavingScreen):
     """
 
     CSS_PATH = "bench.tcss"
+    frame_s = 1 / 5
+    batch = 4000
     waits_for = "stopping the cells after their present step; q again leaves at once"
 
-    class Waiting(Message):
-        """Messages have arrived in an empty inbox."""
-
     def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
+        super().__init__(source, clock)
         self._bindings = keymap.bound(self._bindings, keymap.BENCH, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)
         self.over: Over | None = None
-        self._clock = clock
         self._began_at = clock()
         self._ended_at = 0.0
-        self._inbox = Inbox(self._wake)
-        self._drawn_at = -1.0
-        self._draw_pending = False
         self._finishing = False
         self._wanted = ""
 
@@ -110,34 +100,13 @@ class BenchScreen(LeavingScreen):
         self.set_class(width < NARROW, "-narrow")
         for name in ("#head", "#body", "#said", "#totals", "#keybar"):
             self.query_one(name).display = not tiny
-        notice = self.query_one("#tiny", Static)
-        notice.display = tiny
-        if tiny:
-            notice.update(
-                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
-                "The run goes on; q leaves."
-            )
+        self.show_too_small(tiny)
 
     # ------------------------------------------------------------------------------------- messages
 
-    def _wake(self) -> None:
-        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
-        self.post_message(self.Waiting())
-
-    def on_bench_screen_waiting(self) -> None:
-        """Process messages now, or as soon as a frame's time has passed since the last drawing."""
-        if self._draw_pending:
-            return
-        wait = self._drawn_at + FRAME - self._clock()
-        if wait <= 0:
-            self._take_in()
-        else:
-            self._draw_pending = True
-            self.set_timer(wait, self._take_in)
-
-    def _take_in(self) -> None:
-        self._draw_pending = False
-        for item in self._inbox.drain(BATCH):
+    def take_in(self, items: list[Message | Over]) -> None:
+        """Take messages in, and draw."""
+        for item in items:
             if isinstance(item, Over):
                 self.over, self._ended_at = item, self._clock()
             else:
@@ -145,8 +114,6 @@ class BenchScreen(LeavingScreen):
         self._draw()
         if self.over is not None and self.source.failure and not self.leaving:
             self.app.push_screen(dialogs.ErrorDialog(self.source.failure), self._after_error)
-        if len(self._inbox):
-            self._wake()
 
     def _after_error(self, answer: str | None) -> None:
         if answer == "leave":
@@ -157,7 +124,7 @@ class BenchScreen(LeavingScreen):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        self._drawn_at = self._clock()
+        self.drawn()
         rows, cells = listed(self.progress, self._wanted), self.cells
         cells.message = "No cell has these words." if self._wanted else "This run has no cells."
         cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
@@ -317,7 +284,7 @@ class BenchScreen(LeavingScreen):
 
     def leave_properly(self) -> None:
         """Stop the run without a question, and leave as soon as it has ended."""
-        self.leave(self.source, self.app.leave_now)
+        self.leave(self.app.leave_now)
 
     def action_help(self) -> None:
         """Show the help."""

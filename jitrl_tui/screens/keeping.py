@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.screen import Screen
-
 from engine.errors import JitrlError
-from jitrl_tui.host import Host
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
 
@@ -21,14 +18,13 @@ if TYPE_CHECKING:
 TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
 
 
-class KeepingScreen(Screen[int]):
+class KeepingScreen(RunningScreen):
     """A screen for one run, with actions to save it and to leave it."""
 
-    app: Host
     source: Source
     view: RunView
     keeper: Keeper | None = None
-    _leaving = ""
+    waits_for = "finishing the last thought; q again leaves at once"
 
     @property
     def choice(self) -> Choice | None:
@@ -37,9 +33,6 @@ class KeepingScreen(Screen[int]):
 
     def _present(self) -> None:
         """Show the present again."""
-        raise NotImplementedError
-
-    def _draw_status(self) -> None:
         raise NotImplementedError
 
     # --------------------------------------------------------------------------------------- keeping
@@ -120,14 +113,14 @@ class KeepingScreen(Screen[int]):
     def _follow(self, make: Callable[[Keeper], SavedSession]) -> None:
         """End this session properly and continue with another."""
         keeper = self._kept()
-        if keeper is None or self._leaving:
+        if keeper is None or self.leaving:
             return
         try:
             following = make(keeper)
         except JitrlError as error:
             self.notify(str(error), severity="error", markup=False)
         else:
-            self._end_source(lambda: self.app.go_on_with(following))
+            self.leave(lambda: self.app.go_on_with(following))
 
     def _kept(self) -> Keeper | None:
         if self.keeper is None:
@@ -138,26 +131,9 @@ class KeepingScreen(Screen[int]):
 
     def action_leave(self) -> None:
         """End the session properly, then the app. The second call ends the app at once."""
-        if self._leaving:
-            self.app.leave_now()
-        else:
-            self._end_source(self.app.leave_now)
+        self.leave(self.app.leave_now)
 
     def action_home(self) -> None:
         """End the session properly and show the home screen."""
-        if self.app.has_home and not self._leaving:
-            self._end_source(self.app.go_home)
-
-    def _end_source(self, then: Callable[[], None]) -> None:
-        self._leaving = "leaving…"
-        self.source.stop()
-        self._draw_status()
-        # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
-        threading.Thread(target=self._wait_for_end, args=(then,), name="leave", daemon=True).start()
-
-    def _wait_for_end(self, then: Callable[[], None]) -> None:
-        if not self.source.wait(1.5):
-            self._leaving = "finishing the last thought; q again leaves at once"
-            self.app.call_later(self._draw_status)
-            self.source.wait(60)
-        self.app.call_later(then)
+        if self.app.has_home and not self.leaving:
+            self.leave(self.app.go_home)

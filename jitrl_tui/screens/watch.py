@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
@@ -22,11 +21,10 @@ from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
-from jitrl_tui.source import Inbox, Source
+from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 
@@ -34,10 +32,6 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
 
-FRAME = 1 / 15
-"""Shortest time between two updates of the screen in seconds."""
-BATCH = 800
-"""Largest number of events that are processed before keys are handled again."""
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
@@ -57,9 +51,6 @@ class WatchScreen(KeepingScreen):
 
     CSS_PATH = "watch.tcss"
 
-    class Waiting(Message):
-        """Events have arrived in an empty inbox."""
-
     def __init__(
         self,
         source: Source,
@@ -71,7 +62,7 @@ class WatchScreen(KeepingScreen):
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(source, clock)
         self._kinds = kinds()
         self._table = keymap.watch(self._kinds)
         self._bindings = keymap.bound(self._bindings, self._table)
@@ -82,10 +73,6 @@ class WatchScreen(KeepingScreen):
         self._previous = previous
         self._delay = delay
         self._play = play
-        self._clock = clock
-        self._inbox = Inbox(self._wake)
-        self._drawn_at = -1.0
-        self._draw_pending = False
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -135,7 +122,6 @@ class WatchScreen(KeepingScreen):
 
     def _arrange(self) -> None:
         """Arrange the widgets for the window's size."""
-        width, height = self.app.size
         now = self.panes.fit_to(self.app.size)
         for name in ("narrow", "side", "normal", "wide"):
             self.set_class(name == now, f"-{name}")
@@ -144,37 +130,16 @@ class WatchScreen(KeepingScreen):
         tiny = now == "tiny"
         for name in ("#status", "#body", "#keybar"):
             self.query_one(name).display = not tiny
-        notice = self.query_one("#tiny", Static)
-        notice.display = tiny
+        self.show_too_small(tiny)
         self.query_one(Scrubber).display = not tiny and not self.source.live
         self.query_one(CommandLine).display = not tiny and self._play
-        if tiny:
-            notice.update(
-                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
-                "The run goes on; q leaves."
-            )
 
     # --------------------------------------------------------------------------------------- events
 
-    def _wake(self) -> None:
-        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
-        self.post_message(self.Waiting())
-
-    def on_watch_screen_waiting(self) -> None:
-        """Process events now, or as soon as a frame's time has passed since the last drawing."""
-        if self._draw_pending:
-            return
-        wait = self._drawn_at + FRAME - self._clock()
-        if wait <= 0:
-            self._take_in()
-        else:
-            self._draw_pending = True
-            self.set_timer(wait, self._take_in)
-
-    def _take_in(self) -> None:
-        self._draw_pending = False
+    def take_in(self, items: list[Item]) -> None:
+        """Fold events into the view, and draw it."""
         restart = False
-        for item in self._inbox.drain(BATCH):
+        for item in items:
             if isinstance(item, RunView):
                 self.view = item
                 self.view.previous = self._previous
@@ -194,8 +159,6 @@ class WatchScreen(KeepingScreen):
             self.panes.transcript.restart(self.view)
         self._draw()
         self._after_events()
-        if len(self._inbox):
-            self._wake()
 
     def _after_events(self) -> None:
         view = self.view
@@ -225,7 +188,7 @@ class WatchScreen(KeepingScreen):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        self._drawn_at = self._clock()
+        self.drawn()
         view, choice = self.view, self.choice
         self._draw_status()
         if view.pages:
@@ -257,9 +220,13 @@ class WatchScreen(KeepingScreen):
                 hurry_from=self._hurry_from,
                 looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
                 recording=not self.source.live,
-                leaving=self._leaving,
+                leaving=self.leaving,
             ),
         )
+
+    def show_leaving(self) -> None:
+        """Show what is waited for."""
+        self._draw_status()
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         keys = []

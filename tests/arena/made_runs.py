@@ -67,7 +67,8 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
         "command": "jitrl bench run made", "games": None, "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
         "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
-        "plan": whole, "cells": cells, "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
+        "plan": whole, "tasks": {}, "train": {}, "cells": cells,
+        "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
     }  # fmt: skip
     return Made(manifest, rows, list(timings))
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from engine.bench import folder as folders
+from engine.bench import plan as plans
 from engine.bench import suite as suites
 from engine.bench.executor import LocalPool
-from engine.bench.plan import cells_of, tasks_of
 from engine.bench.progress import Limits
 from engine.bench.runner import Runner
 from engine.kinds import Places
@@ -37,10 +37,8 @@ settings = { estimator = "knn", selection = "sample", beta = 1.0 }
 
 def planned(text: str, saves: Path, name: str = "a run"):
     """Return folder and cells of a new run of a suite."""
-    suite = suites.parse(text, "small", "small.toml")
-    places = Places(saves)
-    cells = cells_of(suite, tasks_of(suite.tasks, places), tasks_of(suite.train, places))
-    return folders.create(saves, suite, cells, name.replace(" ", "-"), "jitrl bench run small", None), cells
+    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
+    return folders.create(saves, plan, name.replace(" ", "-"), "jitrl bench run small"), plan.cells
 
 
 def runner(folder: Path, cells, saves: Path, tell=lambda message: None, limits: Limits | None = None, jobs: int = 2):

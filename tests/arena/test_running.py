@@ -11,6 +11,7 @@ from engine.bench.progress import Limits
 from engine.bench.records import Ended, Finished, Said
 from engine.bench.records import Stepped as StepTold
 from engine.errors import UsageError
+from jitrl_tui.cli import _expanded
 from tests.arena.running import SMALL, bench, planned, play, rows, runner
 
 LONG = SMALL.replace("episodes = 3", "episodes = 12").replace("seeds = 2", "seeds = 1")
@@ -122,7 +123,7 @@ def test_a_cell_that_fails_leaves_the_others(tmp_path):
 
     assert runner(folder, cells, tmp_path).run() == 1
 
-    from engine.bench.folder import read_manifest
+    from engine.bench.manifest import read_manifest
 
     states = {name: cell["state"] for name, cell in read_manifest(folder)["cells"].items()}
     assert {state for name, state in states.items() if "no-such-file" in name} == {"failed"}
@@ -184,3 +185,20 @@ def test_bad_input_is_one_sentence_and_begins_nothing(words, said, tmp_path):
     assert said in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("jitrl")]) == 1
     assert not (tmp_path / "bench").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["bench", "quick"], ["bench", "run", "quick"]),
+        (["--saves", "bench", "bench", "quick"], ["--saves", "bench", "bench", "run", "quick"]),
+        (["--saves=x", "bench", "mine.toml"], ["--saves=x", "bench", "run", "mine.toml"]),
+        (["bench", "show", "quick"], ["bench", "show", "quick"]),
+        (["bench", "--help"], ["bench", "--help"]),
+        (["bench"], ["bench"]),
+        (["--saves", "bench", "play", "pantry"], ["--saves", "bench", "play", "pantry"]),
+        (["play", "bench", "pantry"], ["play", "bench", "pantry"]),
+    ],
+)
+def test_a_suite_without_an_action_is_run(given, meant):
+    assert _expanded(given) == meant

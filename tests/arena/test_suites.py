@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.bench import suite as suites
-from engine.bench.plan import cells_of, tasks_of
+from engine.bench.plan import planned
 from engine.bench.records import TEST, TRAIN
 from engine.errors import UsageError
 from engine.kinds import Places
@@ -64,13 +64,11 @@ def test_a_setting_out_of_range_is_refused_before_anything_is_played(tmp_path):
     suite = suites.parse(SMALL.replace("beta = 1.0", "gamma = 7.0"), "small", "small.toml")
 
     with pytest.raises(UsageError, match="gamma"):
-        cells_of(suite, tasks_of(suite.tasks, Places(tmp_path)))
+        _ = planned(suite, Places(tmp_path), "small.toml").cells
 
 
 def cells(text: str, tmp_path):
-    suite = suites.parse(text, "small", "small.toml")
-    places = Places(tmp_path)
-    return cells_of(suite, tasks_of(suite.tasks, places), tasks_of(suite.train, places))
+    return planned(suites.parse(text, "small", "small.toml"), Places(tmp_path), "small.toml").cells
 
 
 def test_consecutive_episodes_have_a_cell_for_each_task_arm_and_seed(tmp_path):

@@ -16,7 +16,7 @@ from engine.errors import MissingError, UsageError
 from jitrl_tui import bench_app
 from jitrl_tui.bench_app import BenchApp, run_bench_app
 from jitrl_tui.bench_source import BenchInfo
-from jitrl_tui.screens.bench import FRAME, BenchScreen
+from jitrl_tui.screens.bench import BenchScreen
 from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog, HelpDialog
 from tests.arena import bench_stream as bench
@@ -49,7 +49,7 @@ def drive(source, steps, size=(140, 45), *, told=True):
         async with app.run_test(size=size) as pilot:
             if told:
                 await until(pilot, lambda: source.told and not len(app._bench._inbox))
-                await pilot.pause(FRAME * 1.5)
+                await pilot.pause(BenchScreen.frame_s * 1.5)
             await steps(pilot, app)
 
     asyncio.run(asyncio.wait_for(go(), 240))
@@ -431,7 +431,7 @@ def test_three_hundred_cells_are_drawn_quickly_and_seldom(monkeypatch):
             for _ in range(20):
                 screen._inbox.put(next(rest))
             await pilot.pause(0.02)
-        assert 2 <= len(draws) <= 2 / FRAME + 2
+        assert 2 <= len(draws) <= 2 / BenchScreen.frame_s + 2
 
     drive(source, look)
 

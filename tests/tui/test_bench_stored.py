@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
+from engine.bench.manifest import read_manifest
 from engine.bench.progress import Progress
+from engine.bench.reading import messages
 from engine.errors import BadFile
-from jitrl_tui import bench_folder
 from jitrl_tui.bench_source import BenchInfo, StoredBench
 from tests.arena.running import SMALL, planned, play, rows
 from tests.tui.driving import settled, until
@@ -34,7 +35,7 @@ def stored(original, tmp_path):
 
 def told(folder, cells) -> Progress:
     progress = Progress(cells)
-    for message in bench_folder.messages(folder, bench_folder.read_manifest(folder), cells):
+    for message in messages(folder, read_manifest(folder), cells):
         progress.tell(message)
     return progress
 
@@ -77,14 +78,14 @@ def test_a_torn_last_line_is_left_out_and_other_damage_is_told(stored):
     path.write_bytes(whole[:-9])
     assert told(folder, cells).cells[cells[0].name].done == 2
     path.write_bytes(b"{}\n" + whole)
-    with pytest.raises(BadFile, match=r"episodes\.jsonl, line 1"):
+    with pytest.raises(BadFile, match=r"line 1 of .*episodes\.jsonl"):
         told(folder, cells)
     path.write_bytes(whole.replace(b'"leg": 0', b'"leg": 7').replace(b'"leg":0', b'"leg":7'))
     with pytest.raises(BadFile, match="no session 7"):
         told(folder, cells)
     (folder / "manifest.json").write_text("[")
     with pytest.raises(BadFile, match=r"manifest\.json"):
-        bench_folder.read_manifest(folder)
+        read_manifest(folder)
 
 
 def test_a_stored_run_is_shown_and_left_without_a_question(stored):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
+from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
 from engine.bench.measures import Key, Played
-from engine.bench.records import FORMAT, TEST, EpisodeRow, TimingRow
-from engine.codec import from_plain
-from engine.disk import open_binary, read_bytes, shown
-from engine.errors import BadFile, UsageError
+from engine.bench.reading import records
+from engine.bench.records import TEST, EpisodeRow, TimingRow
+from engine.bench.rows import EPISODES, TIMINGS
+from engine.disk import shown
+from engine.errors import BadFile
 
-MANIFEST, EPISODES, TIMINGS = "manifest.json", "episodes.jsonl", "timings.jsonl"
 AVERAGE = "Average"
 """Title of the column over all tasks."""
-FINISHED = "finished"
-"""State of a cell that was played to its end."""
 
 T = TypeVar("T")
 
@@ -200,68 +199,12 @@ def load(folder: Path) -> Results:
         UsageError: There is no run.
         BadFile: A file is damaged, or was written by a newer version.
     """
-    file = folder / MANIFEST
-    if not file.exists():
-        raise UsageError(f"there is no run of a benchmark in {shown(folder)}: it has no {MANIFEST}")
-    try:
-        manifest = limits.parsed(read_bytes(file))
-    except (OSError, BadFile) as error:
-        raise BadFile(f"{shown(file)} cannot be read: {error}") from None
-    wrong = _wrong(manifest)
-    if wrong:
-        raise BadFile(f"{shown(file)} is damaged: {wrong}")
-    if manifest["format"] > FORMAT:
-        raise BadFile(f"{shown(file)} was written by a newer jitrl (format {manifest['format']}); update jitrl")
-    rows = tuple(_records(folder / EPISODES, EpisodeRow))
+    manifest = read_manifest(folder)
+    rows = tuple(records(folder / EPISODES, EpisodeRow))
     for row in rows:
         if row.cell not in manifest["cells"]:
             raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
-    return Results(manifest, rows, tuple(_records(folder / TIMINGS, TimingRow)))
-
-
-def _records(file: Path, cls: type[T]) -> Iterator[T]:
-    """Yield the records of a file with one per line; none if there is no file."""
-    if not file.exists():
-        return
-    number = 0
-    try:
-        with open_binary(file) as lines:
-            while line := lines.readline(limits.LINE):
-                number += 1
-                if not line.endswith(b"\n") and not lines.peek(1):
-                    return
-                yield from_plain(cls, limits.parsed(line))
-    except (OSError, BadFile) as error:
-        where = f"line {number} of {shown(file)}" if isinstance(error, BadFile) else shown(file)
-        raise BadFile(f"{where} cannot be read: {error}") from None
-
-
-def _wrong(manifest: Any) -> str:
-    """Return what is wrong with a manifest, "" if a report can be made of it."""
-    if not isinstance(manifest, dict):
-        return "it is no object"
-    if not limits.is_whole(manifest.get("format")):
-        return "it has no format"
-    for name in ("plan", "cells"):
-        if not isinstance(manifest.get(name), dict):
-            return f"it has no {name}"
-    if manifest["plan"].get("report") is not None and not isinstance(manifest["plan"]["report"], dict):
-        return "the report of its plan is no object"
-    for name in ("tasks", "train", "models", "arms"):
-        if manifest["plan"].get(name) is not None and not isinstance(manifest["plan"][name], list):
-            return f"the {name} of its plan are no list"
-    if not all(isinstance(arm, dict) for arm in manifest["plan"].get("arms") or []):
-        return "an arm of its plan is no object"
-    for name, cell in manifest["cells"].items():
-        if not isinstance(cell, dict) or not isinstance(cell.get("arm"), str) or not limits.is_whole(cell.get("seed")):
-            return f"the cell {limits.shown(name)} has no arm or no seed"
-        if not isinstance(cell.get("tasks"), list) or not all(isinstance(task, str) for task in cell["tasks"]):
-            return f"the cell {limits.shown(name)} has no tasks"
-        if not all(isinstance(cell.get(key, {}), dict) for key in ("settings", "prompts", "stories")):
-            return f"the settings of the cell {limits.shown(name)} are no object"
-        if not isinstance(cell.get("model", ""), str):
-            return f"the model of the cell {limits.shown(name)} is no text"
-    return ""
+    return Results(manifest, rows, tuple(records(folder / TIMINGS, TimingRow)))
 
 
 def _order(first: list[str], others: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.bench.manifest import FINISHED
 from engine.bench.measures import Measure, measure
-from engine.bench.report.results import FINISHED, Arm, Place, Results
+from engine.bench.report.results import Arm, Place, Results
 from engine.bench.report.shapes import Words
 from engine.bench.statistics import CONFIDENCE, RESAMPLES
 from engine.limits import is_number

@@ -52,6 +52,7 @@ def list_all(args: argparse.Namespace) -> int:
     """List the suites and the runs."""
     from engine.bench import folder as folders
     from engine.bench import suite as suites
+    from engine.bench.manifest import read_manifest
     from engine.errors import BadFile
     from engine.paths import saves_folder
 
@@ -59,7 +60,7 @@ def list_all(args: argparse.Namespace) -> int:
     runs = []
     for folder in folders.runs(saves_folder(args.saves)):
         try:
-            runs.append(_state(folder, folders.read_manifest(folder)))
+            runs.append(_state(folder, read_manifest(folder)))
         except BadFile as error:
             print(f"jitrl: {error}", file=sys.stderr)
     if args.json:
@@ -79,6 +80,7 @@ def show_one(args: argparse.Namespace) -> int:
     """Show a suite or a run."""
     from engine.bench import folder as folders
     from engine.bench import suite as suites
+    from engine.bench.manifest import read_manifest
     from engine.errors import UsageError
     from engine.paths import saves_folder
 
@@ -97,8 +99,8 @@ def show_one(args: argparse.Namespace) -> int:
     if args.watch:
         from jitrl_tui.commands.bench.running import watch_stored
 
-        return watch_stored(folder, saves, args.games)
-    manifest = folders.read_manifest(folder)
+        return watch_stored(folder)
+    manifest = read_manifest(folder)
     if args.json:
         print(json.dumps({**_state(folder, manifest), "manifest": manifest}, indent=1))
         return 0
@@ -138,10 +140,11 @@ def report_one(args: argparse.Namespace) -> int:
     """Write the report of a run."""
     from engine.bench import folder as folders
     from engine.bench import report
+    from engine.bench.manifest import read_manifest
     from engine.paths import saves_folder
 
     folder = folders.find(saves_folder(args.saves), args.name)
-    folders.gather(folder, list(folders.read_manifest(folder)["cells"]))
+    folders.gather(folder, list(read_manifest(folder)["cells"]))
     if args.show:
         print(report.markdown(report.load(folder)))
         return 0

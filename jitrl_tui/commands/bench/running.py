@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.bench.estimate import Estimate
+    from engine.bench.plan import Plan
     from engine.bench.progress import Limits
     from engine.bench.records import Cell, Message
     from engine.bench.runner import Runner
@@ -67,104 +68,77 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench import folder as folders
     from engine.bench import suite as suites
     from engine.bench.estimate import estimate
-    from engine.bench.plan import cells_of, tasks_of
+    from engine.bench.plan import planned
     from engine.kinds import Places
     from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     suite = suites.changed(suites.load(args.suite), **_changes(args))
-    places = Places(saves, args.games)
-    tasks = tasks_of(suite.tasks, places, f"{args.suite}: tasks")
-    cells = cells_of(suite, tasks, tasks_of(suite.train, places, f"{args.suite}: train"), args.games)
-    jobs = _jobs(args.jobs, cells)
-    expected = estimate(cells, saves, jobs)
+    plan = planned(suite, Places(saves, args.games), args.suite)
+    jobs = _jobs(args.jobs, plan.cells)
+    expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
     if args.dry_run:
         return 0
     if not _agreed(expected, limits, yes=args.yes):
         return 1
-    folder = folders.create(saves, suite, cells, args.name, _command(args), args.games)
-    return _play(folder, suite, cells, args, saves, limits, jobs)
+    folder = folders.create(saves, plan, args.name, _command(args))
+    return _play(folder, plan, args, saves, limits, jobs)
 
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
     from engine.bench import folder as folders
+    from engine.bench.plan import planned
+    from engine.errors import UsageError
+    from engine.kinds import Places
     from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     folder = folders.find(saves, args.name)
-    suite, cells = planned(folder, saves, args.games)
-    return _play(folder, suite, cells, args, saves, limits, _jobs(args.jobs, cells))
+    plan = folders.planned(folder)
+    now = planned(plan.suite, Places(saves, plan.games), str(folder))
+    if now.tasks != plan.tasks or now.train != plan.train or folders.outdated(folder, plan):
+        raise UsageError(
+            f"the run in {folder} was planned with other tasks or settings than this version has; begin a new run"
+        )
+    return _play(folder, plan, args, saves, limits, _jobs(args.jobs, plan.cells))
 
 
-def planned(folder: Path, saves: Path, games: str | None) -> tuple[Suite, tuple[Cell, ...]]:
-    """Return the suite of a run and its cells.
-
-    Args:
-        folder: Folder of the run.
-        saves: The saves folder.
-        games: Additional folder with stories, None for the one that the run was begun with.
-
-    Raises:
-        BadFile: The manifest is damaged.
-        UsageError: The plan has other cells now, for instance because tasks were added to a suite of web tasks.
-    """
-    from engine.bench import folder as folders
-    from engine.bench import suite as suites
-    from engine.bench.plan import cells_of, tasks_of
-    from engine.errors import UsageError
-    from engine.kinds import Places
-
-    manifest = folders.read_manifest(folder)
-    suite = suites.read(manifest["plan"], str(manifest.get("suite", "")), str(folder / folders.MANIFEST))
-    games = games or manifest.get("games")
-    places = Places(saves, games)
-    cells = cells_of(suite, tasks_of(suite.tasks, places), tasks_of(suite.train, places), manifest.get("games"))
-    if [cell.name for cell in cells] != list(manifest["cells"]):
-        raise UsageError(f"the run in {folder} was planned with other cells than its suite has now; begin a new run")
-    return suite, cells
-
-
-def watch_stored(folder: Path, saves: Path, games: str | None) -> int:
+def watch_stored(folder: Path) -> int:
     """Show a run that is not being played on the screen."""
+    from engine.bench import folder as folders
     from jitrl_tui.bench_app import run_bench_app
     from jitrl_tui.bench_source import BenchInfo, StoredBench
 
-    suite, cells = planned(folder, saves, games)
-    return run_bench_app(StoredBench(BenchInfo(folder.name, suite.title, cells, folder=folder)))
+    plan = folders.planned(folder)
+    return run_bench_app(StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder)))
 
 
 def _play(
-    folder: Path,
-    suite: Suite,
-    cells: Sequence[Cell],
-    args: argparse.Namespace,
-    saves: Path,
-    limits: Limits,
-    jobs: int,
+    folder: Path, plan: Plan, args: argparse.Namespace, saves: Path, limits: Limits, jobs: int
 ) -> int:
     """Play what is left of a run, and write its report; return the exit code."""
     from engine.bench.executor import LocalPool
     from engine.bench.runner import Runner
 
     def runner(tell: Callable[[Message], None]) -> Runner:
-        return Runner(folder, cells, LocalPool(jobs), limits, tell, saves)
+        return Runner(folder, plan.cells, LocalPool(jobs), limits, tell, saves)
 
     if args.watch:
         from jitrl_tui.bench_app import run_bench_app
         from jitrl_tui.bench_source import BenchInfo, LiveBench
 
-        info = BenchInfo(folder.name, suite.title, cells, jobs, limits, folder)
+        info = BenchInfo(folder.name, plan.suite.title, plan.cells, jobs, limits, folder)
         source = LiveBench(info, runner, saves=saves)
         code, stopped = run_bench_app(source), ""
         if not source.wait(0):
             source.stop()
             source.wait(90)
     else:
-        code, stopped = _with_lines(runner, cells, limits, jobs, quiet=args.quiet)
+        code, stopped = _with_lines(runner, plan.cells, limits, jobs, quiet=args.quiet)
     if stopped:
         print(f"jitrl: {stopped}", file=sys.stderr)
     if code:

@@ -1,0 +1,111 @@
+"""The manifest of a run: what is played, with what, on which machine, and what became of each cell."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from engine import limits
+from engine.bench.records import FORMAT
+from engine.disk import read_bytes, shown, write_private
+from engine.errors import BadFile, StorageError, UsageError
+
+MANIFEST = "manifest.json"
+"""Name of the file."""
+WAITING, RUNNING, FINISHED, FAILED, STOPPED = "waiting", "running", "finished", "failed", "stopped"
+"""States of a cell."""
+NOTHING = {"usd": 0.0, "tokens": 0, "minutes": 0.0}
+"""What a run has spent before it begins."""
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a run, checked so far that a report can be made of it.
+
+    Raises:
+        UsageError: There is no run in the folder.
+        BadFile: The manifest is damaged, or was written by a newer version.
+    """
+    file = folder / MANIFEST
+    try:
+        found = limits.parsed(read_bytes(file))
+    except FileNotFoundError:
+        raise UsageError(f"there is no run of a benchmark in {shown(folder)}: it has no {MANIFEST}") from None
+    except (OSError, BadFile) as error:
+        raise BadFile(f"{shown(file)} cannot be read: {error}") from None
+    if wrong := _wrong(found):
+        raise BadFile(f"{shown(file)} is damaged: {wrong}")
+    if found["format"] > FORMAT:
+        raise BadFile(f"{shown(file)} was written by a newer jitrl (format {found['format']}); update jitrl")
+    manifest: dict[str, Any] = found
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest.
+
+    Raises:
+        StorageError: It cannot be written. The former one is intact.
+    """
+    try:
+        write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
+    except OSError as error:
+        raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}; free some space") from None
+
+
+def machine() -> dict[str, Any]:
+    """Return a description of this machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        return _machine(cpu, memory)
+    return _machine(platform.processor() or platform.machine(), memory)
+
+
+def _machine(cpu: str, memory: float) -> dict[str, Any]:
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu": cpu,
+        "cores": os.cpu_count() or 1,
+        "memory_gb": round(memory, 1),
+        "python": platform.python_version(),
+    }
+
+
+def _wrong(manifest: Any) -> str:
+    """Return what is wrong with a manifest, "" if a report can be made of it. What may be missing is filled in."""
+    if not isinstance(manifest, dict):
+        return "it is no object"
+    if not limits.is_whole(manifest.get("format")):
+        return "it has no format"
+    spent = manifest.setdefault("spent", dict(NOTHING))
+    if not isinstance(spent, dict) or not all(limits.is_number(spent.get(name)) for name in NOTHING):
+        return "it does not say what was spent"
+    if not isinstance(manifest.setdefault("tasks", {}), dict) or not isinstance(manifest.setdefault("train", {}), dict):
+        return "its tasks are no object"
+    for name in ("plan", "cells"):
+        if not isinstance(manifest.get(name), dict):
+            return f"it has no {name}"
+    if manifest["plan"].get("report") is not None and not isinstance(manifest["plan"]["report"], dict):
+        return "the report of its plan is no object"
+    for name in ("tasks", "train", "models", "arms"):
+        if manifest["plan"].get(name) is not None and not isinstance(manifest["plan"][name], list):
+            return f"the {name} of its plan are no list"
+    if not all(isinstance(arm, dict) for arm in manifest["plan"].get("arms") or []):
+        return "an arm of its plan is no object"
+    for name, cell in manifest["cells"].items():
+        if not isinstance(cell, dict) or not isinstance(cell.get("arm"), str) or not limits.is_whole(cell.get("seed")):
+            return f"the cell {limits.shown(name)} has no arm or no seed"
+        if not isinstance(cell.setdefault("state", WAITING), str):
+            return f"the state of the cell {limits.shown(name)} is no text"
+        if not isinstance(cell.get("tasks"), list) or not all(isinstance(task, str) for task in cell["tasks"]):
+            return f"the cell {limits.shown(name)} has no tasks"
+        if not all(isinstance(cell.get(key, {}), dict) for key in ("settings", "prompts", "stories")):
+            return f"the settings of the cell {limits.shown(name)} are no object"
+        if not isinstance(cell.get("model", ""), str):
+            return f"the model of the cell {limits.shown(name)} is no text"
+    return ""

@@ -1,0 +1,85 @@
+"""Reads the rows of a run, and tells them as the messages that its cells told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine import limits
+from engine.bench.manifest import FAILED, FINISHED, WAITING
+from engine.bench.records import Began, Cell, Ended, EpisodeRow, Failed, Finished, Message, Stopped, TimingRow
+from engine.bench.rows import EPISODES, TIMINGS
+from engine.codec import from_plain
+from engine.disk import open_binary, shown
+from engine.errors import BadFile
+
+T = TypeVar("T")
+
+
+def records(file: Path, cls: type[T]) -> Iterator[T]:
+    """Yield the records of a file with one per line; none if there is no file.
+
+    A last line without its end, which a crash leaves, is ignored.
+
+    Raises:
+        BadFile: The file cannot be read, or a line is damaged.
+    """
+    number = 0
+    try:
+        with open_binary(file) as lines:
+            while (line := lines.readline(limits.LINE + 1)).endswith(b"\n"):
+                number += 1
+                yield from_plain(cls, limits.parsed(line))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise BadFile(f"{shown(file)} cannot be read: {error.strerror}") from None
+    except BadFile as error:
+        raise BadFile(f"line {number} of {shown(file)} cannot be read: {error}") from None
+
+
+def told_before(folder: Path) -> Iterator[Ended]:
+    """Yield the episodes in a folder, that of a run or of a cell, as messages.
+
+    Raises:
+        BadFile: A file cannot be read.
+    """
+    timings = {(row.cell, row.leg, row.episode): row for row in records(folder / TIMINGS, TimingRow)}
+    for row in records(folder / EPISODES, EpisodeRow):
+        took = timings.get((row.cell, row.leg, row.episode))
+        tokens, usd, wall_s = (took.paid_tokens, took.paid_usd, took.wall_s) if took is not None else (0, 0.0, 0.0)
+        yield Ended(
+            row.cell, row.leg, row.episode, row.score, row.max_score, row.steps, tokens, usd, wall_s, again=True
+        )
+
+
+def messages(folder: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]) -> Iterator[Message]:
+    """Yield what each cell told, cell by cell. All its episodes were played before (`again`).
+
+    Rows are those of the cell's own folder, or, if it has none, those of the whole run. A cell that was being played
+    when its run was killed is stopped.
+
+    Raises:
+        BadFile: A file cannot be read, or has an episode that the plan does not have.
+    """
+    whole: dict[str, list[Ended]] = {}
+    for ended in told_before(folder):
+        whole.setdefault(ended.cell, []).append(ended)
+    for cell in cells:
+        played = list(told_before(folder / "cells" / cell.name)) or whole.get(cell.name, [])
+        now = manifest["cells"].get(cell.name, {})
+        state = now.get("state", WAITING)
+        if not played and state == WAITING:
+            continue
+        yield Began(cell.name)
+        for ended in played:
+            if ended.cell != cell.name or not 0 <= ended.leg < len(cell.legs):
+                raise BadFile(f"the plan of {shown(folder)} has no session {ended.leg} of the cell {ended.cell!r}")
+            yield ended
+        if state == FINISHED:
+            yield Finished(cell.name)
+        elif state == FAILED:
+            yield Failed(cell.name, str(now.get("error", "")))
+        else:
+            yield Stopped(cell.name)

@@ -1,0 +1,121 @@
+"""The base of screens that show something that runs: they draw what it tells, and end it properly."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static
+
+from jitrl_tui.host import Host
+from jitrl_tui.source import Ending, Inbox
+from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
+
+PATIENCE_S = 1.5
+"""Seconds after which the screen says what it waits for."""
+LONGEST_S = 60.0
+"""Seconds after which it is left all the same."""
+
+
+class RunningScreen(Screen[int]):
+    """A screen that takes items from an inbox, and whose source is stopped, and waited for, when it is left.
+
+    Args:
+        source: What runs.
+        clock: Returns monotonic time in seconds.
+
+    Attributes:
+        leaving: What it waits for, "" as long as it is not being left.
+    """
+
+    app: Host
+    frame_s = 1 / 15
+    """Shortest time between two drawings, in seconds."""
+    batch = 800
+    """Largest number of items that are processed before keys are handled again."""
+    waits_for = "finishing; q again leaves at once"
+    """What `leaving` says if the source does not end soon."""
+
+    class Waiting(Message):
+        """Items have arrived in an empty inbox."""
+
+    def __init__(self, source: Ending, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.leaving = ""
+        self._ending = source
+        self._clock = clock
+        self._inbox = Inbox(self._wake)
+        self._drawn_at = -1.0
+        self._draw_pending = False
+
+    def take_in(self, items: list[Any]) -> None:
+        """Process items of the inbox, and draw."""
+        raise NotImplementedError
+
+    def show_leaving(self) -> None:
+        """Show the text of `leaving`."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------------------------------- items
+
+    def drawn(self) -> None:
+        """Note that the screen is drawn now."""
+        self._drawn_at = self._clock()
+
+    def _wake(self) -> None:
+        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
+        self.post_message(self.Waiting())
+
+    def on_running_screen_waiting(self) -> None:
+        """Process items now, or as soon as a frame's time has passed since the last drawing."""
+        if self._draw_pending:
+            return
+        wait = self._drawn_at + self.frame_s - self._clock()
+        if wait <= 0:
+            self._take_in()
+        else:
+            self._draw_pending = True
+            self.set_timer(wait, self._take_in)
+
+    def _take_in(self) -> None:
+        self._draw_pending = False
+        self.take_in(self._inbox.drain(self.batch))
+        if len(self._inbox):
+            self._wake()
+
+    # ----------------------------------------------------------------------------------------- size
+
+    def show_too_small(self, tiny: bool) -> None:
+        """Show or hide the notice that the window is too small, the widget `#tiny`."""
+        width, height = self.app.size
+        notice = self.query_one("#tiny", Static)
+        notice.display = tiny
+        if tiny:
+            notice.update(
+                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
+                "The run goes on; q leaves."
+            )
+
+    # -------------------------------------------------------------------------------------- leaving
+
+    def leave(self, then: Callable[[], None]) -> None:
+        """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""
+        if self.leaving:
+            then()
+            return
+        self.leaving = "leaving…"
+        self._ending.stop()
+        self.show_leaving()
+        # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
+        threading.Thread(target=self._wait, args=(self.app, then), name="leave", daemon=True).start()
+
+    def _wait(self, app: Host, then: Callable[[], None]) -> None:
+        if not self._ending.wait(PATIENCE_S):
+            self.leaving = self.waits_for
+            app.call_later(self.show_leaving)
+            self._ending.wait(LONGEST_S)
+        app.call_later(then)
