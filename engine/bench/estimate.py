@@ -13,6 +13,7 @@ from engine.bench.reading import records
 from engine.bench.records import TEST, TRAIN, Cell, EpisodeRow, Leg, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
 from engine.errors import JitrlError
+from engine.llm.listed import list_price
 
 PROMPT_TOKENS, REPLY_TOKENS = 1500, 150
 """Tokens of a call for which nothing was measured: a usual action prompt of a text adventure and its answer."""
@@ -124,8 +125,6 @@ def _price(model: str, prompt: int, reply: int) -> float | None:
     """Return the list price of tokens in US dollars, None if it is not known."""
     if not model or all(part.startswith(("prior/", "local/")) for part in model.split("+")):
         return 0.0
-    from engine.llm.calls.gateway import list_price
-
     return list_price(model, prompt, reply)
 
 

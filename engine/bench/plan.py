@@ -16,6 +16,7 @@ from engine.bench.suite import Arm, Suite
 from engine.environments import resolve
 from engine.errors import UsageError
 from engine.kinds import Kind, Places
+from engine.llm import check_name
 from engine.settings import SessionConfig
 
 _SEEDS_APART = 1000
@@ -72,9 +73,11 @@ def planned(suite: Suite, places: Places, where: str) -> Plan:
         where: How to call the suite in messages.
 
     Raises:
-        UsageError: There is no such environment.
+        UsageError: There is no such environment or model.
         MissingError: Something that it needs is missing.
     """
+    for model in {model for arm in suite.arms for model in _models(suite, arm)}:
+        check_name(model)
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games)
 

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
 from engine.llm.asking import TEXT_ASKING, Asking
+from engine.llm.listed import check_name
 from engine.settings import Settings
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
 
 __all__ = ["check_name", "open_model"]
-
-
-def check_name(name: str) -> None:
-    """Check the name of a model as far as this is quick: nothing is opened, and litellm is not imported.
-
-    Args:
-        name: As for `open_model`.
-
-    Raises:
-        UsageError: It has no provider, and litellm's list of models does not have it.
-    """
-    spec = find_spec("litellm")
-    for part in name.split("+"):
-        if not part or "/" in part or ":" in part or spec is None or not spec.submodule_search_locations:
-            continue
-        listed = Path(spec.submodule_search_locations[0]) / "model_prices_and_context_window_backup.json"
-        if listed.is_file() and part not in json.loads(listed.read_bytes()):
-            raise UsageError(
-                f"there is no model {part!r}; name its provider, for instance openai/{part}, or use local/smollm2"
-            )
 
 
 def open_model(

@@ -19,8 +19,19 @@ from tests.llm import server as bad
 from tests.llm.scripted import player
 from tests.llm.server import Server
 
-TALKING = (
-    SMALL.replace("prior/verbs", "openai/test").replace("seeds = 2", "seeds = 1").replace("steps = 12", "steps = 6")
+TALKING = """
+title = "Talking"
+tasks = ["pantry"]
+models = ["openai/test"]
+episodes = 2
+steps = 6
+
+[[arms]]
+name = "Static"
+agent = "static"
+"""
+WRITING = (
+    TALKING
     + """
 [[arms]]
 name = "Reflexion"
@@ -29,33 +40,44 @@ agent = "reflexion"
 )
 
 
-@pytest.fixture
-def served(monkeypatch):
+@pytest.fixture(scope="module")
+def served():
     """A server that plays well, for the workers."""
-    with Server().running() as one:
+    with Server().running() as one, pytest.MonkeyPatch.context() as patch:
         one.default = player
-        monkeypatch.setenv("JITRL_API_BASE", one.base)
-        monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-123")
+        patch.setenv("JITRL_API_BASE", one.base)
+        patch.setenv("OPENAI_API_KEY", "no-key-at-all-123")
         yield one
 
 
-def test_replies_from_the_cache_give_the_same_bytes_and_are_counted_as_bought(served, tmp_path):
-    code, first = play(TALKING, tmp_path, "first", jobs=1)
-    again, second = play(TALKING, tmp_path, "second", jobs=1)
+@pytest.fixture(scope="module")
+def written(served, tmp_path_factory):
+    """The saves folder of a run in which a method writes, and the run's folder."""
+    saves = tmp_path_factory.mktemp("saves")
+    code, folder = play(WRITING, saves, "first", jobs=1)
+    assert code == 0
+    return saves, folder
 
-    assert code == again == 0
-    assert (first / "episodes.jsonl").read_bytes() == (second / "episodes.jsonl").read_bytes()
+
+def test_replies_from_the_cache_give_the_same_rows_and_are_counted_as_bought(written):
+    saves, first = written
+    only = WRITING.replace('name = "Reflexion"', 'name = "Another"').replace('agent = "reflexion"', 'agent = "random"')
+    code, second = play(only, saves, "second", jobs=1)
+
+    assert code == 0
+    static = [row for row in rows(first) if row["arm"] == "Static"]
+    assert [row for row in rows(second) if row["arm"] == "Static"] == static
+    assert all(row["prompt_tokens"] > 0 for row in static)
     timings = [json.loads(line) for line in (second / "timings.jsonl").read_text().splitlines()]
-    assert all(row["paid_tokens"] == 0 for row in timings if "Reflexion" not in row["cell"])
-    assert all(row["prompt_tokens"] > 0 for row in rows(second))
+    assert all(row["paid_tokens"] == 0 for row in timings)
 
 
-def test_calls_of_a_method_that_writes_are_counted_by_purpose(served, tmp_path):
-    _, folder = play(TALKING, tmp_path, jobs=1)
+def test_calls_of_a_method_that_writes_are_counted_by_purpose(written):
+    found = rows(written[1])
 
-    written = [row for row in rows(folder) if row["arm"] == "Reflexion"]
-    assert all(row["calls"].get("reflection") == 1 for row in written if row["outcome"] != "won")
-    assert all("reflection" not in row["calls"] for row in rows(folder) if row["arm"] != "Reflexion")
+    learnt = [row for row in found if row["arm"] == "Reflexion"]
+    assert all(row["calls"].get("reflection") == 1 for row in learnt if row["outcome"] != "won")
+    assert all("reflection" not in row["calls"] for row in found if row["arm"] == "Static")
 
 
 def test_a_model_that_answers_garbage_half_of_the_time_is_no_valid_row(served, tmp_path):
@@ -65,8 +87,7 @@ def test_a_model_that_answers_garbage_half_of_the_time_is_no_valid_row(served, t
         (player if next(turn) // 8 % 2 else bad.reply("I would rather talk about the weather."))(handler, body)
 
     served.default = half
-    text = TALKING.replace("steps = 6", "steps = 12")
-    code, folder = play(text, tmp_path, jobs=1)
+    code, folder = play(TALKING.replace("steps = 6", "steps = 12"), tmp_path, jobs=1)
 
     assert code == 0
     missing = sum(row["answers"]["missing"] for row in rows(folder))

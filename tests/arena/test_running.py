@@ -174,6 +174,7 @@ def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
         (["quick", "--tasks", "no-such-game"], "no-such-game"),
         (["jericho", "--max-usd", "0", "--tasks", "pantry"], "--max-usd 0"),
         (["jericho", "--tasks", "pantry"], "--yes"),
+        (["quick", "--models", "nonsense"], "there is no model 'nonsense'"),
         (["show", "nothing"], "there is no suite 'nothing'"),
         (["resume", "last"], "there is no run"),
     ],
@@ -202,3 +203,11 @@ def test_bad_input_is_one_sentence_and_begins_nothing(words, said, tmp_path):
 )
 def test_a_suite_without_an_action_is_run(given, meant):
     assert _expanded(given) == meant
+
+
+def test_a_price_is_that_of_the_list_and_unknown_without_one(tmp_path):
+    known = bench("jericho", "--tasks", "pantry", "--dry-run", saves=tmp_path).stderr
+    unknown = bench("jericho", "--tasks", "pantry", "--models", "nobody/x", "--dry-run", saves=tmp_path).stderr
+
+    assert "about $" in known
+    assert "price unknown" in unknown

@@ -199,20 +199,3 @@ def import_litellm() -> Any:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
-
-
-def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what tokens of a model cost in US dollars by litellm's price list, None if it has no price for it.
-
-    Raises:
-        MissingError: litellm cannot be imported.
-    """
-    gateway = Gateway()
-    gateway.prepare()
-    try:
-        costs = gateway.library.cost_per_token(
-            model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens
-        )
-    except Exception:  # litellm raises various exceptions for models without a known price
-        return None
-    return float(sum(costs))

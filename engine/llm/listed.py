@@ -1,0 +1,51 @@
+"""What litellm's own list says of models. The list is read as a file, because importing litellm takes seconds."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+
+_LIST = "model_prices_and_context_window_backup.json"
+
+
+def check_name(name: str) -> None:
+    """Check the name of a model as far as this is quick: nothing is opened, and litellm is not imported.
+
+    Args:
+        name: As for `open_model`.
+
+    Raises:
+        UsageError: It has no provider, and litellm's list of models does not have it.
+    """
+    for part in name.split("+"):
+        if part and "/" not in part and ":" not in part and _models() and part not in _models():
+            raise UsageError(
+                f"there is no model {part!r}; name its provider, for instance openai/{part}, or use local/smollm2"
+            )
+
+
+def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what tokens of a model cost in US dollars by litellm's list, None if it has no price for the model."""
+    known = _models()
+    entry = known.get(model) or known.get(model.partition("/")[2]) or {}
+    asked, answered = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not isinstance(asked, (int, float)) or not isinstance(answered, (int, float)):
+        return None
+    return float(asked * prompt_tokens + answered * completion_tokens)
+
+
+@functools.cache
+def _models() -> Mapping[str, Any]:
+    """Return the list by model, {} if it is not there."""
+    spec = find_spec("litellm")
+    if spec is None or not spec.submodule_search_locations:
+        return {}
+    file = Path(spec.submodule_search_locations[0]) / _LIST
+    models: Mapping[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
+    return models
