@@ -1,4 +1,7 @@
-"""What litellm's own list says of models. The list is read as a file, because importing litellm takes seconds."""
+"""What is known of models by their names alone.
+
+litellm's own list is read as a file, because importing litellm takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ from typing import Any
 
 from engine.errors import UsageError
 
+PRIORS = {
+    "prior/uniform": "no model: all actions alike",
+    "prior/verbs": "no model: what people try first; on the web, the words of the task",
+}
+"""The stand-ins that need no model, each with a description for people."""
 _LIST = "model_prices_and_context_window_backup.json"
 
 
@@ -21,12 +29,21 @@ def check_name(name: str) -> None:
         name: As for `open_model`.
 
     Raises:
-        UsageError: It has no provider, and litellm's list of models does not have it.
+        UsageError: There is no such prior or local model; or it has no provider, and litellm's list does not have it.
+        MissingError: A local file is missing.
+        BadFile: A local file is no model.
     """
+    from engine.llm.local import weights
+
     for part in name.split("+"):
+        local = part.startswith("local/") and part not in weights.KNOWN
+        if local or (part.startswith("prior/") and part not in PRIORS):
+            raise UsageError(f"there is no model {part!r}; see: jitrl models ls")
+        if part.startswith("local:"):
+            weights.check_file(Path(part.removeprefix("local:")).expanduser())
         if part and "/" not in part and ":" not in part and _models() and part not in _models():
             raise UsageError(
-                f"there is no model {part!r}; name its provider, for instance openai/{part}, or use local/smollm2"
+                f"there is no model {part!r}; write provider/model, for instance openai/{part}, or use local/smollm2"
             )
 
 

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 READINGS = ("string", "token", "verbalized")
 
-PRIORS = {
-    "prior/uniform": "no model: all actions alike",
-    "prior/verbs": "no model: what people try first; on the web, the words of the task",
-}
-
 LEGEND = """\
 top1, top3: share of 24 states with a good action first, or among the first three; rank: of the best good one;
 s: seconds a decision; read by: string (likelihood of each action), token (of its number), verbalized (in words)"""
@@ -65,6 +60,7 @@ def _cache(args: argparse.Namespace) -> Path:
 
 
 def _ls(args: argparse.Namespace) -> int:
+    from engine.llm.listed import PRIORS
     from engine.llm.local import weights
     from engine.llm.reading import capability
 
@@ -116,6 +112,7 @@ def _figures(best: dict[str, Any] | None) -> str:
 def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from engine.llm.listed import PRIORS
     from engine.llm.local import weights
 
     known = weights.KNOWN.get(name)
@@ -138,10 +135,11 @@ def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
 
 
 def _info(args: argparse.Namespace) -> int:
+    from engine.llm.listed import check_name
     from engine.llm.reading import capability
 
     cache, name = _cache(args), args.model
-    _check_name(name)
+    check_name(name)
     item = _item(name, cache, capability.load(cache))
     remote = not name.startswith(("local/", "local:", "prior/"))
     lines = _remote_lines(item) if remote else _local_lines(item)
@@ -198,17 +196,6 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _check_name(name: str) -> None:
-    from engine.errors import UsageError
-    from engine.llm.local import weights
-
-    local = name.startswith("local/") and name not in weights.KNOWN
-    if local or (name.startswith("prior/") and name not in PRIORS):
-        raise UsageError(f"there is no model {name!r}; see: jitrl models ls")
-    if name.startswith("local:"):
-        weights.check_file(Path(name.removeprefix("local:")).expanduser())
-
-
 def _show(measured: dict[str, Any]) -> None:
     cost = f"  ${measured['cost_usd']:.4f}" if measured["cost_usd"] else ""
     missed = f"  {measured['failed']} of {measured['states']} without an answer" if measured["failed"] else ""
@@ -226,9 +213,10 @@ def _test(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from engine.errors import ModelError, UsageError
+    from engine.llm.listed import check_name
     from engine.llm.reading import capability
 
-    _check_name(args.model)
+    check_name(args.model)
     local = args.model.startswith(("local/", "local:", "prior/"))
     if args.reading == "string" and not local:
         raise UsageError("only local models can be read by string")
@@ -302,9 +290,10 @@ def _tell(text: str) -> None:
 
 def _add(args: argparse.Namespace) -> int:
     from engine.errors import UsageError
+    from engine.llm.listed import check_name
     from engine.llm.local import weights
 
-    _check_name(args.model)
+    check_name(args.model)
     if args.model not in weights.KNOWN and not args.model.startswith("local:"):
         raise UsageError(
             f"{args.model} needs nothing added: models behind an API are used by name, with the key in the "

@@ -117,8 +117,9 @@ def test_two_benches_on_one_folder_are_refused(tmp_path):
     assert not (folder / "cells").exists()
 
 
-def test_a_cell_that_fails_leaves_the_others(tmp_path):
-    text = SMALL.replace('models = ["prior/verbs"]', 'models = ["prior/verbs", "local/no-such-file.gguf"]')
+def test_a_cell_that_fails_leaves_the_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    text = SMALL.replace('models = ["prior/verbs"]', 'models = ["prior/verbs", "openai/test"]')
     folder, cells = planned(text, tmp_path)
 
     assert runner(folder, cells, tmp_path).run() == 1
@@ -126,8 +127,8 @@ def test_a_cell_that_fails_leaves_the_others(tmp_path):
     from engine.bench.manifest import read_manifest
 
     states = {name: cell["state"] for name, cell in read_manifest(folder)["cells"].items()}
-    assert {state for name, state in states.items() if "no-such-file" in name} == {"failed"}
-    assert {state for name, state in states.items() if "no-such-file" not in name} == {"finished"}
+    assert {state for name, state in states.items() if "openai" in name} == {"failed"}
+    assert {state for name, state in states.items() if "openai" not in name} == {"finished"}
     assert len(rows(folder)) == 12
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import subprocess
+import sys
 
 import pytest
 
@@ -15,11 +16,21 @@ from tests.tui import stream
 
 @pytest.mark.parametrize("command", ["run", "watch", "play"])
 def test_a_model_without_a_known_name_is_refused_at_once_and_leaves_no_session(command, tmp_path, capsys):
-    began = time.monotonic()
-    assert main([command, "pantry", "--model", "nonsense", "--saves", str(tmp_path)]) == 2
-    assert time.monotonic() - began < 5
-    assert capsys.readouterr().err.startswith("jitrl: there is no model 'nonsense'")
+    for name in ("nonsense", "local/nonsense", "prior/nonsense", "local:/no/such/file.gguf"):
+        assert main([command, "pantry", "--model", name, "--saves", str(tmp_path)]) in (2, 3)
+        said = capsys.readouterr().err
+        assert said.startswith("jitrl: ")
+        assert "nonsense" in said or "is not there" in said
     assert not (tmp_path / "sessions").exists()
+
+
+def test_a_name_is_checked_without_importing_litellm():
+    code = (
+        "import sys\nfrom engine.llm import check_name\nfrom engine.errors import UsageError\n"
+        "try:\n    check_name('nonsense')\nexcept UsageError:\n    print('litellm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_names_that_litellm_lists_or_that_have_a_provider_pass():
