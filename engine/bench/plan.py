@@ -16,7 +16,7 @@ from engine.bench.suite import Arm, Suite
 from engine.environments import resolve
 from engine.errors import UsageError
 from engine.kinds import Kind, Places
-from engine.llm import check_name
+from engine.llm.listed import PRIORS, check_name
 from engine.settings import SessionConfig
 
 _SEEDS_APART = 1000
@@ -76,8 +76,13 @@ def planned(suite: Suite, places: Places, where: str) -> Plan:
         UsageError: There is no such environment or model.
         MissingError: Something that it needs is missing.
     """
-    for model in {model for arm in suite.arms for model in _models(suite, arm)}:
-        check_name(model)
+    for arm in suite.arms:
+        for model in _models(suite, arm):
+            check_name(model)
+            if AGENTS.find(arm.agent).writes and model in PRIORS:
+                raise UsageError(
+                    f"{where}: arms: {arm.name}: {arm.agent} learns by what its model writes, and {model} writes nothing"
+                )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games)
 

@@ -127,3 +127,8 @@ def test_changes_from_the_command_line_are_checked_like_a_file():
     assert changed.models == ("prior/uniform",)
     with pytest.raises(UsageError, match="has no arm 'Statik'"):
         suites.changed(suite, arms=("Statik",))
+
+
+def test_a_method_that_writes_is_refused_with_a_prior_before_anything_is_played(tmp_path):
+    with pytest.raises(UsageError, match=r"arms: Static: reflexion learns by what its model writes"):
+        cells(SMALL.replace('agent = "static"', 'agent = "reflexion"'), tmp_path)
