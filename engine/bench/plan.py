@@ -81,7 +81,8 @@ def planned(suite: Suite, places: Places, where: str) -> Plan:
             check_name(model)
             if AGENTS.find(arm.agent).writes and model in PRIORS:
                 raise UsageError(
-                    f"{where}: arms: {arm.name}: {arm.agent} learns by what its model writes, and {model} writes nothing"
+                    f"{where}: arms: {arm.name}: {arm.agent} learns by what its model writes, and {model} writes "
+                    "nothing"
                 )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
+import engine.games
 from engine.bench.progress import Limits
 from engine.bench.records import Ended, Finished, Said
 from engine.bench.records import Stepped as StepTold
@@ -118,18 +121,19 @@ def test_two_benches_on_one_folder_are_refused(tmp_path):
 
 
 def test_a_cell_that_fails_leaves_the_others(tmp_path):
-    story = tmp_path / "broken.z5"
-    story.write_bytes(b"no story" * 200)
+    story = tmp_path / "gone.z8"
+    shutil.copy(next((Path(engine.games.__file__).parent / "stories").glob("*pantry.z8")), story)
     text = SMALL.replace('tasks = ["pantry"]', f'tasks = ["pantry", "{story}"]')
     folder, cells = planned(text, tmp_path)
+    story.unlink()
 
     assert runner(folder, cells, tmp_path).run() == 1
 
     from engine.bench.manifest import read_manifest
 
     states = {name: cell["state"] for name, cell in read_manifest(folder)["cells"].items()}
-    assert {state for name, state in states.items() if "broken" in name} == {"failed"}
-    assert {state for name, state in states.items() if "broken" not in name} == {"finished"}
+    assert {state for name, state in states.items() if "gone" in name} == {"failed"}
+    assert {state for name, state in states.items() if "gone" not in name} == {"finished"}
     assert len(rows(folder)) == 12
 
 
