@@ -109,7 +109,7 @@ def _cells(plan: Plan) -> tuple[Cell, ...]:
             for label, own, before in units:
                 for seed in suite.seeds:
                     legs = _legs(suite, arm, model, seed, own, before, plan.games)
-                    name = _unique(f"{label}.{arm.name}.{model}.{seed}", names)
+                    name = _unique(".".join(filter(None, (label, arm.name, model, str(seed)))), names)
                     cells.append(Cell(name, arm.name, model, seed, legs))
     return tuple(cells)
 
