@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
+from engine.bench import life
+from engine.bench.records import TEST, Cell, Ended, Finished, Leg, Said, Stopped
+from engine.bench.records import Stepped as StepTold
 from engine.environment import Environment
 from engine.environments import profile
 from engine.errors import UsageError
@@ -139,3 +143,34 @@ def test_an_episode_on_a_site_that_is_put_back_is_taken_up(play, site):
     assert session.error is None
     assert [e.steps for e in only(events, EpisodeEnded)] == [3]
     assert len(site.posted) == 1
+
+
+def test_a_cell_of_a_benchmark_plays_an_episode_anew_that_was_left_in_the_middle(
+    site, tmp_path, browser_path, monkeypatch
+):
+    monkeypatch.setenv("WA_GITLAB", site.url)
+    settings = profile("default", "web", step_limit=3)
+    config = SessionConfig("web:local-0", "static", "prior/uniform", 2, 1, "default", settings)
+    cell = Cell("c", "Static", "prior/uniform", 1, (Leg("web:local-0", "gitlab", TEST, config),))
+    told, control = [], Control()
+
+    def leave(message):
+        told.append(message)
+        if isinstance(message, StepTold) and (message.episode, message.step) == (2, 1):
+            control.stop()
+
+    life.play(cell, tmp_path / "c", tmp_path, leave, control)
+    assert isinstance(told[-1], Stopped)
+    again = []
+    life.play(cell, tmp_path / "c", tmp_path, again.append, Control())
+
+    assert isinstance(again[-1], Finished)
+    said = [message.message for message in again if isinstance(message, Said)]
+    assert said[0].endswith("The episode is played anew.")
+    assert [(m.episode, m.again) for m in again if isinstance(m, Ended)] == [(1, True), (2, False)]
+    rows = [json.loads(line) for line in (tmp_path / "c" / "episodes.jsonl").read_text().splitlines()]
+    assert [row["episode"] for row in rows] == [1, 2]
+    assert all(len(row["scores"]) == row["steps"] for row in rows)
+    torn = (tmp_path / "c" / "000" / "torn-1.jsonl").read_text()
+    assert '"event":"EpisodeStarted"' in torn
+    assert '"event":"EpisodeEnded"' not in torn
