@@ -145,7 +145,7 @@ MEASURES: Mapping[str, Measure] = {
         Measure("best", "Best", "highest score of an episode", "score", 1, _score(max)),
         Measure("worst", "Worst", "lowest score of an episode", "score", 1, _score(min)),
         Measure("auc", "AUC", "mean of score / highest possible score over the episodes, as in J-TTL", "max", 1, _auc),
-        Measure("success", "Success", "share of episodes that were won", "share", 1,
+        Measure("success", "Success", "share of episodes that were won, or reached the highest score", "share", 1,
                 lambda played: _mean(float(won(row)) for row in played.rows)),
         Measure("steps", "Steps", "steps of an episode", "steps", 0,
                 lambda played: _mean(row.steps for row in played.rows)),
@@ -183,8 +183,8 @@ def measure(name: str) -> Measure:
 
 
 def won(row: EpisodeRow) -> bool:
-    """Return whether an episode counts as a success. A web task does with the score 1, anything else if it was won."""
-    return row.score >= 1 if row.task.startswith("web:") else row.outcome == "won"
+    """Return whether an episode counts as a success: it was won, or has the highest score there is."""
+    return row.outcome == "won" or (row.max_score is not None and 0 < row.max_score <= row.score)
 
 
 def values(one: Measure, units: Mapping[Key, Played], normalised: bool = False) -> dict[Key, float]:

@@ -60,6 +60,7 @@ class ReportPlan:
         figure: "curves" (score by episode), "values" (score by the swept setting), "memory" or "none".
         average: "tasks" for a column over all tasks, or "none".
         bins: Number of remembered steps in a bin of the table by memory size; 0 for no such table.
+        normalised: Whether scores are shown as shares of the highest score.
     """
 
     measures: tuple[str, ...] = ("avg", "final")
@@ -67,6 +68,7 @@ class ReportPlan:
     figure: str = "curves"
     average: str = "none"
     bins: int = 0
+    normalised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +277,7 @@ def _report(table: Table) -> ReportPlan:
         figure=table.choice("figure", ("curves", "values", "memory", "none")),
         average=table.choice("average", ("none", "tasks")),
         bins=table.count("bins", 0),
+        normalised=table.flag("normalised"),
     )
     table.done()
     return plan

@@ -133,9 +133,9 @@ class Results:
 
     @cached_property
     def percent(self) -> bool:
-        """Whether scores are shown as shares of the highest score: asked for, or all tasks are of the web."""
-        tasks = self.everything.tasks
-        return self.wishes.get("normalised") is True or bool(tasks and all(task.startswith("web:") for task in tasks))
+        """Whether scores are shown as shares of the highest score: asked for, or that is 1 in all tasks."""
+        highest = {row.max_score for row in self.rows}
+        return self.wishes.get("normalised") is True or highest == {1.0}
 
     def finished(self, arm: Arm, place: Place) -> dict[Key, Played]:
         """Return the finished units of an arm in a column: its test episodes by task and seed."""
