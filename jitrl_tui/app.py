@@ -321,21 +321,8 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
     play = saved.kind == "play"
     return WatchScreen(
         live_source(saved, saves),
-        previous=previous_scores(saves, saved),
         delay=0.0 if play else 1.0,
         play=play,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
     )
-
-
-def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
-    """Return the final scores of the session of this game before `saved`, () if there is none."""
-    from engine.session import store as sessions
-
-    for other in sessions.saved(saves):
-        if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":
-            scores = history.scores_of(other.recording)
-            if scores:
-                return scores
-    return ()

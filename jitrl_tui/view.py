@@ -35,6 +35,7 @@ from engine.records import (
     Waiting,
 )
 from engine.session.account import added, tally_of
+from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class RunView:
         doing: The present work, or the reason for waiting.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
-        previous: Final scores of the session before this one, for comparison.
+        previous: Mean score of each episode in earlier sessions that can be compared with this one.
+        ledger: What each finished episode scored and cost.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
         flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
@@ -151,6 +153,7 @@ class RunView:
     """
 
     previous: tuple[float, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
     started: SessionStarted | None = None
     episode: int = 0
     step: int = 0
@@ -185,6 +188,7 @@ class RunView:
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs"):
             setattr(twin, name, getattr(self, name).copy())
+        twin.ledger = self.ledger.copy()
         return twin
 
     def page_at(self, choice: Choice | None) -> PageShown | None:
@@ -227,6 +231,7 @@ class RunView:
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
+        self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)

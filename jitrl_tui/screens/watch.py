@@ -20,6 +20,7 @@ from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.curves import WithCurves
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
@@ -36,12 +37,11 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(KeepingScreen):
+class WatchScreen(WithCurves, KeepingScreen):
     """One run on the screen.
 
     Args:
         source: The run: it gives events and takes commands.
-        previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         keeper: Saves and branches; None for a recording.
@@ -55,7 +55,6 @@ class WatchScreen(KeepingScreen):
         self,
         source: Source,
         *,
-        previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
         keeper: Keeper | None = None,
@@ -68,9 +67,8 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
-        self.view = RunView(previous=previous)
+        self.view = RunView()
         self._pages = pages
-        self._previous = previous
         self._delay = delay
         self._play = play
         self._thinking_since = 0.0
@@ -142,7 +140,7 @@ class WatchScreen(KeepingScreen):
         for item in items:
             if isinstance(item, RunView):
                 self.view = item
-                self.view.previous = self._previous
+                self.view.previous = self.earlier_scores
                 restart = True
                 continue
             before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
@@ -162,6 +160,7 @@ class WatchScreen(KeepingScreen):
 
     def _after_events(self) -> None:
         view = self.view
+        self.look_for_earlier()
         if view.error and view.error != self._told_error:
             self._told_error = view.error
             self.app.push_screen(dialogs.ErrorDialog(view.error), self._after_error)
