@@ -13,6 +13,19 @@ from engine.disk import private_folder, shown
 from engine.errors import StorageError, UsageError
 
 
+def saves_place(given: str | Path | None = None) -> Path:
+    """Return where the saves folder is, or would be, as an absolute path. Nothing is created."""
+    chosen = given or os.environ.get("JITRL_SAVES")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    checkout = Path(__file__).resolve().parent.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
+        return checkout / "saves"
+    from platformdirs import user_data_path
+
+    return user_data_path("jitrl").absolute()
+
+
 def saves_folder(given: str | Path | None = None) -> Path:
     """Return the saves folder as an absolute path; it is created with mode 0700 if missing.
 
@@ -22,21 +35,10 @@ def saves_folder(given: str | Path | None = None) -> Path:
     Raises:
         StorageError: It cannot be created, or is not a folder.
     """
-    chosen = given or os.environ.get("JITRL_SAVES")
-    if chosen:
-        folder = Path(chosen).expanduser()
-        if folder.is_dir():
-            return folder.absolute()
-    else:
-        checkout = Path(__file__).resolve().parent.parent
-        if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
-            folder = checkout / "saves"
-        else:
-            from platformdirs import user_data_path
-
-            folder = user_data_path("jitrl")
-    # Absolute, because local sites and workers run in folders of their own.
-    return ensure_folder(folder).absolute()
+    folder = saves_place(given)  # Absolute, because local sites and workers run in folders of their own.
+    if (given or os.environ.get("JITRL_SAVES")) and folder.is_dir():
+        return folder
+    return ensure_folder(folder)
 
 
 def ensure_folder(folder: Path, *, private: bool = True) -> Path:

@@ -61,7 +61,9 @@ Type a command for the game, or nothing to let the agent do what it proposes. Co
 
 
 def wants_plain() -> bool:
-    """Return whether this terminal, or the person, asks for plain lines."""
+    """Return whether this terminal, or the person, asks for plain lines. A browser (`jitrl serve`) does not."""
+    if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):
+        return False
     return (
         bool(os.environ.get("JITRL_PLAIN"))
         or os.environ.get("TERM", "") in ("", "dumb")

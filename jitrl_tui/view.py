@@ -180,6 +180,7 @@ class RunView:
     last_episode: EpisodeEnded | None = None
     ended: SessionEnded | None = None
     error: str = ""
+    error_kind: str = ""
     warning: str = ""
     resuming: bool = False
 
@@ -354,7 +355,7 @@ class RunView:
     def _notice(self, event: Notice) -> None:
         message, text = event.message, noticed(event)
         if event.level == "error":
-            self.error = message
+            self.error, self.error_kind = message, event.kind
         elif event.level == "warning":
             self.warning = message
         if text.startswith("Replaced: "):

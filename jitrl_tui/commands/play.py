@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Any
 
 from jitrl_tui.commands.options import add_session_options, one_game, session_config
@@ -29,14 +27,9 @@ def run(args: argparse.Namespace) -> int:
     config = session_config(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
-    if (
-        args.plain
-        or os.environ.get("JITRL_PLAIN")
-        or os.environ.get("TERM") == "dumb"
-        or not sys.stdout.isatty()
-    ):
-        from jitrl_tui.plain import run_play_plain
+    from jitrl_tui.plain import run_play_plain, wants_plain
 
+    if args.plain or wants_plain():
         return run_play_plain(config, saves)
     from jitrl_tui.app import run_play
 

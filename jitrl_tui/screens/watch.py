@@ -163,7 +163,7 @@ class WatchScreen(WithCurves, KeepingScreen):
         self.look_for_earlier()
         if view.error and view.error != self._told_error:
             self._told_error = view.error
-            self.app.push_screen(dialogs.ErrorDialog(view.error), self._after_error)
+            self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
         if self._wants_overrule and view.activity == "paused" and view.pending:
             self._open_overrule()
 

@@ -97,6 +97,7 @@ COMMANDS = [
     "bench resume {typed}", "bench report {typed}",
     "replay {typed}", "replay {file}", "replay {recording}",
     "sessions", "sessions --json", "sessions {typed}", "sessions {session} --branch {typed}",
+    "serve {typed}", "serve --token {typed}", "serve --host {typed}",
     "curves", "curves {session}", "curves {session} --json", "curves {recording}", "curves {typed}",
     "curves {session} --with {typed}", "curves {session} --export {typed}",
     "memory", "memory ls", "memory ls --json", "memory stats", "memory stats --json", "memory stats {typed}",
