@@ -79,14 +79,20 @@ def score_plot(
 
 
 def _legend(scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int) -> Content:
-    parts: list[tuple[str, str]] = []
-    if scores:
-        best = max(scores)
-        parts = [
-            ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
-            ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
-            ("★ ", GOOD), (f"best {points(best)} (episode {list(scores).index(best) + 1})  ", ""),
-        ]  # fmt: skip
-    if previous:
-        parts.append((f"⠂ earlier sessions like it: {points(round(sum(previous) / len(previous), 1))}", MUTED))
-    return Content.assemble(*parts).truncate(width, ellipsis=True)
+    """Return the legend; where there is little room, without the number of the best episode."""
+    for longer in (True, False):
+        parts: list[tuple[str, str]] = []
+        if scores:
+            best = max(scores)
+            where = f" (episode {list(scores).index(best) + 1})" if longer else ""
+            parts = [
+                ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
+                ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
+                ("★ ", GOOD), (f"best {points(best)}{where}  ", ""),
+            ]  # fmt: skip
+        if previous:
+            parts.append((f"⠂ earlier {points(round(sum(previous) / len(previous), 1))}", MUTED))
+        legend = Content.assemble(*parts).rstrip()
+        if legend.cell_length <= width:
+            break
+    return legend.truncate(width, ellipsis=True)
