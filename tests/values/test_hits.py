@@ -196,7 +196,7 @@ def test_the_points_expected_of_the_steps_shown_are_those_of_the_plan():
 
 def test_what_a_plan_hopes_for_is_named():
     estimator, world = begun(live(World(), RING), settings=SETTINGS)
-    found, best = valued(estimator, world.state(), world.valid(), steps=30)
+    found, _ = valued(estimator, world.state(), world.valid(), steps=30)
     plan = estimator._plan
     assert found.plan.steps == len(plan.actions)
     assert len(found.plan.tries) == len(set(plan.tries)) > 0
