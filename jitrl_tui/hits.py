@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine import explain
-from engine.records import Basis, Decision, Neighbour, Update
+from engine.records import Basis, Candidate, Decision, Neighbour, Update
 from jitrl_tui.view import Choice, points, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
@@ -13,6 +13,8 @@ EMPTY = "Memory is empty. It fills at the end of each episode."
 EXPLORES = "Nothing is remembered yet: exploration within this episode decides."
 ORIGINS = 6
 """Largest number of origins in a line."""
+NEUTRAL = ("memory", "valid", "random")
+"""Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
 TRIES = 4
 """Largest number of untried actions named in a line."""
 
@@ -48,6 +50,11 @@ def tried(update: Update, index: int) -> str:
     n, plan = update.valuation.n[index], update.valuation.plan
     here = plan.now[index] if plan is not None and index < len(plan.now) else 0
     return f"{n - here}+{here}" if here else str(n)
+
+
+def is_neutral(candidate: Candidate) -> bool:
+    """Return whether the model gave no opinion on a candidate, so that its logit is the neutral 0."""
+    return candidate.source in NEUTRAL and not candidate.z
 
 
 def account(decision: Decision) -> list[tuple[str, str, str]]:

@@ -41,6 +41,7 @@ _RUN = (
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
+    Key("e", "e", "explain", "", "explain each number of this choice: equation, code, calculation"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),

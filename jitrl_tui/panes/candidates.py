@@ -24,8 +24,6 @@ _ADDED = 8
 """Width in cells of a column that a method adds."""
 _ACTION = 18
 """Width in cells for the action in a row with all numbers."""
-_NEUTRAL = ("memory", "valid", "random")
-"""Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
 _LEGEND = "◇z ◆z′ "
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
@@ -62,7 +60,7 @@ class CandidatesPane(LinePane):
             lines.append(_numbers_row(decision, index, width))
             if not _moved(decision):
                 lines.append(_bar(decision, index, width))
-            elif decision.update is None:
+            elif hits.says_nothing(decision.update):
                 lines.append(_bars_beside(decision, index, width))
             elif tall:
                 lines += [_bars_beside(decision, index, width), _tracked(decision, index, width)]
@@ -85,7 +83,7 @@ KIND = PaneKind("candidates", "candidates", lambda: CandidatesPane("candidates")
 
 def _moved(decision: Decision) -> bool:
     """Return whether there is a policy before and one after."""
-    return decision.update is not None or decision.prior != decision.posterior
+    return not hits.says_nothing(decision.update) or decision.prior != decision.posterior
 
 
 def _columns(decision: Decision) -> list[tuple[str, int]]:
@@ -138,7 +136,7 @@ def _short(value: float) -> str:
 
 def _logit(candidate: Candidate) -> str:
     """Return z; in brackets where it is neutral, because the model gave no opinion."""
-    return f"({candidate.z:.2f})" if _is_neutral(candidate) else _short(candidate.z)
+    return f"({candidate.z:.2f})" if hits.is_neutral(candidate) else _short(candidate.z)
 
 
 def _opinion(candidate: Candidate) -> str:
@@ -163,17 +161,13 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
     update = decision.update
     if update is not None:
         parts += _value_cells(update, index)
-    parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if _is_neutral(candidate) else "")]
+    parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else "")]
     if update is not None:
         scaled, tone = update.advantage_normalised[index], _tone(update.advantage_normalised[index])
         parts.append(((_short(scaled) if _is_valued(update, index) else "–").rjust(7), tone))
         parts.append((_short(update.z_prime[index]).rjust(7), STRONG))
     parts += [_short(values[index]).rjust(_ADDED) for _, values in hits.columns(decision)]
     return Content.assemble(*parts)
-
-
-def _is_neutral(candidate: Candidate) -> bool:
-    return candidate.source in _NEUTRAL and not candidate.z
 
 
 def _is_valued(update: Update, index: int) -> bool:
@@ -282,7 +276,7 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
         whole = f"{values}{result}{own}"
         texts = [whole] if cell_len(whole) <= width else [values, f"{result}{own}"]
         rows = [Content.styled(fit(text, width), tone) for text in texts]
-    last = _bar if not _moved(decision) else _bars_beside if update is None else _probabilities
+    last = _bar if not _moved(decision) else _bars_beside if hits.says_nothing(update) else _probabilities
     return [head, *rows, last(decision, index, width)]
 
 

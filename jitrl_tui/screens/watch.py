@@ -19,7 +19,7 @@ from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, explain
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
@@ -449,6 +449,13 @@ class WatchScreen(KeepingScreen):
             self.notify("No decision yet.", timeout=2)
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
+
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
 
     def action_find(self) -> None:
         """Search the transcript."""
