@@ -28,7 +28,7 @@ MEMORYLESS = ("static", "random")
 
 def number(x: float) -> str:
     """Return x with a sign and two decimals. It uses a minus sign instead of a hyphen, so that columns line up."""
-    return f"{x:+.2f}".replace("-", "\N{MINUS SIGN}")
+    return _signed(x, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +280,16 @@ def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") ->
     c = max(c, LEAST_CONFIDENCE)
     # If k confidences sum to 100, their mean is 100 / k; this is then the same as ln(c k / 100).
     return f"z = ln(c / mean c) = ln({c:g} / {c / math.exp(candidate.z):.4g}) = {number(candidate.z)}"
+
+
+def difference(q: float, v: float, a: float) -> tuple[str, str, str]:
+    """Return Q, V and A = Q - V with as many decimals as needed for the written difference to be right."""
+    places = next((n for n in (2, 3) if abs(round(q, n) - round(v, n) - round(a, n)) < 0.1 ** (n + 1)), 4)
+    return _signed(q, places), _signed(v, places), _signed(a, places)
+
+
+def _signed(x: float, places: int) -> str:
+    return f"{x:+.{places}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def equation(

@@ -189,14 +189,15 @@ def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
 
     settings, beta = choice.settings, update.beta
     seen, scaled = hits.shown(update), update.advantage_normalised[index]
-    v, q, a = seen.v, seen.q[index], seen.advantage[index]
+    a = seen.advantage[index]
+    q, v, makes = explain.difference(seen.q[index], seen.v, a)
     z, z_prime = choice.decision.candidates[index].z, update.z_prime[index]
     largest, name = max(map(abs, seen.advantage)), "max |Â|"
     if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
         largest, name = max(seen.advantage), "max Â (normalisation=positive)"
     return [
         Derived("Â", "advantage", signed(a), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
-                (f"Â = {signed(q)} − ({signed(v)}) = {signed(a)}",)),
+                (f"Â = {q} − ({v}) = {makes}",)),
         Derived("Ã", "normalised advantage", signed(scaled, 3), "App. E, Eq. 25: Ã = Â / (max |Â| + ε)",
                 jitrl.normalise, (f"Ã = Â / {name} = {signed(a, 4)} / {largest:.4f} = {signed(scaled, 3)}",)),
         Derived("z′", "new logit", signed(z_prime), "Eq. 10: z′(s, a) = z(s, a) + β·Ã(s, a)", jitrl.update_logits,

@@ -57,6 +57,7 @@ _RUN = (
     ),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
+    Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),

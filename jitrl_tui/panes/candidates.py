@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from engine import explain
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
@@ -283,8 +284,9 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
 def _sums(update: Update, candidate: Candidate, index: int) -> tuple[str, str]:
     """Return the calculations of the advantage and of z′ for narrow rows."""
     seen, count = hits.shown(update), _count(update, index)
+    q, v, a = explain.difference(seen.q[index], seen.v, seen.advantage[index])
     return (
-        f"  N {count}  Q̂ {_short(seen.q[index])} − V̂ {_short(seen.v)} = Â {_short(seen.advantage[index])}",
+        f"  N {count}  Q̂ {q} − V̂ {v} = Â {a}",
         f"  z {_logit(candidate)} + {update.beta:g}·Ã {_short(update.advantage_normalised[index])} = "
         f"z′ {_short(update.z_prime[index])}",
     )

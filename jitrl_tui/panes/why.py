@@ -58,14 +58,15 @@ def _derivation(choice: Choice, width: int) -> list[str]:
     parts = [explain.logit(d.candidates[i], settings, model)]
     if update is not None and update.valuation.how[i] != "prior":
         seen = hits.shown(update)
-        v, q, a = seen.v, seen.q[i], seen.advantage[i]
+        a = seen.advantage[i]
+        by, less, makes = explain.difference(seen.q[i], seen.v, a)
         largest = max((abs(x) for x in seen.advantage), default=0.0)
         name = "max|Â|"
         if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
             largest, name = max(seen.advantage), "max Â"
         parts += [
-            f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)} {seen.unit}",
-            f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
+            f"Â = Q̂ − V̂ = {by} − ({less}) = {makes} {seen.unit}",
+            f"Ã = Â / {name} = {makes} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
         ]
     lines: list[str] = []
     for part in filter(None, parts):

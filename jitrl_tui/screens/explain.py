@@ -14,11 +14,12 @@ from textual.content import Content
 from engine import disk
 from jitrl_tui import deriving, hits
 from jitrl_tui.deriving import Derived
-from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.help import page
+from jitrl_tui.screens.dialogs import Dialog, HelpDialog
 from jitrl_tui.view import Choice
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
 
-KEYS = "← → candidate   s save as a test fixture   Esc closes"
+KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"
 
 
 class _Derivation(LinePane):
@@ -70,6 +71,7 @@ class ExplainDialog(Dialog[None]):
         Binding("left", "move(-1)", show=False, priority=True),
         Binding("right", "move(1)", show=False, priority=True),
         Binding("s", "save", show=False),
+        Binding("f1,question_mark", "help", show=False),
         Binding("e,q", "dismiss(None)", show=False),
     ]
 
@@ -88,6 +90,10 @@ class ExplainDialog(Dialog[None]):
     def action_move(self, by: int) -> None:
         """Show another candidate."""
         self.query_one(_Derivation).move(by)
+
+    def action_help(self) -> None:
+        """Show the help of this window."""
+        self.app.push_screen(HelpDialog("help: explain", page("explain")))
 
     def action_save(self) -> None:
         """Write the decision into a file that a test can compute again."""
