@@ -15,7 +15,7 @@ ORIGINS = 6
 """Largest number of origins in a line."""
 NEUTRAL = ("memory", "valid", "random")
 """Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
-TRIES = 4
+TRIES = 3
 """Largest number of untried actions named in a line."""
 
 
@@ -75,12 +75,12 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
     rows = [(listed, "expected of these steps", "")] if repeated(decision) else []
     rows.append((expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
     rows.append((hoped, "hoped from untried actions", _named(plan.tries)))
-    rows.append((spare, "for steps left over", "so that the shorter of equal plans is taken"))
+    rows.append((spare, "for steps left over", ""))
     lines = [(signed(amount), what, remark) for amount, what, remark in rows if abs(amount) >= 0.005]
     remark = ""
     if seen.left is not None:
-        remark = f"no more than the {points(round(seen.left, 2))} left to gain; the search counted {seen.total:.1f}"
-    return [(signed(seen.q[first]), f"points for the plan, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
+        remark = f"all that is left to gain (the search counted {seen.total:.1f})"
+    return [(signed(seen.q[first]), f"points, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
 
 
 def _named(tries: tuple[str, ...]) -> str:

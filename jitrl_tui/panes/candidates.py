@@ -220,7 +220,10 @@ def _track(decision: Decision, index: int, size: int) -> list[Part]:
     z = [candidate.z for candidate in decision.candidates]
     low, high = min(*z, *update.z_prime), max(*z, *update.z_prime)
     track = moved(z[index], update.z_prime[index], low, high, size)
-    return [(track, GOOD if update.z_prime[index] >= z[index] else BAD)]
+    tone = GOOD if update.z_prime[index] >= z[index] else BAD
+    way = track.strip("·")
+    before, _, after = track.partition(way)
+    return [(before, FAINT), (way, tone), (after, FAINT)]
 
 
 def _tracked(decision: Decision, index: int, width: int) -> Content:

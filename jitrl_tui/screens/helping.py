@@ -12,13 +12,13 @@ from jitrl_tui.widgets.pane import PaneKind
 
 
 def of_screen(kinds: Sequence[PaneKind], table: Sequence[Key], typed: str) -> HelpDialog:
-    """Return the whole help: what is shown, each pane, the keys.
+    """Return the whole help: what is shown, the keys, each pane.
 
     Args:
         typed: A sentence about commands that can be typed, "" for none.
     """
     panes = [_of(kind) for kind in kinds]
-    parts = (page("watch"), *panes, page("explain"), keymap.help_table(table), typed, page("terminal"))
+    parts = (page("watch"), keymap.help_table(table), typed, page("terminal"), *panes, page("explain"))
     return HelpDialog("help", "\n\n".join(filter(None, parts)))
 
 

@@ -82,7 +82,7 @@ def test_no_pane_promises_more_points_than_the_game_has_left():
         assert "45.0" not in text
     candidates, _, memory = panes(made, width=150)
     assert "+12.00" in candidates
-    assert "no more than the 12 left to gain; the search counted 47.0" in memory
+    assert "+12.00      points, Q̂ of 'go south': all that is left to gain (the search counted 47.0)" in memory
 
 
 # -------------------------------------------------------------------------------------------- memory
@@ -98,7 +98,7 @@ def test_the_memory_pane_lists_what_the_value_rests_on_and_the_amounts_add_up():
     text = memory_text(Choice(2, made, started(), 60))
     lines = [line.strip() for line in text.splitlines()]
     assert lines[:5] == [
-        "+5.20       points for the plan, Q̂ of 'go south'",
+        "+5.20       points, Q̂ of 'go south'",
         "+1.50     expected of these steps",
         "−0.30     for danger and doubt: earlier plans kept more or less than they",
         "promised",
