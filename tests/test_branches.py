@@ -11,10 +11,11 @@ from engine.codec import event_to_line
 from engine.environments import profile
 from engine.memory import Memory
 from engine.records import EpisodeStarted, Kept, SessionStarted, Stepped
-from engine.session import branches, recording
+from engine.session import branches, recording, suites
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
+from jitrl_tui.cli import main
 from tests.killed import decided, differences
 
 STEPS = 10
@@ -117,13 +118,7 @@ def test_a_branch_after_the_last_step_of_an_episode_goes_on_with_the_next(source
     before = contents(branch.folder / "memory")
     play(saves, branch)
     assert contents(branch.folder / "memory") == before
-    assert [event.episode for event in session_ends(branch)] == [1, 2]
-
-
-def session_ends(saved):
-    from engine.session import suites
-
-    return suites.played(saved)
+    assert [event.episode for event in suites.played(branch)] == [1, 2]
 
 
 def test_records_that_were_kept_later_are_missing_in_a_branch(source, tmp_path):
@@ -158,6 +153,55 @@ def test_a_branch_of_a_recording_that_does_not_tell_what_memory_had(source, tmp_
     branch = branches.branch(tmp_path / "saves", saved, (2, 6))
     play(tmp_path / "saves", branch)
     assert differences(decided(saved), decided(branch)) == []
+
+
+def command(saves, capsys, *words):
+    """Run `jitrl sessions`; return its exit code, and what it wrote on stdout and stderr."""
+    code = main(["sessions", "--saves", str(saves), *words])
+    return code, *capsys.readouterr()
+
+
+def test_without_a_terminal_a_branch_is_played_only_with_yes_and_says_what_it_would_do(source, capsys):
+    saves, _ = source
+    before = set((saves / "sessions").iterdir())
+    code, out, said = command(saves, capsys, "--branch", "2:6", SESSION)
+    assert (code, out) == (2, "")
+    assert "after step 6 of episode 2 of source, in a new session with a memory of its own" in said
+    assert "play to the end of that episode; here is no terminal" in said
+    _, _, said = command(saves, capsys, "--branch", "2:6", SESSION, "--into-memory", "--episodes", "3")
+    assert "which would learn from it, and play to the end of that episode and 2 more episodes;" in said
+    assert set((saves / "sessions").iterdir()) == before
+
+
+@pytest.mark.parametrize(("more", "episodes"), [((), 1), (("--episodes", "2"), 2)])
+def test_with_yes_a_branch_is_played_to_the_end_of_its_episode_or_of_as_many_as_asked(source, capsys, more, episodes):
+    saves, _ = source
+    known = {one.name for one in sessions.saved(saves)}
+    before = contents(saves / "memory")
+    code, _, said = command(saves, capsys, "--branch", "1:8", SESSION, "--yes", *more)
+    (branch,) = (one for one in sessions.saved(saves) if one.name not in known)
+    assert (code, said) == (0, f"branch: {branch.name}\n")
+    assert [event.episode for event in suites.played(branch)] == list(range(1, episodes + 1))
+    assert contents(saves / "memory") == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--branch", "1:99", SESSION, "--yes"), "has steps 0 to 10, not 99"),
+        (("--branch", "1:2", SESSION, "--yes", "--episodes", "0"), "--episodes must be at least 1"),
+        (("--branch", "1:2", "--yes"), "--branch needs the name of a session"),
+        (("--branch", "x", SESSION, "--yes"), "--branch takes STEP or EPISODE:STEP"),
+        ((SESSION, "--yes"), "are for a branch"),
+    ],
+)
+def test_a_branch_that_cannot_be_is_refused_in_a_sentence(source, capsys, words, sentence):
+    saves, _ = source
+    before = set((saves / "sessions").iterdir())
+    code, _, said = command(saves, capsys, *words)
+    assert code == 2
+    assert sentence in said
+    assert set((saves / "sessions").iterdir()) == before
 
 
 def test_a_branch_knows_where_it_begins_and_can_use_the_memory_of_its_session(source, tmp_path):

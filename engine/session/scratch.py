@@ -73,7 +73,7 @@ def _end(scope: Scope, first: int, own: frozenset[str] | set[str], now: float, s
 
 
 def _stored(episode: Episode) -> float:
-    """Return when an episode was stored, as Unix time in seconds; infinite for one that was imported, which tells not."""
+    """Return when an episode was stored, as Unix time in seconds; infinite for one that was imported."""
     if any(step.provenance.startswith("imported:") for step in episode.steps):
         return float("inf")
     return episode.started + episode.wall_s

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -49,8 +50,12 @@ class KeepingScreen(RunningScreen):
             self._follow(lambda keeper: keeper.load(rest))
         elif name in ("load", "saves"):
             self.action_load()
-        elif name == "branch" and rest.isascii() and rest.isdigit():
-            self._follow(lambda keeper: keeper.branch(self.view.episode, int(rest)))
+        elif name == "branch" and rest:
+            step, _, memory = rest.partition(" ")
+            if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                self._branch(self.view.episode, int(step), SHARED if memory else OWN)
+            else:
+                self.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
         elif name == "branch":
             self.action_branch()
         elif name == "help":
@@ -105,13 +110,19 @@ class KeepingScreen(RunningScreen):
             self._follow(lambda keeper: keeper.load(name))
 
     def action_branch(self) -> None:
-        """Continue from before the displayed step in a new session."""
+        """Ask for the memory of a branch, and continue from before the displayed step in a new session."""
         choice = self.choice
-        if choice is not None:
-            self._follow(lambda keeper: keeper.branch(choice.episode, choice.decision.step))
+        if choice is None or self._kept() is None:
+            return
+        episode, step = choice.episode, choice.decision.step
+        self.app.push_screen(BranchDialog(episode, step), lambda memory: self._branch(episode, step, memory))
 
-    def _follow(self, make: Callable[[Keeper], SavedSession]) -> None:
-        """End this session properly and continue with another."""
+    def _branch(self, episode: int, step: int, memory: str | None) -> None:
+        if memory is not None:
+            self._follow(lambda keeper: keeper.branch(episode, step, shared=memory == SHARED), paused=True)
+
+    def _follow(self, make: Callable[[Keeper], SavedSession], *, paused: bool = False) -> None:
+        """End this session properly and continue with another, which waits at its first decision if it is `paused`."""
         keeper = self._kept()
         if keeper is None or self.leaving:
             return
@@ -120,7 +131,7 @@ class KeepingScreen(RunningScreen):
         except JitrlError as error:
             self.notify(str(error), severity="error", markup=False)
         else:
-            self.leave(lambda: self.app.go_on_with(following))
+            self.leave(lambda: self.app.go_on_with(following, paused=paused))
 
     def _kept(self) -> Keeper | None:
         if self.keeper is None:

@@ -44,6 +44,7 @@ class WatchScreen(KeepingScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
         pages: Stored pages; None if there are none.
         clock: Returns monotonic time in seconds.
@@ -58,6 +59,7 @@ class WatchScreen(KeepingScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -73,6 +75,7 @@ class WatchScreen(KeepingScreen):
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -99,8 +102,9 @@ class WatchScreen(KeepingScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
