@@ -265,8 +265,8 @@ def run_play(config: SessionConfig, saves: Path) -> int:
     return run_saved(sessions.create(saves, config, "play"), saves)
 
 
-def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Play back a recording at `speed` steps per second."""
+def run_replay(path: Path, speed: float = 1.0, saves: Path | None = None) -> int:
+    """Play back a recording at `speed` steps per second. It can be compared with the sessions in a saves folder."""
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
@@ -279,7 +279,8 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
     pages = PageStore(folder)
     source = ReplaySource(lambda: recording.read(path), delay=delay)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
+        lambda: WatchScreen(source, delay=delay, pages=pages, recorded=(saves, path) if saves is not None else None),
+        pictures=(folder / "pages").is_dir(),
     )
 
 

@@ -54,6 +54,7 @@ _RUN = (
         "",
         "branch: go on from before the step on show (`←` looks back), in a new session",
     ),
+    Key("V", "V", "compare", "", "compare this session with another, side by side: its branches first"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
@@ -77,6 +78,19 @@ BENCH = (
     Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
 )
 """The keys of the bench screen."""
+
+COMPARE = (
+    Key("n", "n", "difference(1)", "next difference", "the next step at which the sessions differ"),
+    Key("N", "N", "difference(-1)", "one before", "the difference before", 2),
+    Key("f", "f", "first", "first", "the first difference"),
+    Key("right_square_bracket", "]", "episode(1)", "episode", "the first difference of the next episode", 2),
+    Key("left_square_bracket", "[", "episode(-1)", "", "the first difference of the episode before"),
+    Key("y", "y", "copy", "", "copy the marked text, or the step under the cursor"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q,escape", "q", "leave", "leave", "go back", 0),
+)
+"""The keys of the compare screen."""
 
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
+from jitrl_tui.comparing import compared
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
+from jitrl_tui.screens.compare import CompareDialog, CompareScreen, as_recorded, others
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -20,11 +23,16 @@ TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
 
 
 class KeepingScreen(RunningScreen):
-    """A screen for one run, with actions to save it and to leave it."""
+    """A screen for one run, with actions to save it, to compare it and to leave it.
+
+    Attributes:
+        recorded: The saves folder and the recording of the run, None if there are no other sessions beside it.
+    """
 
     source: Source
     view: RunView
     keeper: Keeper | None = None
+    recorded: tuple[Path, Path] | None = None
     waits_for = "finishing the last thought; q again leaves at once"
 
     @property
@@ -137,6 +145,30 @@ class KeepingScreen(RunningScreen):
         if self.keeper is None:
             self.notify("This is a recording: there is nothing to save or to undo.", severity="warning")
         return self.keeper
+
+    # ------------------------------------------------------------------------------------- comparing
+
+    def action_compare(self) -> None:
+        """Ask for another session, and show both side by side."""
+        if self.keeper is not None:
+            self.recorded = self.keeper.saves, self.keeper.session.folder
+        if self.recorded is None:
+            self.notify("There are no other sessions beside this recording.", severity="warning")
+            return
+        saves, mine = self.recorded
+        found = others(saves, mine if mine.is_dir() else mine.parent)
+        if found:
+            self.app.push_screen(CompareDialog(found), lambda other: other and self._compare(mine, Path(other)))
+        else:
+            self.notify("There is no other session of this game; b makes a branch.", severity="warning")
+
+    def _compare(self, mine: Path, other: Path) -> None:
+        try:
+            comparison = compared(mine, other)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+        else:
+            self.app.push_screen(CompareScreen(comparison, (as_recorded(mine), as_recorded(other))))
 
     # --------------------------------------------------------------------------------------- leaving
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -46,6 +47,7 @@ class WatchScreen(KeepingScreen):
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         clock: Returns monotonic time in seconds.
     """
@@ -61,6 +63,7 @@ class WatchScreen(KeepingScreen):
         play: bool = False,
         paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,6 +73,7 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
