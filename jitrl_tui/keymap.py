@@ -92,6 +92,21 @@ COMPARE = (
 )
 """The keys of the compare screen."""
 
+RACE = (
+    Key("space", "space", "toggle_pause", "pause", "pause before the next step, and go on"),
+    Key("n,right", "n", "step_once", "step", "one step of all racers, then pause"),
+    Key("left", "←", "step_back", "", "in a recording: the step before"),
+    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 2),
+    Key("minus,underscore", "-", "slower", "slower", "more time between steps", 2),
+    Key("V", "V", "compare", "compare", "two of the racers side by side, step by step", 1),
+    Key("tab", "tab", "app.focus_next", "", "the next racer"),
+    Key("z", "z", "zoom", "", "give the whole width to the racer with the focus, and back"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; a race that is being run can be taken up again", 0),
+)
+"""The keys of the race screen."""
+
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""

@@ -7,9 +7,7 @@ as if it played alone. A race is a small file under `saves/races` that names its
 from __future__ import annotations
 
 import json
-import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ from pathlib import Path
 from engine import limits
 from engine.disk import read_bytes, write_private
 from engine.errors import BadFile, StorageError, UsageError
-from engine.paths import ensure_folder, slug
+from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
 from engine.session import recording
 from engine.session import store as sessions
@@ -96,7 +94,7 @@ def create(saves: Path, arms: Sequence[tuple[str, SessionConfig]]) -> SavedRace:
     if len({(config.game, config.seed, config.episodes) for _, config in arms}) > 1:
         raise UsageError("all racers play the same game with the same seed, and as many episodes")
     racers = tuple(Racer(name, sessions.create(saves, config, "run")) for name, config in arms)
-    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(arms[0][1].game)[:24]}-{secrets.token_hex(2)}"
+    name = sessions.new_name(arms[0][1].game)
     root = ensure_folder(saves / _FOLDER)
     listed = [{"name": racer.name, "session": racer.session.name} for racer in racers]
     try:

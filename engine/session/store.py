@@ -81,10 +81,14 @@ def create(saves: Path, config: SessionConfig, kind: str, origin: Origin | None 
     Raises:
         StorageError: It cannot be written.
     """
-    stem = Path(config.game).stem.lower()
+    return create_in(ensure_folder(saves / "sessions") / new_name(config.game), config, kind, origin)
+
+
+def new_name(game: str) -> str:
+    """Return a name for something new that is played: the time, the game, and four random digits."""
+    stem = Path(game).stem.lower()
     readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
-    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
-    return create_in(ensure_folder(saves / "sessions") / name, config, kind, origin)
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
 
 
 def create_in(
