@@ -52,7 +52,7 @@ _RUN = (
         "b",
         "branch",
         "",
-        "branch: go on from before the step on show (`←` looks back), in a new session",
+        "branch: go on from before the step on show (`←` looks back), in a new session that begins paused",
     ),
     Key("V", "V", "compare", "", "compare this session with another, side by side: its branches first"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
