@@ -65,8 +65,8 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def race(played: Path) -> str:
     """Name of a race in the saves folder."""
-    assert main(["--saves", str(played), "race", "pantry", "--arm", "static", "--arm", "random", "--model", "prior/verbs",
-                 "--episodes", "1", "--steps", "6", "--plain"]) == 0  # fmt: skip
+    assert main(["--saves", str(played), "race", "pantry", "--arm", "static", "--arm", "random",
+                 "--model", "prior/verbs", "--episodes", "1", "--steps", "6", "--plain"]) == 0  # fmt: skip
     return next((played / "races").iterdir()).stem
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
-from jitrl_tui.comparing import compared
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
-from jitrl_tui.screens.compare import CompareDialog, CompareScreen, as_recorded, others
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -150,6 +148,8 @@ class KeepingScreen(RunningScreen):
 
     def action_compare(self) -> None:
         """Ask for another session, and show both side by side."""
+        from jitrl_tui.screens.compare import CompareDialog, others  # rarely needed
+
         if self.keeper is not None:
             self.recorded = self.keeper.saves, self.keeper.session.folder
         if self.recorded is None:
@@ -163,6 +163,9 @@ class KeepingScreen(RunningScreen):
             self.notify("There is no other session of this game; b makes a branch.", severity="warning")
 
     def _compare(self, mine: Path, other: Path) -> None:
+        from jitrl_tui.comparing import compared
+        from jitrl_tui.screens.compare import CompareScreen, as_recorded
+
         try:
             comparison = compared(mine, other)
         except JitrlError as error:
