@@ -157,7 +157,8 @@ def reason(row: Row) -> str:
     """Return why two sessions differ at a step, as a sentence; "" if they do not."""
     left, right = row.left, row.right
     if left is None or right is None:
-        return f"Only {'B' if left is None else 'A'} has this step: the other's episode ended before it, or is not as far."
+        have = "B" if left is None else "A"
+        return f"Only {have} has this step: the other's episode ended before it, or is not as far."
     if row.kind == SAME:
         return ""
     if row.kind == ANSWER:

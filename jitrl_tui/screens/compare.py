@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +14,12 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from engine.errors import BadFile
+from engine.errors import BadFile, JitrlError
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.compare import Comparison, Option, Row, Side, reason
 from jitrl_tui import history, keymap
-from jitrl_tui.comparing import MEANINGS, differ_in, done, result_of, who
+from jitrl_tui.comparing import MEANINGS, compared, differ_in, done, result_of, who
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
@@ -220,7 +222,28 @@ def _seen(row: Row, side: Side | None, width: int) -> list[tuple[str, str]]:
     return lines
 
 
-# ------------------------------------------------------------------------------------ asking for one
+# ------------------------------------------------------------------------------------ opening it
+
+
+def open_comparison(app: Host, paths: tuple[Path, Path], names: tuple[str, str]) -> None:
+    """Compare two recordings in a thread, and show them when that is done. An error is shown as a message.
+
+    Args:
+        app: The app.
+        paths: The recordings: files, or folders of sessions.
+        names: Names of the two sessions.
+    """
+
+    def work() -> None:
+        try:
+            comparison = compared(*paths)
+        except JitrlError as error:
+            app.call_later(partial(app.notify, str(error), severity="error"))
+        else:
+            app.call_later(lambda: app.push_screen(CompareScreen(comparison, names)))
+
+    app.notify("Reading both recordings.", timeout=1.5)
+    threading.Thread(target=work, name="compare", daemon=True).start()
 
 
 def others(saves: Path, folder: Path) -> list[SavedSession]:

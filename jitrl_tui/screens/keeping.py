@@ -163,15 +163,9 @@ class KeepingScreen(RunningScreen):
             self.notify("There is no other session of this game; b makes a branch.", severity="warning")
 
     def _compare(self, mine: Path, other: Path) -> None:
-        from jitrl_tui.comparing import compared
-        from jitrl_tui.screens.compare import CompareScreen, as_recorded
+        from jitrl_tui.screens.compare import as_recorded, open_comparison
 
-        try:
-            comparison = compared(mine, other)
-        except JitrlError as error:
-            self.notify(str(error), severity="error")
-        else:
-            self.app.push_screen(CompareScreen(comparison, (as_recorded(mine), as_recorded(other))))
+        open_comparison(self.app, (mine, other), (as_recorded(mine), as_recorded(other)))
 
     # --------------------------------------------------------------------------------------- leaving
 

@@ -12,18 +12,16 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.errors import JitrlError
 from engine.session.race import SavedRace, Told
 from jitrl_tui import keymap
 from jitrl_tui.bench_view import ArmCurve
-from jitrl_tui.comparing import compared
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.plotting import running_average
 from jitrl_tui.race_source import RaceSource
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.compare import CompareScreen
+from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
@@ -216,8 +214,9 @@ class RaceScreen(RunningScreen):
         """Give the whole width to the racer with the focus, or show all again."""
         columns = list(self.query(Column))
         alone = all(column.display for column in columns)
+        one = next((column for column in columns if column.has_focus), columns[0])
         for column in columns:
-            column.display = not alone or column.has_focus
+            column.display = not alone or column is one
         self.call_after_refresh(self._draw)
 
     def action_compare(self) -> None:
@@ -231,13 +230,8 @@ class RaceScreen(RunningScreen):
             )
 
     def _compare(self, pair: tuple[int, int]) -> None:
-        racers = [self._race.racers[who] for who in pair]
-        try:
-            comparison = compared(racers[0].session.folder, racers[1].session.folder)
-        except JitrlError as error:
-            self.notify(str(error), severity="error")
-        else:
-            self.app.push_screen(CompareScreen(comparison, [racer.name for racer in racers]))
+        one, other = (self._race.racers[who] for who in pair)
+        open_comparison(self.app, (one.session.folder, other.session.folder), (one.name, other.name))
 
     def action_help(self) -> None:
         """Show the help."""
