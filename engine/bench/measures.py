@@ -160,7 +160,7 @@ MEASURES: Mapping[str, Measure] = {
         Measure("retrieval", "Retrieval", "milliseconds, per retrieval from memory", "ms", -1, _retrieval, timed=True),
         Measure("unusable", "Unusable", "share of decisions without a usable answer of the model", "share", -1,
                 lambda played: _ratio(_answers(played, "missing"), _answers(played, "asked"))),
-        Measure("changed", "Changed", "share of steps in which the update of the logits changed the action, broken ties apart",
+        Measure("changed", "Changed", "share of steps whose action the update of the logits changed, broken ties apart",
                 "share", 0,
                 lambda played: _ratio(sum(row.changed for row in played.rows), sum(row.steps for row in played.rows))),
         Measure("other_share", "From other tasks", "share of remembered steps in use that came from other tasks",
