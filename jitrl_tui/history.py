@@ -51,11 +51,13 @@ class Played:
         name: Name of the session.
         recording: The file with its events.
         started: Its first event.
+        branch: Whether it begins with the episodes of another session.
     """
 
     name: str
     recording: Path
     started: SessionStarted
+    branch: bool = False
 
 
 Past = tuple[Played, tuple[Row, ...]]
@@ -133,13 +135,14 @@ def played(saves: Path) -> Iterator[Played]:
 def beginning(saved: SavedSession) -> Played | None:
     """Return a session with its first event; None if its recording cannot be read."""
     started = started_of(saved.recording)
-    return Played(saved.name, saved.recording, started) if started is not None else None
+    return Played(saved.name, saved.recording, started, saved.origin is not None) if started is not None else None
 
 
 def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
     """Return the sessions before the one called `name` that can be compared with it and have finished episodes.
 
-    A session that went on with another model or other settings than it began with is left out.
+    Branches are left out, because they repeat episodes of another session, and sessions that went on with another
+    model or other settings than they began with.
 
     Args:
         saves: The saves folder.
@@ -148,7 +151,7 @@ def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
     """
     wanted, found = likeness(started), list[Past]()
     for one in played(saves):
-        if one.name < name and likeness(one.started) == wanted:
+        if one.name < name and not one.branch and likeness(one.started) == wanted:
             rows, starts = _read(one.recording)
             if rows and all(likeness(start) == wanted for start in starts):
                 found.append((one, rows))

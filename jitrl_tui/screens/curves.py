@@ -34,7 +34,7 @@ class CurvesScreen(Dialog[None]):
 
     Args:
         view: Returns the present state of the run.
-        saves: The saves folder with the sessions to compare with; None for a recording.
+        saves: The saves folder with the sessions to compare with; None for a recording elsewhere.
     """
 
     CSS_PATH: ClassVar = ["dialog.tcss", "curves.tcss"]
@@ -117,7 +117,7 @@ class CurvesScreen(Dialog[None]):
         """Ask for another session of this game."""
         own, saves = self._own(), self._saves
         if own is None or saves is None:
-            self.notify("A recording has no sessions beside it. Try: jitrl curves SESSION --with OTHER", timeout=4)
+            self.notify("No sessions lie beside this recording. Try: jitrl curves SESSION --with OTHER", timeout=4)
             return
         if len(self._added) == len(curves.LETTERS):
             self.notify(f"There is room for {len(curves.LETTERS)} more sessions; c clears them.", timeout=4)
@@ -213,26 +213,34 @@ class WithCurves(Screen[int]):
 
     Attributes:
         keeper: Has the saves folder; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         earlier_scores: Mean score of each episode in earlier sessions that can be compared.
     """
 
     keeper: Keeper | None
+    recorded: tuple[Path, Path] | None
     view: RunView
     earlier_scores: tuple[float, ...] = ()
     _looked = False
 
+    @property
+    def _beside(self) -> Path | None:
+        """The saves folder with the sessions to compare with, None if there is none."""
+        if self.keeper is not None:
+            return self.keeper.saves
+        return self.recorded[0] if self.recorded is not None else None
+
     def action_curves(self) -> None:
         """Open the window with the curves."""
-        keeper = self.keeper
-        self.app.push_screen(CurvesScreen(lambda: self.view, keeper.saves if keeper is not None else None))
+        self.app.push_screen(CurvesScreen(lambda: self.view, self._beside))
 
     def look_for_earlier(self) -> None:
         """Once the session has begun, look for earlier ones in a thread, for the pane with the learning curve."""
-        started, keeper = self.view.started, self.keeper
-        if started is None or keeper is None or self._looked:
+        started, saves = self.view.started, self._beside
+        if started is None or saves is None or self._looked:
             return
         self._looked = True
-        _in_thread(self.app, lambda: history.earlier(keeper.saves, started.session, started), self._found_earlier)
+        _in_thread(self.app, lambda: history.earlier(saves, started.session, started), self._found_earlier)
 
     def _found_earlier(self, found: Sequence[Past]) -> None:
         scores = history.means_of([[row.score for row in rows] for _, rows in found])

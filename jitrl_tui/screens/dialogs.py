@@ -301,7 +301,7 @@ class CallsDialog(Dialog[None]):
 class HelpDialog(Dialog[None]):
     """A page of help."""
 
-    BINDINGS: ClassVar = [Binding("question_mark,q", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar = [Binding("question_mark,q,f1", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, markdown: str) -> None:
         super().__init__(classes="-page")
@@ -344,7 +344,7 @@ class ErrorDialog(Dialog[str]):
             with VerticalScroll():
                 for title, text in self._parts:
                     yield Static(Content.styled(title, MUTED))
-                    yield Static(Content(text[:1].upper() + text[1:]), classes="message")
+                    yield Static(Content(text), classes="message")
             keys = ("Enter", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
             yield Static(Content.assemble(*keys))
 

@@ -35,10 +35,10 @@ def row(episode: int, score: float, **changes) -> Row:
     return dataclasses.replace(made, **changes)
 
 
-def write(saves, name, scores, *, kind="run", resumed_with=None, **changes):
+def write(saves, name, scores, *, kind="run", resumed_with=None, origin=None, **changes):
     """Write a session whose episodes have these scores; return it."""
     config = SessionConfig(game=changes.get("game", "zork1"))
-    saved = sessions.create_in(saves / "sessions" / name, config, kind)
+    saved = sessions.create_in(saves / "sessions" / name, config, kind, origin)
     events = stream.run(len(scores), 2)
     first = dataclasses.replace(events[0], session=name, settings=changes.get("settings", DEFAULTS))
     first = dataclasses.replace(first, **{k: v for k, v in changes.items() if k in ("agent", "model", "profile")})
@@ -98,6 +98,7 @@ def test_only_earlier_sessions_with_the_same_game_agent_model_profile_and_settin
     write(tmp_path, "2026-07", [7.0], game="manor")
     write(tmp_path, "2026-08", [7.0], kind="play")
     write(tmp_path, "2026-09", [7.0], resumed_with="prior/uniform")
+    write(tmp_path, "2026-09-branch", [1.0], origin=sessions.Origin("2026-01", 1, 1))
     own = write(tmp_path, "2026-10", [2.0])
     write(tmp_path, "2026-11", [7.0])  # later
     started = history.started_of(own.recording)
