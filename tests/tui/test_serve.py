@@ -63,10 +63,9 @@ def server(saves):
     pytest.importorskip("textual_serve", reason="the extra `serve` is not installed")
     with served(saves, "watch", "pantry", "--model", "prior/verbs", "--steps", "4", "--episodes", "3") as running:
         yield running
-    assert running[1].returncode == 0
 
 
-def gone(pids, seconds=6.0):
+def gone(pids, seconds=15.0):
     """Wait until processes have ended."""
     end = time.monotonic() + seconds
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
@@ -96,7 +95,7 @@ def test_a_browser_shows_the_app_and_reaches_nothing_but_the_server(server):
         page.on("websocket", opened)
         page.goto(url)
         page.wait_for_selector("body.-first-byte")
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not any(b"episode 1/3" in frame for frame in frames if isinstance(frame, bytes)):
             assert time.monotonic() < end
             page.wait_for_timeout(20)
@@ -113,7 +112,7 @@ def test_a_browser_shows_the_app_and_reaches_nothing_but_the_server(server):
     assert any("RobotoMono" in address for address in reached)
 
 
-def test_who_lacks_the_token_is_refused_and_two_visitors_share_a_memory(server, saves):
+def test_who_lacks_the_token_is_refused_two_visitors_share_a_memory_and_no_process_is_left(server, saves):
     url, process = server
     asyncio.run(_visit(url, process.pid))
     with Memory(saves / "memory") as memory:
@@ -121,24 +120,6 @@ def test_who_lacks_the_token_is_refused_and_two_visitors_share_a_memory(server, 
         episodes = list(memory.scope(scope).episodes())
     assert len({episode.uid for episode in episodes}) == len(episodes) >= 2
     assert cli.main(["--saves", str(saves), "memory", "verify"]) == 0
-
-
-def test_visitors_end_with_a_server_that_was_killed(saves, server):
-    assert server
-    with served(saves, "watch", "pantry", "--model", "prior/verbs", "--fresh") as (url, process):
-
-        async def visit():
-            from aiohttp import ClientSession
-
-            async with ClientSession() as client, client.ws_connect(f"{url}ws?width=100&height=30") as socket:
-                await Visitor(socket).sees("The Pantry")
-                visitors = children(process.pid)
-                process.kill()
-                return visitors
-
-        visitors = asyncio.run(visit())
-    assert len(visitors) == 1
-    gone(visitors)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +172,12 @@ async def _visit(url, pid):
             assert full.value.status == 503
             await asyncio.gather(*(visitor.forward() for visitor in visitors))
             processes = children(pid)
-        await asyncio.to_thread(gone, processes)
+            await first.close()
+            async with asyncio.timeout(30):
+                while len(children(pid)) == 2:  # one has left
+                    await asyncio.sleep(0.05)
+            os.kill(pid, signal.SIGKILL)
+            await asyncio.to_thread(gone, processes)
 
 
 class Visitor:
@@ -202,7 +188,7 @@ class Visitor:
         self.screen = pyte.Screen(100, 30)
         self.stream = pyte.ByteStream(self.screen)
 
-    async def sees(self, text, seconds=20.0):
+    async def sees(self, text, seconds=60.0):
         """Wait until the terminal shows a text."""
         async with asyncio.timeout(seconds):
             while text not in "\n".join(self.screen.display):
