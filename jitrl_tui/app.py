@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shlex
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +32,7 @@ from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
 from jitrl_tui.strips import SafeLines
-from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
+from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -64,10 +67,12 @@ class JitrlApp(Host):
         self.graphics = graphics or Graphics()
         self._overlay: Overlay | None = None
         self._safe_lines = SafeLines()
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        for theme in OWN:
+            self.register_theme(theme)
         wanted = os.environ.get("TEXTUAL_THEME", "")
         self.theme = wanted if wanted in self.available_themes else DARK.name
+        # Textual begins with the variable's theme before it is registered, and then sees no change.
+        self._watch_theme(self.theme)
         self.animation_level = "none"
 
     def on_mount(self) -> None:
@@ -227,16 +232,37 @@ def run_app(
     pictures = pictures or (saves is not None and any(saves.glob("sessions/*/pages")))
     app = JitrlApp(first, saves=saves, games=games, graphics=detect(os.environ) if pictures else None)
     result = app.run()
-    if app.return_code and app.last_source is not None:
-        app.last_source.wait(10)  # the screen failed: give the session time to store its data
+    source = app.last_source
+    if app.return_code and source is not None:
+        source.wait(10)  # the screen failed: give the session time to store its data
+    again = source.again() if isinstance(source, LiveSource) else ""
+    if again:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            sys.stderr.write(f"Resume with: {again}\n")
     return result if isinstance(result, int) else app.return_code or 0
 
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:
-    """Return a source that continues a saved session."""
+    """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
+    from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
 
-    return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
+    return LiveSource(
+        lambda emit: Session(saved, saves, emit, interactive=True),
+        saves=saves,
+        after=lambda: discard_unplayed(saved),
+        again=lambda: command_to_resume(saved, saves),
+    )
+
+
+def command_to_resume(saved: SavedSession, saves: Path) -> str:
+    """Return the command that resumes a session, "" if it is finished or was deleted."""
+    from engine.paths import usual_saves
+
+    if not saved.folder.is_dir() or saved.finished():
+        return ""
+    usual = Path(os.environ.get("JITRL_SAVES") or usual_saves()).absolute()
+    return shlex.join(["jitrl", "sessions", saved.name, *([] if saves == usual else ["--saves", str(saves)])])
 
 
 def run_saved(saved: SavedSession, saves: Path) -> int:
@@ -282,15 +308,11 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
 
 
 def run_home(saves: Path, games: str | None) -> int:
-    """Resume the last unfinished session, or show the home screen."""
-    from engine.session import store as sessions
-
-    last = sessions.last_unfinished(saves)
-    if last is not None and history.has_begun(last.recording):
-        return run_saved(last, saves)
+    """Show the home screen, on which sessions are resumed and begun."""
     if plain.wants_plain():
         raise UsageError(
-            "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME"
+            "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME; "
+            "`jitrl sessions NAME` goes on with a session"
         )
     return run_app(lambda: home_screen(saves, games), saves=saves, games=games)
 

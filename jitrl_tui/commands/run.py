@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
     from engine.errors import UsageError
     from engine.paths import saves_folder
+    from engine.session import changing
     from engine.session import store as sessions
     from engine.session import suites
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
-        if progress.started is not None:
+        if not changing.discard_unplayed(saved) and progress.started is not None:
             print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
     return verdict(session.results, config, progress)
