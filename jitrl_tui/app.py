@@ -23,12 +23,15 @@ from textual.screen import Screen
 from engine.errors import UsageError
 from jitrl_tui import closing, crash, history, plain
 from jitrl_tui.driver import sturdy
+from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
-from jitrl_tui.offer import Offer, find_games
 from jitrl_tui.output import clean
+from jitrl_tui.palette import KeyCommands
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
+from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource
 from jitrl_tui.strips import SafeLines
@@ -51,6 +54,7 @@ class JitrlApp(Host):
 
     TITLE = "jitrl"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = Host.COMMANDS | {KeyCommands}
     BINDINGS: ClassVar = [Binding("ctrl+q", "leave", "leave", show=False, priority=True)]
     CSS = "Toast { max-width: 60; }"
 
@@ -69,7 +73,7 @@ class JitrlApp(Host):
         self._safe_lines = SafeLines()
         for theme in OWN:
             self.register_theme(theme)
-        wanted = os.environ.get("TEXTUAL_THEME", "")
+        wanted = used().value("app.theme")
         self.theme = wanted if wanted in self.available_themes else DARK.name
         # Textual begins with the variable's theme before it is registered, and then sees no change.
         self._watch_theme(self.theme)
@@ -84,6 +88,7 @@ class JitrlApp(Host):
                 loop.add_signal_handler(number, handler)
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread: a test, or a server with its own handlers
+        self.theme_changed_signal.subscribe(self, lambda theme: self.remember("app.theme", theme.name))
         self.push_screen(self._first())
 
     def get_css_variables(self) -> dict[str, str]:
@@ -148,7 +153,7 @@ class JitrlApp(Host):
     def action_leave(self) -> None:
         """End the app properly from any screen."""
         screen = self.watching
-        if screen is None:
+        if screen is None or not screen.source.live:
             self.leave_now()
         else:
             screen.action_leave()
@@ -218,7 +223,18 @@ class JitrlApp(Host):
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
-        self.notify(f"Theme: {self.theme}", timeout=2)
+        fixed = used().fixed("app.theme")
+        lasts = f" until you leave: it is set by the {fixed.told}" if fixed else ""
+        self.notify(f"Theme: {self.theme}{lasts}", timeout=6 if fixed else 2)
+
+    def remember(self, key: str, value: object) -> None:
+        """Keep a value for the next start, unless something sets it anyway."""
+        if used().fixed(key) is None and used().value(key) != value:
+            used().remembered.keep({key: value})
+
+    def action_settings(self) -> None:
+        """Show the settings."""
+        self.push_screen(SettingsScreen())
 
 
 def run_app(
@@ -289,12 +305,18 @@ def run_play(config: SessionConfig, saves: Path) -> int:
     return run_saved(sessions.create(saves, config, "play"), saves)
 
 
-def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Play back a recording at `speed` steps per second."""
+def usual_delay() -> float:
+    """Return the seconds between two steps that the user has set."""
+    speed = used().value("app.speed")
+    return 1.0 / speed if speed > 0 else 0.0
+
+
+def run_replay(path: Path) -> int:
+    """Play back a recording."""
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
-    delay = 1.0 / speed if speed > 0 else 0.0
+    delay = usual_delay()
     if plain.wants_plain():
         return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
     from engine.web.browser.pages import PageStore
@@ -319,21 +341,7 @@ def run_home(saves: Path, games: str | None) -> int:
 
 def home_screen(saves: Path, games: str | None) -> HomeScreen:
     """Return the home screen."""
-    from engine.session import store as sessions
-
-    def load() -> Offer:
-        found = [
-            s
-            for s in sessions.saved(saves)
-            if s.kind != "run" and history.has_begun(s.recording) and not s.finished()
-        ][:9]
-        rows, message = find_games(saves, games)
-        return Offer(rows, found, message)
-
-    def begin(config: SessionConfig) -> WatchScreen:
-        return _watch(sessions.create(saves, config, "watch"), saves)
-
-    return HomeScreen(load, begin, lambda saved: _watch(saved, saves), games)
+    return HomeScreen(StoredHome(saves, lambda saved: _watch(saved, saves), games), games)
 
 
 def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
@@ -344,7 +352,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
     return WatchScreen(
         live_source(saved, saves),
         previous=previous_scores(saves, saved),
-        delay=0.0 if play else 1.0,
+        delay=0.0 if play else usual_delay(),
         play=play,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),

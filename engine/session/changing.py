@@ -14,6 +14,7 @@ from engine.errors import StorageError, UsageError
 from engine.session import store as sessions
 from engine.session import suites
 from engine.session.store import SavedSession
+from engine.settings import SessionConfig
 
 _LONGEST_NAME = 60
 RESERVED = ("rm", "rename")
@@ -62,11 +63,10 @@ def rename(saves: Path, session: SavedSession, name: str) -> SavedSession:
     return dataclasses.replace(session, name=name, folder=target)
 
 
-def go_on_with(saves: Path, source: SavedSession, *, model: str = "", profile: str = "") -> SavedSession:
-    """Return a new session with the remaining episodes of another one, played with another model or profile.
+def successor(source: SavedSession, *, model: str = "", profile: str = "") -> SessionConfig:
+    """Return the configuration of a session that plays the remaining episodes of another one differently.
 
-    It uses the memory of the source, and its recording has only what it plays itself. An episode that the source has
-    not finished is begun anew.
+    It uses the memory of the source.
 
     Args:
         model: Name of the model, "" for that of the source.
@@ -74,20 +74,31 @@ def go_on_with(saves: Path, source: SavedSession, *, model: str = "", profile: s
 
     Raises:
         UsageError: There is no such profile.
-        StorageError: The new session cannot be written.
         BadFile: The recording of the source is damaged.
     """
     config = source.config
-    left = config.episodes - len(suites.played(source))
     settings = config.settings
     if profile:
         settings = kind_of(config.game).profile(profile, step_limit=settings.step_limit)
-    memory = f"own:{source.name}" if config.memory == "own" else config.memory
-    changed = dataclasses.replace(
-        config, model=model or config.model, profile=profile or config.profile, settings=settings, memory=memory,
-        episodes=max(1, left),
-    )  # fmt: skip
-    return sessions.create(saves, changed, "play" if source.kind == "play" else "watch")
+    return dataclasses.replace(
+        config,
+        model=model or config.model,
+        profile=profile or config.profile,
+        settings=settings,
+        memory=f"own:{source.name}" if config.memory == "own" else config.memory,
+        episodes=max(1, config.episodes - len(suites.played(source))),
+    )
+
+
+def go_on_with(saves: Path, source: SavedSession, config: SessionConfig) -> SavedSession:
+    """Return a new session that goes on from another one with the configuration of `successor`.
+
+    Its recording has only what it plays itself. An episode that the source has not finished is begun anew.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    return sessions.create(saves, config, "play" if source.kind == "play" else "watch")
 
 
 def unplayed(session: SavedSession) -> bool:

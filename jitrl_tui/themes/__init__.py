@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from textual.color import Color
 from textual.theme import Theme
 
+from jitrl_tui.preferences.schema import THEMES
+
 DARK = Theme(
     name="jitrl-dark",
     primary="#7aa2f7",
@@ -129,7 +131,7 @@ EMBER = Theme(
 )
 
 OWN = (DARK, LIGHT, CONTRAST, PAPER, FOREST, MIST, DUSK, EMBER)
-CYCLE = (*(theme.name for theme in OWN), "ansi-dark", "ansi-light")
+CYCLE = THEMES
 """Themes in the order in which the theme key changes them."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from engine.environments import profile
 from engine.errors import StorageError
@@ -35,13 +34,17 @@ class Opened:
         self.configs.append(config)
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
+    def load(self) -> Offer:
+        return self.offer() if callable(self.offer) else self.offer
+
     def go_on(self, saved: sessions.SavedSession) -> WatchScreen:
         self.sessions.append(saved)
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
 
 def app_with(opened: Opened, load=lambda: Offer(GAMES)) -> JitrlApp:
-    return JitrlApp(lambda: HomeScreen(load, opened.begin, opened.go_on))
+    opened.offer = load
+    return JitrlApp(lambda: HomeScreen(opened))
 
 
 def test_one_key_is_enough_to_watch():
@@ -137,18 +140,3 @@ def test_what_cannot_be_is_said_and_nothing_breaks():
     asyncio.run(go())
 
 
-def test_a_session_that_was_left_can_be_taken_up(tmp_path: Path):
-    saved = sessions.create(tmp_path, SessionConfig(game="zork1"), "watch")
-
-    async def go():
-        opened = Opened()
-        app = app_with(opened, lambda: Offer(GAMES, [saved]))
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: "go on with" in screen_text(app))
-            await pilot.press("down", "down")
-            await settled(pilot)
-            assert "go on where this session stood" in screen_text(app)
-            await pilot.press("enter")
-            await until(pilot, lambda: opened.sessions == [saved])
-
-    asyncio.run(go())

@@ -9,8 +9,13 @@ from textual.app import App
 from textual.color import Color
 from textual.screen import Screen
 
+from jitrl_tui import preferences
 from jitrl_tui.app import JitrlApp
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.themes import CONTRAST, CYCLE, LIGHT, OWN, quiet_colours
+from tests.tui import stream
+from tests.tui.driving import settled
 
 TEXTS = ("foreground", "quiet", "text-primary", "text-accent", "text-success", "text-warning", "text-error")
 
@@ -40,11 +45,40 @@ def test_every_text_is_readable_on_every_ground(theme):
 
 def test_there_are_eight_and_the_terminals_own():
     assert len(OWN) == 8
-    assert len(set(CYCLE)) == 10
+    assert CYCLE == (*(theme.name for theme in OWN), "ansi-dark", "ansi-light")
+
+
+def test_the_theme_key_goes_on_and_the_next_start_has_it():
+    async def go(*keys):
+        preferences.use(preferences.load(environment={}))
+        app = JitrlApp(lambda: WatchScreen(ReplaySource(lambda: stream.recorded(stream.run(2, 2)), delay=0.0)))
+        async with app.run_test() as pilot:
+            await settled(pilot)
+            began = app.theme
+            await pilot.press(*keys)
+            await settled(pilot)
+            return began, app.theme
+
+    assert asyncio.run(go("d", "d")) == (CYCLE[0], CYCLE[2])
+    assert asyncio.run(go()) == (CYCLE[2], CYCLE[2])
+
+
+def test_a_theme_that_is_set_elsewhere_lasts_only_until_the_end():
+    async def go(*keys):
+        preferences.use(preferences.load(environment={"JITRL_THEME": "jitrl-paper"}))
+        app = JitrlApp(lambda: WatchScreen(ReplaySource(lambda: stream.recorded(stream.run(2, 2)), delay=0.0)))
+        async with app.run_test() as pilot:
+            await settled(pilot)
+            await pilot.press("d")
+            told = [one.message for one in app._notifications]
+            assert told == ["Theme: jitrl-forest until you leave: it is set by the environment JITRL_THEME"]
+
+    asyncio.run(go())
+    assert preferences.load(environment={}).value("app.theme") == CYCLE[0]
 
 
 def test_the_theme_of_the_variable_has_its_colours_from_the_start(monkeypatch):
-    monkeypatch.setenv("TEXTUAL_THEME", LIGHT.name)
+    preferences.use(preferences.load(environment={"TEXTUAL_THEME": LIGHT.name}))
     monkeypatch.setattr(App.theme, "_default", LIGHT.name)  # Textual reads the variable when it is imported
 
     async def go():
