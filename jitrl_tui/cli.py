@@ -71,7 +71,7 @@ def make_parser() -> Parser:
 
 
 def _expanded(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with `bench SUITE` written as `bench run SUITE`."""
+    """Return the arguments with `bench SUITE` written as `bench run SUITE`, and actions on sessions as one word."""
     words, at = list(argv), 0
     while at < len(words) and words[at].startswith("-"):  # the places, which may stand before the command
         at += 1 if "=" in words[at] else 2
@@ -79,6 +79,8 @@ def _expanded(argv: Sequence[str]) -> list[str]:
         actions = import_module("jitrl_tui.commands.bench").ACTIONS
         if not words[at + 1].startswith("-") and words[at + 1] not in actions:
             words.insert(at + 1, "run")
+    if words[at : at + 1] == ["sessions"] and words[at + 1 : at + 2] in (["rm"], ["rename"]):
+        words[at : at + 2] = [f"sessions-{words[at + 1]}"]
     return words
 
 
@@ -129,6 +131,7 @@ def _follow_preferences(args: argparse.Namespace) -> None:
     Raises:
         UsageError: The config file cannot be read, and the command would go on in the wrong places.
     """
+    from engine.disk import shown
     from jitrl_tui import preferences
 
     # Flags of the screen; those of a session are read by its command, because each has its own.
@@ -144,7 +147,7 @@ def _follow_preferences(args: argparse.Namespace) -> None:
         if made.config.lost:
             made.refuse_mistakes()
         for problem in made.problems if args.name_of_command not in SESSIONS else ():
-            print(f"jitrl: {problem}", file=sys.stderr)
+            print(f"jitrl: {shown(problem)}", file=sys.stderr)
     args.saves = getattr(args, "saves", None) or made.value("places.saves") or None
     args.games = getattr(args, "games", None) or made.value("places.games") or None
     for key, variable in (("app.pictures", "JITRL_PICTURES"), ("app.plain", "JITRL_PLAIN")):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.binding import Binding, BindingsMap
-from textual.keys import Keys, _character_to_key
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 from textual.widget import Widget
 
 from engine.errors import UsageError
@@ -218,14 +218,14 @@ def textual_names(text: str) -> str:
     Raises:
         UsageError: One is no key.
     """
-    known = {key.value for key in Keys} | {"comma"}
+    known = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
     found = []
     for word in (part.strip() for part in text.split(",")):
         plain = word
         while plain.startswith(_MODIFIERS):
             plain = plain.partition("+")[2]
         name = _character_to_key(plain) if len(plain) == 1 else _SHORT.get(plain, plain)
-        if not plain or (len(plain) > 1 and name not in known and not _is_character(name)):
+        if not plain.isprintable() or not plain or (len(plain) > 1 and name not in known and not _is_character(name)):
             raise UsageError(f"{word!r} is no key; a key is for instance x, ?, ctrl+n, f5, space or comma")
         found.append(word[: len(word) - len(plain)] + name)
     return ",".join(found)
@@ -237,7 +237,7 @@ def _is_character(name: str) -> bool:
 
     try:
         unicodedata.lookup(name.replace("_", " ").upper())
-    except KeyError:
+    except (KeyError, ValueError):  # no name, or no text
         return False
     return True
 

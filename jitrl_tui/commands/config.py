@@ -98,6 +98,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
     """Print every setting with its value and where it comes from; with `changed`, those that are not the default."""
+    from engine.disk import shown
     from engine.environments import profile
     from jitrl_tui.preferences.schema import OPTIONS
 
@@ -120,16 +121,17 @@ def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
                 print(f"\n{group}.")
             mark = "*" if one.value != option.default else " "
             _row(f"{mark} {option.name:<19} {_text(one.value) or '-':<14} {one.source:<11} ", option.meaning)
-        print(f"\nconfig file: {made.config.file}")
+        print(f"\nconfig file: {shown(made.config.file)}")
         for name, keys in made.config.keys.items():
-            print(f"  key of {name}: {keys}")
+            print(shown(f"  key of {name}: {keys}"))
     for problem in made.problems:
-        print(f"jitrl: {problem}", file=sys.stderr)
+        print(f"jitrl: {shown(problem)}", file=sys.stderr)
     return 2 if made.problems else 0
 
 
 def _set(args: argparse.Namespace) -> int:
     """Write a setting to the config file."""
+    from engine.disk import shown
     from engine.errors import UsageError
     from jitrl_tui import keymap
     from jitrl_tui.panes.registry import kinds
@@ -142,7 +144,7 @@ def _set(args: argparse.Namespace) -> int:
         if wrong:
             raise UsageError(wrong[0])
     config.set_value(made.config.file, key, value)
-    print(f"{key} = {_text(value)} in {made.config.file}", file=sys.stderr)
+    print(shown(f"{key} = {_text(value)} in {made.config.file}"), file=sys.stderr)
     first = made.fixed(key) if not key.startswith("keys.") else None
     if first is not None and first.source == "environment":
         print(f"the {first.told} comes before it", file=sys.stderr)
@@ -161,7 +163,9 @@ def _unset(args: argparse.Namespace) -> int:
 
 def _path(args: argparse.Namespace) -> int:
     """Print the path of the config file."""
-    print(args.preferences.config.file)
+    from engine.disk import shown
+
+    print(shown(args.preferences.config.file))
     return 0
 
 

@@ -142,7 +142,8 @@ def set_value(file: Path, key: str, value: Any) -> None:
         if not _removed(table, name):
             return
     elif isinstance(table, dict):
-        _removed(table, name)
+        if name not in table:
+            _removed(table, name)  # written with dots
         table[name] = value
     else:
         table = tomlkit.table()

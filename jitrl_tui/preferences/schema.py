@@ -83,6 +83,8 @@ class Option:
         if type(value) is not kind:
             named = {bool: "true or false", int: "a whole number", float: "a number", str: "a text in quotes"}[kind]
             raise UsageError(f"{self.name} must be {named}, not {value!r}")
+        if kind is str and not value.isprintable():
+            raise UsageError(f"{self.name} must be a text without control characters, not {value!r}")
         if self.choices and value not in self.choices:
             raise UsageError(f"{self.name} cannot be {value!r}; choose one of: {self.allowed}")
         if kind in (int, float) and (not math.isfinite(value) or not self.low <= value <= self.high):
@@ -195,5 +197,5 @@ def find(name: str) -> Option:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a question about the name that is most like `name`, "" if none is."""
-    found = difflib.get_close_matches(name, list(names), 1, 0.5)
+    found = difflib.get_close_matches(name, list(names), 1, 0.5) if len(name) < 100 else []
     return f"; is {found[0]!r} meant?" if found else ""

@@ -97,6 +97,8 @@ COMMANDS = [
     "bench resume {typed}", "bench report {typed}",
     "replay {typed}", "replay {file}", "replay {recording}",
     "sessions", "sessions --json", "sessions {typed}", "sessions {session} --branch {typed}",
+    "sessions-rm {typed} --yes", "sessions-rm {typed}", "sessions-rename {session} {typed}{typed}/",
+    "sessions-rename {typed} x",
     "memory", "memory ls", "memory ls --json", "memory stats", "memory stats --json", "memory stats {typed}",
     "memory show only", "memory show only --json", "memory show only --episode 1", "memory show only --entry 1",
     "memory show only --entry 1 --json", "memory show only --kept", "memory show only --kept --json",
@@ -122,6 +124,9 @@ COMMANDS = [
     "web ls --suite local --json",
     "config", "config show", "config show --json", "config show {typed}", "config diff default {typed}",
     "config diff default paper --json", "config schema", "config show --kind {typed}",
+    "config set {typed} x", "config set theme {typed}", "config set model {typed}", "config set keys.watch.help {typed}", "config unset {typed}",
+    "config path", "config path --config {typed}", "config show --config {file}", "sessions --config {file}",
+    "sessions --config {typed}", "sessions --theme {typed}",
     "doctor", "doctor --json", "doctor --model {typed}", "doctor --model {typed} --json",
     "doctor --model local:{typed}",
 ]  # fmt: skip

@@ -45,7 +45,7 @@ def test_every_text_is_readable_on_every_ground(theme):
 
 def test_there_are_eight_and_the_terminals_own():
     assert len(OWN) == 8
-    assert CYCLE == (*(theme.name for theme in OWN), "ansi-dark", "ansi-light")
+    assert (*(theme.name for theme in OWN), "ansi-dark", "ansi-light") == CYCLE
 
 
 def test_the_theme_key_goes_on_and_the_next_start_has_it():
