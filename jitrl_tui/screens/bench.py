@@ -49,7 +49,7 @@ class BenchScreen(RunningScreen):
 
     def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(source, clock)
-        self._table = keymap.bench()
+        self._table = keymap.of("bench")
         self._bindings = keymap.bound(self._bindings, self._table, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)

@@ -107,7 +107,7 @@ class HomeScreen(Screen[int]):
 
     def __init__(self, actions: HomeActions, games: str | None = None) -> None:
         super().__init__()
-        self.key_table = keymap.home()
+        self.key_table = keymap.of("home")
         self._bindings = keymap.bound(self._bindings, self.key_table, "home")
         self._actions, self._games = actions, games
         self._offer: Offer | None = None
