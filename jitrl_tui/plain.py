@@ -428,6 +428,7 @@ def run_plain(source: Source, saves: Path, *, play: bool) -> int:
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Resume a saved session in plain mode, and then any session that is loaded or branched from it."""
     from engine.session.branches import Keeper
+    from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
     from jitrl_tui.source import LiveSource
@@ -436,7 +437,9 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     code = 0
     while following is not None:
         now = following
-        source = LiveSource(partial(Session, now, saves, interactive=play), saves=saves)
+        source = LiveSource(
+            partial(Session, now, saves, interactive=play), saves=saves, after=partial(discard_unplayed, now)
+        )
         keeper, pages = Keeper(saves, now), PageStore(now.folder)
         code, following = _run(source, saves, play=play, keeper=keeper, pages=pages)
     return code

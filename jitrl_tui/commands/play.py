@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, one_game, session_config
+from jitrl_tui.commands.options import add_screen_options, add_session_options, one_game, session_config
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -16,6 +16,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "play", parents=[common], help="play yourself; the agent says what it would do"
     )
     add_session_options(parser, episodes=1)
+    add_screen_options(parser)
     parser.add_argument(
         "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
     )

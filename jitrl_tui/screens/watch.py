@@ -18,6 +18,7 @@ from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
@@ -255,12 +256,17 @@ class WatchScreen(KeepingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return [*keymap.of_pane(self.focused), *keys]
 
     def on_descendant_focus(self) -> None:
-        """Update the footer, because the command line has its own keys."""
-        if self._play:
-            self.query_one(KeyBar).show(self._keys())
+        """Update the footer, because the pane with the focus and the command line have their own keys."""
+        self.query_one(KeyBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Follow settings that were changed on another screen."""
+        if self.panes.follow(used().value("app.layout")):
+            self._arrange()
+            self._draw()
 
     # ------------------------------------------------------------------------------------- steering
 
@@ -366,6 +372,7 @@ class WatchScreen(KeepingScreen):
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
         self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
         self.source.set_delay(self._delay)
         self._draw_status()
 
