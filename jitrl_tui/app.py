@@ -27,6 +27,7 @@ from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
 from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
@@ -239,9 +240,9 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
 
-def run_saved(saved: SavedSession, saves: Path) -> int:
-    """Resume a saved session."""
-    if plain.wants_plain():
+def run_saved(saved: SavedSession, saves: Path, *, in_lines: bool = False) -> int:
+    """Resume a saved session; `in_lines` asks for the plain mode."""
+    if in_lines or plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
@@ -249,36 +250,42 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
     return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
 
 
-def run_watch(config: SessionConfig, saves: Path) -> int:
+def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Watch a new session."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "watch"), saves)
+    return run_saved(sessions.create(saves, config, "watch"), saves, in_lines=in_lines)
 
 
-def run_play(config: SessionConfig, saves: Path) -> int:
+def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Open a new session in which a person plays and the agent advises."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves)
+    return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
 
 
-def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Play back a recording at `speed` steps per second."""
+def run_replay(path: Path, speed: float | None = None, *, in_lines: bool = False) -> int:
+    """Play back a recording at `speed` steps per second; None for the usual speed."""
+    if in_lines or plain.wants_plain():
+        return plain.run_recording_plain(path, None if speed is None else _delay(speed))
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
-    delay = 1.0 / speed if speed > 0 else 0.0
-    if plain.wants_plain():
-        return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
+    delay = _delay(1.0 if speed is None else speed)
     from engine.web.browser.pages import PageStore
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
     source = ReplaySource(lambda: recording.read(path), delay=delay)
+    files = SessionFiles.recorded(path)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
+        lambda: WatchScreen(source, delay=delay, pages=pages, files=files), pictures=(folder / "pages").is_dir()
     )
+
+
+def _delay(speed: float) -> float:
+    """Return the seconds between steps for a speed in steps per second; 0 is as fast as possible."""
+    return 1.0 / speed if speed > 0 else 0.0
 
 
 def run_home(saves: Path, games: str | None) -> int:
@@ -326,6 +333,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
         play=play,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
+        files=SessionFiles.of(saved, saves),
     )
 
 

@@ -52,6 +52,13 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
                         help="a memory of its own, empty at first, instead of the game's shared one")  # fmt: skip
 
 
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add `--plain`."""
+    parser.add_argument(
+        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
+    )
+
+
 def session_config(args: argparse.Namespace) -> SessionConfig:
     """Return the configuration of a session from the options.
 

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from jitrl_tui.commands.options import add_plain
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -13,7 +15,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
     )
-    parser.add_argument("--speed", type=float, default=1.0, help="1 is one step a second (%(default)s)")
+    parser.add_argument(
+        "--speed", type=float, default=None,
+        help="steps a second, 0 for no pause between them (1; without a terminal 0)",
+    )  # fmt: skip
+    add_plain(parser)
     parser.set_defaults(handler=run)
 
 
@@ -29,4 +35,4 @@ def run(args: argparse.Namespace) -> int:
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
-    return run_replay(path, speed=args.speed)
+    return run_replay(path, speed=args.speed, in_lines=args.plain)

@@ -18,10 +18,13 @@ from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.keeping import TYPED, KeepingScreen
+from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
+from jitrl_tui.typed import help_table
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -36,7 +39,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(KeepingScreen):
+class WatchScreen(PlayingScreen):
     """One run on the screen.
 
     Args:
@@ -46,6 +49,7 @@ class WatchScreen(KeepingScreen):
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         keeper: Saves and branches; None for a recording.
         pages: Stored pages; None if there are none.
+        files: What lies beside the session on disk; None if there is nothing.
         clock: Returns monotonic time in seconds.
     """
 
@@ -60,6 +64,7 @@ class WatchScreen(KeepingScreen):
         play: bool = False,
         keeper: Keeper | None = None,
         pages: PageStore | None = None,
+        files: SessionFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(source, clock)
@@ -68,6 +73,7 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.files = files
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
@@ -90,7 +96,7 @@ class WatchScreen(KeepingScreen):
         yield Static(id="banner", markup=False)
         yield Panes("body", self._kinds)
         yield Scrubber("scrubber")
-        yield CommandLine("command")
+        yield CommandLine("command", self.files.typed if self.files is not None else None)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
@@ -108,12 +114,18 @@ class WatchScreen(KeepingScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
+        if self._remembered is not None:
+            self._remembered.loaded = lambda: self.app.call_later(self._draw)
         self.source.start(self._inbox)
 
     def on_resize(self) -> None:
         """Choose the arrangement for the new size."""
         self._arrange()
         self._draw()
+
+    @property
+    def _remembered(self) -> Remembered | None:
+        return self.files.remembered if self.files is not None else None
 
     @property
     def panes(self) -> Panes:
@@ -195,11 +207,14 @@ class WatchScreen(KeepingScreen):
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
-        self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
+        self.panes.show(
+            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+        )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
             self.query_one(CommandLine).offer(view.choice.decision)
+            self.query_one(CommandLine).private = bool(view.pages)
         banner = self.query_one("#banner", Static)
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:
@@ -460,7 +475,7 @@ class WatchScreen(KeepingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
+        typed = help_table() if self._play else ""
         text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
         self.app.push_screen(dialogs.HelpDialog("help", text))
 

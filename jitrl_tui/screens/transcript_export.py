@@ -1,0 +1,35 @@
+"""The window that asks where a transcript goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.content import Content
+
+from engine.session.transcript import FORMATS
+from jitrl_tui.screens.dialogs import PickDialog
+
+_MEANINGS = {"txt": "plain text", "md": "Markdown", "json": "for programs"}
+
+
+class ExportDialog(PickDialog):
+    """Asks for the file of a transcript. The answer is a path that ends with .txt, .md or .json.
+
+    Args:
+        stem: The suggested name, without its ending.
+    """
+
+    def __init__(self, stem: str) -> None:
+        super().__init__("transcript", "What was read and typed, with the notes, as a file.", "another name or folder")
+        self._stem = stem
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return a file for each format; a typed name that has an ending is the only one."""
+        name = typed or self._stem
+        ending = Path(name).suffix.lstrip(".").lower()
+        names = [name] if ending in FORMATS else [f"{name}.{form}" for form in FORMATS]
+        return [(one, Content(f"  {one}  ({self._about(one)})")) for one in names]
+
+    def _about(self, name: str) -> str:
+        there = ", replaces the file" if Path(name).expanduser().is_file() else ""
+        return _MEANINGS[Path(name).suffix.lstrip(".").lower()] + there
