@@ -98,8 +98,9 @@ class Remembered:
         """Return the map of a scope of memory; an empty one if memory cannot be read."""
         from engine.environments import scope_rules
         from engine.errors import JitrlError
-        from engine.jitrl import discounted_returns, own_returns
+        from engine.jitrl import discounted_returns
         from engine.memory import Memory
+        from engine.memory.exact.returns import own_returns
         from engine.session.store import memory_folder
 
         found = GameMap()

@@ -219,7 +219,8 @@ def _about(made: Transcript) -> str:
 
 
 def _gain(step: Taken, most: float | None) -> str:
-    return f"{step.reward:+g} points, score {step.score:g}{f' of {most:g}' if most else ''}"
+    points = f"{step.reward:+g} point{'' if abs(step.reward) == 1 else 's'}"
+    return f"{points}, score {step.score:g}{f' of {most:g}' if most else ''}"
 
 
 def _end(part: Part, most: float | None) -> str:
@@ -237,7 +238,10 @@ def _noted(part: Part, step: int) -> list[str]:
 
 def _paragraphs(text: str) -> list[str]:
     """Return text as Markdown that looks the same: line breaks stay, and no character has a meaning."""
-    return [f"{_literal(line)}  " if line.strip() else "" for line in text.split("\n")]
+    lines = text.split("\n")
+    following = [*lines[1:], ""]
+    return [_literal(line) + ("  " if line.strip() and then.strip() else "")
+            for line, then in zip(lines, following, strict=True)]  # fmt: skip
 
 
 def _literal(text: str) -> str:

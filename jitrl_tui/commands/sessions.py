@@ -1,4 +1,4 @@
-"""`jitrl sessions`: lists sessions, and resumes one."""
+"""`jitrl sessions`: lists sessions, resumes one, and writes transcripts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
+FORMATS = ("txt", "md", "json")
+"""Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "sessions", parents=[common], help="list what was played and saved, or take one up again"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
+    parser.add_argument(
+        "names", nargs="*", metavar="[export] NAME",
+        help="take up this session, or load this save; after `export`: write its transcript",
+    )  # fmt: skip
     parser.add_argument(
         "--branch", metavar="[EPISODE:]STEP", help="go on after this step instead, in a session of its own"
     )
     parser.add_argument("--json", action="store_true", help="a list on stdout")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="with export: format of the transcript (that of FILE's name, or txt)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="with export: where it goes (stdout)")
     parser.set_defaults(handler=run)
 
 
@@ -32,6 +42,9 @@ def run(args: argparse.Namespace) -> int:
     from engine.session import store as sessions
 
     saves = saves_folder(args.saves)
+    args.name = _only_name(args.names)
+    if args.names[:1] == ["export"]:
+        return _export(args, saves)
     if args.name:
         session = _named(args, saves)
         from jitrl_tui.app import run_saved
@@ -52,6 +65,32 @@ def run(args: argparse.Namespace) -> int:
         print(f"{save.name:<46} a save of {save.session.config.game}")
     if not found and not named:
         print("no session yet; jitrl play, jitrl watch and jitrl run make one", file=sys.stderr)
+    return 0
+
+
+def _only_name(words: list[str]) -> str | None:
+    """Return the name among the words of the command, None if there is none."""
+    from engine.errors import UsageError
+
+    names = words[1:] if words[:1] == ["export"] else words
+    if len(names) > 1 or (not names and words):
+        raise UsageError("jitrl sessions takes one name: jitrl sessions NAME, or jitrl sessions export NAME")
+    return names[0] if names else None
+
+
+def _export(args: argparse.Namespace, saves: Path) -> int:
+    """Write the transcript of a session to a file or to stdout."""
+    from engine.disk import shown
+    from engine.session.transcript import format_of
+    from jitrl_tui.exporting import export, text_of
+
+    recording = _named(args, saves).recording
+    if args.output is None or args.output == "-":
+        sys.stdout.write(text_of(recording, args.format or "txt"))
+        return 0
+    target = Path(args.output)
+    export(recording, target, format_of(target, args.format))
+    print(f"wrote {shown(target)}", file=sys.stderr)
     return 0
 
 

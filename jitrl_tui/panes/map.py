@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
@@ -49,7 +49,9 @@ class MapPane(LinePane):
         if not known.places:
             return [Content.styled(line, MUTED) for line in wrap(NO_MAP, width)]
         chart = known.chart(here, width, lambda place: label(place, here))
-        lines = [_styled(chart, number, known, here) for number in range(len(chart.lines))]
+        best = max((place.value or 0.0 for place in known.places.values()), default=0.0)
+        styles = {name: style(place, here, best) for name, place in known.places.items()}
+        lines = [_styled(chart, number, styles) for number in range(len(chart.lines))]
         self._here_line = next((mark.line for mark in chart.marks if mark.place == here), 0)
         lines.append(Content(""))
         lines.extend(Content(line) for line in wrap(exits(known, here, self._decision), width))
@@ -86,24 +88,30 @@ def _worth(place: Place) -> str:
     return f"{signed(place.value, 1)} ×{place.count}"
 
 
-def _styled(chart: Chart, number: int, known: GameMap, here: str) -> Content:
-    """Return a line of the chart in the colours of its places."""
+def _styled(chart: Chart, number: int, styles: Mapping[str, str]) -> Content:
+    """Return a line of the chart in the styles of its places."""
     text, at, parts = chart.lines[number], 0, []
     for mark in sorted((m for m in chart.marks if m.line == number), key=lambda m: m.start):
-        parts += [(text[at : mark.start], FAINT), (text[mark.start : mark.end], style(known.places[mark.place], here))]
+        parts += [(text[at : mark.start], FAINT), (text[mark.start : mark.end], styles[mark.place])]
         at = mark.end
     return Content.assemble(*parts, (text[at:], FAINT))
 
 
-def style(place: Place, here: str) -> str:
-    """Return the style of a place: by its mean return, pale where memory is thin, reversed for the present one."""
+def style(place: Place, here: str, best: float) -> str:
+    """Return the style of a place: by its mean return, pale where memory is thin, reversed for the present one.
+
+    Args:
+        best: The highest mean return of a place; from half of it on, a place is bold.
+    """
     if place.name == here:
         return f"{ACCENT} reverse"
     if place.value is None:
         return FAINT
     if place.count < THIN:
         return MUTED
-    return GOOD if place.value > 0 else BAD if place.value < 0 else STRONG
+    if place.value > 0:
+        return GOOD if place.value >= best / 2 else "$text-success"
+    return BAD if place.value < 0 else STRONG
 
 
 KIND = PaneKind("map", "map", lambda: MapPane("map"), "go to the map of places", "M", lines=(0, 0))

@@ -27,9 +27,12 @@ class ExportDialog(PickDialog):
         """Return a file for each format; a typed name that has an ending is the only one."""
         name = typed or self._stem
         ending = Path(name).suffix.lstrip(".").lower()
-        names = [name] if ending in FORMATS else [f"{name}.{form}" for form in FORMATS]
-        return [(one, Content(f"  {one}  ({self._about(one)})")) for one in names]
+        files = {ending: name} if ending in FORMATS else {form: f"{name}.{form}" for form in FORMATS}
+        return [(file, Content(f"  {file}  ({_MEANINGS[form]}{_there(file)})")) for form, file in files.items()]
 
-    def _about(self, name: str) -> str:
-        there = ", replaces the file" if Path(name).expanduser().is_file() else ""
-        return _MEANINGS[Path(name).suffix.lstrip(".").lower()] + there
+
+def _there(file: str) -> str:
+    try:
+        return ", replaces the file" if Path(file).expanduser().is_file() else ""
+    except (OSError, RuntimeError):  # a name too long, or the home of nobody
+        return ""

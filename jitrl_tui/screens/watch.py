@@ -213,8 +213,9 @@ class WatchScreen(PlayingScreen):
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
-            self.query_one(CommandLine).offer(view.choice.decision)
-            self.query_one(CommandLine).private = bool(view.pages)
+            line = self.query_one(CommandLine)
+            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:

@@ -43,12 +43,13 @@ class CommandLine(Input):
         self._offered: Decision | None = None
         self._completions: list[str] = []
 
-    def offer(self, decision: Decision) -> None:
-        """Suggest the valid actions, and show the agent's choice."""
+    def offer(self, decision: Decision, *, told: bool = True) -> None:
+        """Suggest the valid actions, and show the agent's choice if it is to be `told`."""
         if decision is not self._offered:
             self._offered = decision
             self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
-            self.placeholder = f"your command (the agent would: {one_line(decision.action)})"
+        advice = f"the agent would: {one_line(decision.action)}" if told else "/hint gives a hint"
+        self.placeholder = f"your command ({advice})"
 
     async def action_submit(self) -> None:
         """Send the command and add it to the history, before keys that were typed at once after Enter are taken."""
