@@ -99,7 +99,7 @@ class PlainRun:
             self._arrived.clear()
             for item in self._inbox.drain(1000):
                 if isinstance(item, RunView):
-                    self._telling.view = item
+                    self._telling.jump(item)
                 else:
                     self._telling.take_in(item)
             if len(self._inbox):

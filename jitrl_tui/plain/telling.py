@@ -64,6 +64,15 @@ class Telling:
             self.say(f"Waiting: {view.doing}")
         self._tell(event)
 
+    def jump(self, view: RunView) -> None:
+        """Take another moment of a recording, and print what was written since the present one."""
+        new = min(max(0, view.written - self.view.written), len(view.paragraphs))
+        self.view = view
+        for number in range(len(view.paragraphs) - new, len(view.paragraphs)):
+            paragraph = view.paragraphs[number]
+            who = "You" if paragraph.human else "Agent"
+            self.say(f"\n{who}: > {paragraph.text}" if paragraph.kind == "command" else paragraph.text)
+
     def score(self) -> str:
         """Return the score, the step and the episode in a sentence."""
         view = self.view
