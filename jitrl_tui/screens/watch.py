@@ -22,6 +22,7 @@ from jitrl_tui.places import Remembered
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
 from jitrl_tui.typed import help_table
@@ -201,6 +202,7 @@ class WatchScreen(PlayingScreen):
         if not self.is_mounted:
             return
         self.drawn()
+        self.frame_s = HURRIED_S if self._hurry else FRAME_S
         view, choice = self.view, self.choice
         self._draw_status()
         if view.pages:
