@@ -205,10 +205,10 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(home_screen(self._saves, self._games))
 
-    def go_on_with(self, saved: SavedSession) -> None:
-        """Replace the present screen with that of a saved session."""
+    def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
+        """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
         if self._saves is not None:
-            self.switch_screen(_watch(saved, self._saves))
+            self.switch_screen(_watch(saved, self._saves, paused=paused))
 
     def next_theme(self) -> None:
         """Change to the next theme."""
@@ -240,14 +240,20 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
 
-def run_saved(saved: SavedSession, saves: Path, *, in_lines: bool = False) -> int:
-    """Resume a saved session; `in_lines` asks for the plain mode."""
+def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_lines: bool = False) -> int:
+    """Resume a saved session. On the screen, it waits at its first decision if it is `paused`.
+
+    Args:
+        in_lines: Whether the plain mode is asked for.
+    """
     if in_lines or plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
     pictures = kind_of(saved.config.game).pictures
-    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
+    return run_app(
+        lambda: _watch(saved, saves, paused=paused), saves=saves, games=saved.config.games, pictures=pictures
+    )
 
 
 def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
@@ -264,8 +270,15 @@ def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> i
     return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
 
 
-def run_replay(path: Path, speed: float | None = None, *, in_lines: bool = False) -> int:
-    """Play back a recording at `speed` steps per second; None for the usual speed."""
+def run_replay(
+    path: Path, speed: float | None = None, saves: Path | None = None, *, in_lines: bool = False
+) -> int:
+    """Play back a recording. It can be compared with the sessions in a saves folder.
+
+    Args:
+        speed: Steps per second, None for the usual speed.
+        in_lines: Whether the plain mode is asked for.
+    """
     if in_lines or plain.wants_plain():
         return plain.run_recording_plain(path, None if speed is None else _delay(speed))
     from engine.session import recording
@@ -279,7 +292,10 @@ def run_replay(path: Path, speed: float | None = None, *, in_lines: bool = False
     source = ReplaySource(lambda: recording.read(path), delay=delay)
     files = SessionFiles.recorded(path)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages, files=files), pictures=(folder / "pages").is_dir()
+        lambda: WatchScreen(
+            source, delay=delay, pages=pages, files=files, recorded=(saves, path) if saves is not None else None
+        ),
+        pictures=(folder / "pages").is_dir(),
     )
 
 
@@ -321,7 +337,7 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
     return HomeScreen(load, begin, lambda saved: _watch(saved, saves), games)
 
 
-def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
+def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchScreen:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
 
@@ -331,6 +347,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
         previous=previous_scores(saves, saved),
         delay=0.0 if play else 1.0,
         play=play,
+        paused=paused,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
         files=SessionFiles.of(saved, saves),

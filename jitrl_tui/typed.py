@@ -45,7 +45,12 @@ COMMANDS = (
     Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME"),
     Typed("load", "go on from a save, in a session of its own", "NAME"),
     Typed("saves", "the saves there are"),
-    Typed("branch", "go on from after step N of this episode, in a session of its own", "N"),
+    Typed(
+        "branch",
+        "go on from after step N of this episode, in a session with a memory of its own, as it was then; "
+        "`N shared`: with the memory of this session, as it is now",
+        "N",
+    ),
     Typed("pause", "wait before the next action", lines=True),
     Typed("go", "go on", lines=True),
     Typed("step", "one step, then wait", lines=True),

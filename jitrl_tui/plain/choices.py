@@ -13,7 +13,8 @@ def candidate_lines(choice: Choice) -> list[str]:
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
     if update is not None and not hits.says_nothing(update):
-        lines = [f"V {signed(update.valuation.v)} from {hits.source(update)}, beta {update.beta:g}."]
+        seen = hits.shown(update)
+        lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.ordered(decision):
         candidate = decision.candidates[i]
         opinion = ""
@@ -34,10 +35,10 @@ def _values(update: Update | None, i: int) -> str:
     """Return what memory says of a candidate, "" for nothing."""
     if update is None or update.valuation.how[i] == "prior":
         return ""
-    value = update.valuation
-    how = "" if value.how[i] == "known" else f" ({value.how[i]})"
+    seen, how = hits.shown(update), update.valuation.how[i]
+    known = "" if how == "known" else f" ({how})"
     return (
-        f"N {value.n[i]}{how}, Q {signed(value.q[i])}, advantage {signed(update.advantage[i])}, "
+        f"N {hits.tried(update, i)}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
         f"scaled {signed(update.advantage_normalised[i])}, "
     )
 

@@ -130,10 +130,12 @@ class Commands:
             say(", ".join(self._keeper.names()) or "There are no saves; /save NAME makes one.")
         elif name == "load":
             self.then = self._keeper.load(rest)
-        elif rest.isascii() and rest.isdigit():
-            self.then = self._keeper.branch(self._telling.view.episode, int(rest))
         else:
-            say("Say after which step, for instance: /branch 3")
+            step, _, memory = rest.partition(" ")
+            if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                self.then = self._keeper.branch(self._telling.view.episode, int(step), shared=bool(memory))
+            else:
+                say("Say after which step, for instance: /branch 3")
 
     def _export(self, recording: Path, name: str) -> None:
         if not name:

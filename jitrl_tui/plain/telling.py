@@ -81,10 +81,10 @@ class Telling:
         return f"Score {score}{top}, step {view.step}, episode {view.episode}."
 
     def say_more(self, choice: Choice) -> None:
-        """Print the basis of a choice, and that it was drawn if it is not the most probable one."""
+        """Print the basis of a choice, and how it was taken from the policy."""
         for basis in hits.texts(choice.decision):
             self.say(hits.rests_on(basis))
-        drawn = explain.drawn(choice.decision, choice.settings)
+        drawn = hits.taken(choice)
         if drawn:
             self.say(drawn)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -12,7 +13,6 @@ from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
@@ -20,7 +20,7 @@ from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.places import Remembered
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.session_files import SessionFiles
@@ -48,7 +48,9 @@ class WatchScreen(PlayingScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         files: What lies beside the session on disk; None if there is nothing.
         clock: Returns monotonic time in seconds.
@@ -63,7 +65,9 @@ class WatchScreen(PlayingScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         files: SessionFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -75,11 +79,13 @@ class WatchScreen(PlayingScreen):
         self.source = source
         self.keeper = keeper
         self.files = files
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -106,8 +112,9 @@ class WatchScreen(PlayingScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -468,6 +475,13 @@ class WatchScreen(PlayingScreen):
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
@@ -479,8 +493,15 @@ class WatchScreen(PlayingScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = help_table() if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""
