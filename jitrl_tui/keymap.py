@@ -91,6 +91,9 @@ _RUN = (
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("H", "H", "hint", "", "a hint at the best-known action: one more word each time"),
+    Key("N", "N", "notes", "", "the notes of this session; a new one"),
+    Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
