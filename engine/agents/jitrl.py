@@ -162,6 +162,7 @@ class JitrlAgent(StaticAgent):
                 float(update.prior[chosen]),
                 float(update.posterior[chosen]),
             ),
+            best=proposal.best,
         )
         return Decision(
             step=turn.step,

@@ -201,6 +201,7 @@ class Update:
         beta: The beta that was used.
         without_memory: The action that the same draw chooses from the prior alone.
         equation: The update of the chosen action, written out with its numbers.
+        best: The candidate that the model called the best, "" if it named none.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -211,6 +212,7 @@ class Update:
     beta: float = 1.0
     without_memory: str = ""
     equation: str = ""
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,10 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope, settings: Settings, before: int | None = None) -> Growing:
+    from engine.memory.view import present
     from engine.values.graph import GraphEstimator
 
-    return GraphEstimator(memory, settings, before)
+    return GraphEstimator(present(memory), settings, before)
 
 
 BUILT_IN = (
