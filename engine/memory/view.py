@@ -45,21 +45,16 @@ class View:
         lens = self._seeing.lens
         if not lens.without and lens.before is None:
             return self._found.retrieve(state, dataclasses.replace(search, lens=lens))
+        pinned = {entry for entry, one in self.scope.corrections(lens).items() if one.pinned}
         k = search.k
         while True:
-            wider = dataclasses.replace(search, k=k, lens=lens)
-            found = self._found.retrieve(state, wider)
-            if len(found) >= search.k or k >= len(self.scope):
+            found = self._found.retrieve(state, dataclasses.replace(search, k=k, lens=lens))
+            if sum(one.entry not in pinned for one in found) >= search.k or k >= len(self.scope):
                 break
             k *= _MORE
-        corrections = self.scope.corrections(lens)
         close = search.keep_above if search.keep_above > 0 else 2.0
         most = max(search.k, sum(one.similarity >= close for one in found))
-        return tuple(
-            one
-            for n, one in enumerate(found)
-            if n < most or ((known := corrections.get(one.entry)) is not None and known.pinned)
-        )
+        return tuple(one for n, one in enumerate(found) if n < most or one.entry in pinned)
 
     def entered(self) -> Iterator[tuple[int, Episode]]:
         """Yield the episodes that are seen, oldest first, each with the entry number of its step 0.

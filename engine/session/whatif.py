@@ -1,0 +1,205 @@
+"""What a recorded run would have chosen with other settings, or with something else in memory. No model is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.environments import scope_rules
+from engine.errors import BadFile
+from engine.memory import Memory
+from engine.memory.search import Lens
+from engine.records import SessionStarted
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.retold import Again, RecordedRun
+from engine.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a whole recorded run would have chosen with other settings.
+
+    Attributes:
+        changed: The changed settings by name, each with its recorded and its new value.
+        decisions: Number of decisions that were made again.
+        differing: Those whose choice would be another, oldest first.
+        moved: Number of decisions whose choice is the same and whose policy is another.
+        without_memory: Number of decisions whose choice is another without memory, by the same draw.
+        unlike: Number of decisions that cannot be made again as they were recorded, because memory has changed since;
+            None if memory was not asked.
+    """
+
+    changed: Mapping[str, tuple[Any, Any]]
+    decisions: int
+    differing: tuple[Again, ...]
+    moved: int
+    without_memory: int
+    unlike: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The result in one sentence."""
+        count = len(self.differing)
+        return f"{count} of {self.decisions} choices would differ"
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one remembered step does to a decision: how it would be without the step.
+
+    Attributes:
+        entry: Entry number of the step.
+        v: Change of V(s) that the step makes: with it minus without it.
+        q: Change of Q of the chosen action, 0.0 if the action is no candidate without the step.
+        p: Change of the probability of the chosen action.
+        decides: Whether another action would be chosen without it.
+        instead: The action that would be chosen without it.
+    """
+
+    entry: int
+    v: float
+    q: float
+    p: float
+    decides: bool
+    instead: str
+
+
+def what_if(
+    run: RecordedRun,
+    settings: Settings,
+    *,
+    from_memory: bool | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Outcome:
+    """Make all decisions of a run again with other settings.
+
+    Args:
+        from_memory: Whether memory is asked anew; None for only if the settings demand it.
+        progress: Called with the number of decisions done and of all. It may raise to end the work.
+
+    Raises:
+        UsageError: A setting cannot be changed after the run, or the memory of the run is not at hand.
+    """
+    changed = {
+        name: (getattr(run.settings, name), getattr(settings, name)) for name in sorted(run.changed(settings))
+    }
+    asks = run.needs_memory(settings) if from_memory is None else from_memory
+    total, done = len(run) * (2 if asks and changed else 1), 0
+
+    def check() -> None:
+        nonlocal done
+        progress(done, total)
+        done += 1
+
+    made = list(run.again(settings, from_memory=asks, check=check))
+    unlike = None
+    if asks:
+        base = list(run.again(run.settings, from_memory=True, check=check)) if changed else made
+        unlike = sum(not one.same for one in base)
+    return Outcome(
+        changed=changed,
+        decisions=len(made),
+        differing=tuple(one for one in made if one.differs),
+        moved=sum(not one.differs and not one.same for one in made),
+        without_memory=sum(one.recorded.changed for one in made),
+        unlike=unlike,
+    )
+
+
+def trial(
+    run: RecordedRun,
+    at: tuple[int, int],
+    *,
+    settings: Settings | None = None,
+    lens: Lens | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Again | None:
+    """Make one decision again, with other settings or with a changed memory; None if it is not in the recording.
+
+    Args:
+        at: Number of its episode, and its step.
+        settings: None for those of the run.
+        lens: Changes of memory; None for memory as it was then.
+    """
+    chosen = run.settings if settings is None else settings
+    return next(run.again(chosen, lens=lens, at=at, check=check), None)
+
+
+def influence(
+    run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
+) -> list[Influence]:
+    """Return what each remembered step behind a decision does to it, the most decisive first.
+
+    The decision is made again without each of them in turn; a step that was less similar then takes its place.
+    """
+    lens = Lens() if lens is None else lens
+    base = trial(run, at, lens=lens, check=check)
+    if base is None or base.now.update is None:
+        return []
+    found = []
+    for hit in dict.fromkeys(one.entry for one in base.now.update.neighbours if one.entry >= 0):
+        without = dataclasses.replace(lens, without=lens.without | {hit})
+        other = trial(run, at, lens=without, check=check)
+        if other is not None:
+            found.append(_influence(hit, base, other))
+    return sorted(found, key=lambda one: (not one.decides, -abs(one.p), -abs(one.q), -abs(one.v)))
+
+
+def _influence(entry: int, base: Again, other: Again) -> Influence:
+    one, two = base.now, other.now
+    assert one.update is not None
+    assert two.update is not None
+    index = next((i for i, candidate in enumerate(two.candidates) if candidate.action == one.action), -1)
+    q = one.update.valuation.q[one.chosen]
+    return Influence(
+        entry,
+        one.update.valuation.v - two.update.valuation.v,
+        q - two.update.valuation.q[index] if index >= 0 else 0.0,
+        one.posterior[one.chosen] - (two.posterior[index] if index >= 0 else 0.0),
+        one.action != two.action,
+        two.action,
+    )
+
+
+@contextlib.contextmanager
+def opened(path: Path, saves: Path, *, live: bool = False) -> Iterator[RecordedRun]:
+    """Open a recording with the memory that it was played with, if that is at hand.
+
+    Args:
+        path: A recording, or the folder of a session.
+        saves: The saves folder, for recordings that do not lie in one.
+        live: Whether the run goes on.
+
+    Raises:
+        UsageError: There is no recording, or its agent adjusts no logits.
+        BadFile: It is damaged.
+    """
+    events = list(recording.read(path))
+    memory = memory_of(path, saves)
+    try:
+        started = events[0][1] if events else None
+        scope = None
+        if memory is not None and isinstance(started, SessionStarted):
+            name = started.environment.scope
+            scope = memory.scope(name) if name in memory.scopes() else None
+        yield RecordedRun(events, scope, live=live)
+    finally:
+        if memory is not None:
+            memory.close()
+
+
+def memory_of(path: Path, saves: Path) -> Memory | None:
+    """Return the memory that a recording was played with; None if it is not at hand."""
+    folder = path if path.is_dir() else path.parent
+    if folder.parent.name == "sessions":
+        saves = folder.parent.parent
+    try:
+        where = sessions.memory_folder(saves, sessions.load(folder))
+    except BadFile:
+        return None
+    return Memory(where, rules=scope_rules) if where.is_dir() else None
