@@ -148,3 +148,36 @@ def test_the_command_prints_what_would_differ(knn, capsys):
     assert main(["--saves", str(saves), "whatif", saved.name]) == 0
     assert f"0 of {told['decisions']} choices would differ" in capsys.readouterr().out
     assert main(["--saves", str(saves), "whatif", saved.name, "--set", "nonsense=1"]) == 2
+
+
+@pytest.mark.parametrize("settings", [KNN, GRAPH])
+def test_a_step_forgotten_while_a_decision_waits_is_not_behind_it_any_more_and_no_model_is_asked(tmp_path, settings):
+    config = SessionConfig("pantry", model="prior/uniform", episodes=3, settings=settings)
+    saved = sessions.create(tmp_path, config, "run")
+    gone: list[int] = []
+    told: list[Decided] = []
+
+    def command(session, event):
+        if not isinstance(event, Decided):
+            return
+        told.append(event)
+        update = event.decision.update
+        if gone or event.episode < 3 or not update.neighbours:
+            return
+        gone.append(update.neighbours[0].entry)
+        with Memory(tmp_path / "memory") as memory:
+            (name,) = memory.scopes()
+            whatif.keep(memory.scope(name), memory, Lens(without=frozenset(gone)))
+        session.control.reread()
+
+    session, _ = run(saved, tmp_path, command)
+    assert session.error is None
+    at = next(n for n, event in enumerate(told) if "You changed memory" in event.decision.why)
+    before, after = told[at - 1].decision, told[at].decision
+    assert (before.step, before.candidates[:3]) == (after.step, after.candidates[:3])
+    assert gone[0] in [one.entry for one in before.update.neighbours]
+    for event in told[at:]:
+        assert gone[0] not in [one.entry for one in event.decision.update.neighbours]
+    with whatif.opened(saved.folder, tmp_path) as recorded:
+        here = (told[at].episode, after.step)
+        assert whatif.trial(recorded, here, lens=Lens()).now.posterior == after.posterior

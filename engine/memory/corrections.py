@@ -7,23 +7,33 @@ corrections like all kept records, and forgetting the episode forgets them.
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from engine import limits
-from engine.errors import UsageError
 from engine.limits import LARGEST_REWARD
-from engine.memory.kept import TABLE
+from engine.memory.disk.journal import Journal
+from engine.memory.kept import TABLE, KeptRecords
 from engine.memory.search import Correction, Lens
-from engine.records import Kept
-
-if TYPE_CHECKING:
-    from engine.memory.scope import Scope
 
 KIND = "correction"
-AGENT = "person"
+
+
+class _Stored(Protocol):
+    """What is needed of a scope."""
+
+    records: KeptRecords
+
+    @property
+    def generation(self) -> str: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def episode_count(self) -> int: ...
+
+    def first_entry(self, uid: str) -> int | None: ...
 
 
 class Corrections:
@@ -33,7 +43,7 @@ class Corrections:
         scope: The scope.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: _Stored) -> None:
         self._scope = scope
         self._seen: tuple[str, int, int] | None = None
         self._made: list[tuple[float, int, Correction]] = []
@@ -63,44 +73,6 @@ class Corrections:
             if first is not None and limits.is_count(step) and isinstance(step, int):
                 self._made.append((record.at, first + step, _read_data(record.data)))
         self._made.sort(key=lambda made: made[0])
-
-
-def correct(scope: Scope, entry: int, correction: Correction, *, session: str = "", at: float | None = None) -> Kept:
-    """Store a correction of the step with this entry number, in place of earlier ones; it is on disk on return.
-
-    An empty `Correction()` takes earlier ones back.
-
-    Args:
-        session: The session in which it was made, "" for none.
-        at: Unix time, now by default.
-
-    Raises:
-        UsageError: There is no such step, or the number is not finite or too large.
-        StorageError: It could not be written; memory is as before.
-    """
-    found = scope.located(entry)
-    if found is None:
-        raise UsageError(f"there is no entry {entry} in {scope.name}; it may have been forgotten")
-    for value in (correction.g, correction.gain):
-        if value is not None and not limits.is_number(value, LARGEST_REWARD):
-            raise UsageError(f"a return must be a number between {-LARGEST_REWARD:g} and {LARGEST_REWARD:g}")
-    episode, step = found
-    data: dict[str, Any] = {"step": step, "pinned": correction.pinned}
-    data |= {name: value for name in ("g", "gain") if (value := getattr(correction, name)) is not None}
-    return scope.records.add(
-        Kept(
-            KIND,
-            f"edited by a person: {described(correction)}, step {step + 1} of episode {episode.number}",
-            data,
-            agent=AGENT,
-            session=session,
-            episode=episode.number,
-            episode_uid=episode.uid,
-            at=time.time() if at is None else at,
-            provenance="human",
-            uid=uuid.uuid4().hex,
-        )
-    )
 
 
 def described(correction: Correction) -> str:

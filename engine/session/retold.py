@@ -201,6 +201,32 @@ class RecordedRun:
         Raises:
             UsageError: Memory has to be asked and is not at hand, or a setting cannot be changed.
         """
+        for _, one in self._made(settings, lens, at, from_memory, check):
+            yield one
+
+    def told(
+        self, at: tuple[int, int], *, check: Callable[[], None] = lambda: None
+    ) -> tuple[Estimator, Again] | None:
+        """Return an estimator that knows memory as it is now and the run up to a decision, and that decision.
+
+        Args:
+            at: Number of its episode, and its step.
+
+        Returns:
+            None if the decision is not in the recording.
+        """
+        found = next(self._made(self.settings, CLEAR, at, True, check), None)
+        return None if found is None else (found[0].estimator, found[1])
+
+    def _made(
+        self,
+        settings: Settings,
+        lens: Lens | None,
+        at: tuple[int, int] | None,
+        from_memory: bool | None,
+        check: Callable[[], None],
+    ) -> Iterator[tuple[RetoldAgent, Again]]:
+        """Yield the decisions that are made again, each with the agent that has just made it."""
         asks = from_memory
         if asks is None:
             asks = self.needs_memory(settings) or (
@@ -220,7 +246,7 @@ class RecordedRun:
             if not whole and at is not None and past.started.episode != at[0]:
                 continue
             for done in self._episode(agent, past, view, lens, at, whole, check):
-                yield done
+                yield agent, done
                 if at is not None:
                     return
 

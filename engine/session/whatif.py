@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.environments import scope_rules
-from engine.errors import BadFile
-from engine.memory import Memory
+from engine.errors import BadFile, UsageError
+from engine.memory import Memory, upkeep
+from engine.memory.correcting import correct
+from engine.memory.scope import Scope
 from engine.memory.search import Lens
-from engine.records import SessionStarted
+from engine.records import Event, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.retold import Again, RecordedRun
@@ -111,6 +113,32 @@ def what_if(
     )
 
 
+def keep(scope: Scope, memory: Memory, lens: Lens, *, session: str = "") -> str:
+    """Make the changes of a lens in memory: store its corrections, then forget what it lacks.
+
+    Forgetting can be undone (`upkeep.undo_last`), a correction can be corrected.
+
+    Args:
+        session: The session in which it was decided.
+
+    Returns:
+        What was done, in a sentence.
+
+    Raises:
+        UsageError: A step is no longer there. Nothing is changed.
+        StorageError: It could not be written. What was stored before is intact.
+    """
+    changed = {entry: one for entry, one in lens.corrections.items() if entry not in lens.without}
+    plan = upkeep.plan_forget(scope, entries=lens.without)
+    if missing := lens.without - set(plan.entries):
+        raise UsageError(f"entry {min(missing)} is no longer in memory; nothing was changed")
+    if changed:
+        correct(scope, changed, session=session)
+    if plan.entries:
+        upkeep.forget_all(memory, [(scope, plan)])
+    return f"Kept: {len(plan.entries)} forgotten, {len(changed)} edited."
+
+
 def trial(
     run: RecordedRun,
     at: tuple[int, int],
@@ -166,31 +194,55 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
     )
 
 
-@contextlib.contextmanager
-def opened(path: Path, saves: Path, *, live: bool = False) -> Iterator[RecordedRun]:
-    """Open a recording with the memory that it was played with, if that is at hand.
+class OpenRun:
+    """A recording with the memory that it was played with. It is read again when it has grown. Not thread-safe.
 
     Args:
         path: A recording, or the folder of a session.
         saves: The saves folder, for recordings that do not lie in one.
         live: Whether the run goes on.
-
-    Raises:
-        UsageError: There is no recording, or its agent adjusts no logits.
-        BadFile: It is damaged.
     """
-    events = list(recording.read(path))
-    memory = memory_of(path, saves)
+
+    def __init__(self, path: Path, saves: Path, *, live: bool = False) -> None:
+        self._path = path / recording.FILE_NAME if path.is_dir() else path
+        self._live = live
+        self._run: RecordedRun | None = None
+        self._size = -1
+        self.memory = memory_of(path, saves)
+
+    def run(self) -> RecordedRun:
+        """Return the run as far as it is recorded.
+
+        Raises:
+            UsageError: There is no recording, or its agent adjusts no logits.
+            BadFile: It is damaged.
+        """
+        size = self._path.stat().st_size if self._path.is_file() else -1
+        if self._run is None or size != self._size:
+            events = list(recording.read(self._path))
+            self._run, self._size = RecordedRun(events, self._scope(events[0][1]), live=self._live), size
+        return self._run
+
+    def _scope(self, started: Event) -> Scope | None:
+        if self.memory is None or not isinstance(started, SessionStarted):
+            return None
+        name = started.environment.scope
+        return self.memory.scope(name) if name in self.memory.scopes() else None
+
+    def close(self) -> None:
+        """Close the memory; calling this twice is safe."""
+        if self.memory is not None:
+            self.memory.close()
+
+
+@contextlib.contextmanager
+def opened(path: Path, saves: Path) -> Iterator[RecordedRun]:
+    """Open a recording with the memory that it was played with, as `OpenRun` does."""
+    found = OpenRun(path, saves)
     try:
-        started = events[0][1] if events else None
-        scope = None
-        if memory is not None and isinstance(started, SessionStarted):
-            name = started.environment.scope
-            scope = memory.scope(name) if name in memory.scopes() else None
-        yield RecordedRun(events, scope, live=live)
+        yield found.run()
     finally:
-        if memory is not None:
-            memory.close()
+        found.close()
 
 
 def memory_of(path: Path, saves: Path) -> Memory | None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, exchange, upkeep
-from engine.memory.corrections import correct
+from engine.memory.correcting import correct
 from engine.memory.search import Correction, Lens, Search
 from engine.memory.view import View
 from tests.memory.lives import make_episode, make_state
@@ -41,11 +41,11 @@ def test_a_corrected_return_counts_for_every_discount_and_only_for_its_step(memo
     query = queries()[0]
     hit = scope.retrieve(query, SEARCH)[0]
     before = {n.entry: n for q in queries() for n in scope.retrieve(q, SEARCH)}
-    correct(scope, hit.entry, Correction(g=7.5))
+    correct(scope, {hit.entry: Correction(g=7.5)})
     after = {n.entry: n for q in queries() for n in scope.retrieve(q, SEARCH)}
     assert after == before | {hit.entry: dataclasses.replace(before[hit.entry], g=7.5)}
     assert scope.retrieve(query, dataclasses.replace(SEARCH, gamma=0.9))[0].g == 7.5
-    correct(scope, hit.entry, Correction())
+    correct(scope, {hit.entry: Correction()})
     assert scope.retrieve(query, SEARCH)[0] == hit
 
 
@@ -53,7 +53,7 @@ def test_a_correction_survives_restart_verify_export_and_import_and_leaves_the_e
     scope = filled(memory)
     entry = scope.retrieve(queries()[0], SEARCH)[0].entry
     stored = list(scope.episodes())
-    correct(scope, entry, Correction(g=-3.0, pinned=True), session="s")
+    correct(scope, {entry: Correction(g=-3.0, pinned=True)}, session="s")
     (record,) = scope.records.all()
     assert record.provenance == "human"
     assert record.text.startswith("edited by a person: G = -3, pinned")
@@ -78,14 +78,14 @@ def test_a_correction_survives_restart_verify_export_and_import_and_leaves_the_e
 
 def test_the_correction_made_last_counts_after_a_snapshot_and_in_another_process(tmp_path, memory):
     scope = filled(memory)
-    correct(scope, 3, Correction(g=1.0), at=20.0)
-    correct(scope, 3, Correction(g=2.0), at=10.0)
+    correct(scope, {3: Correction(g=1.0)}, at=20.0)
+    correct(scope, {3: Correction(g=2.0)}, at=10.0)
     with Memory(tmp_path / "memory") as again:
         other = again.scope("game/test")
         assert other.corrections()[3].g == 1.0
         assert other.corrections(Lens(until=15.0))[3].g == 2.0
         assert other.corrections(Lens(until=5.0)) == {}
-        correct(scope, 3, Correction(g=5.0), at=30.0)
+        correct(scope, {3: Correction(g=5.0)}, at=30.0)
         assert {n.g for q in queries() for n in other.retrieve(q, SEARCH) if n.entry == 3} <= {5.0}
         other.refresh()
         assert other.corrections()[3].g == 5.0
@@ -100,7 +100,7 @@ def test_a_pinned_step_is_a_neighbour_besides_the_k_most_similar(memory):
             break
     last = everything[-1]
     assert last not in scope.retrieve(query, narrow)
-    correct(scope, last.entry, Correction(pinned=True))
+    correct(scope, {last.entry: Correction(pinned=True)})
     assert scope.retrieve(query, narrow) == (*everything[:2], last)
     assert last.entry not in [n.entry for n in scope.retrieve(query, dataclasses.replace(narrow, r=1.0))]
 
@@ -111,7 +111,7 @@ def test_a_lens_shows_what_a_memory_without_these_steps_would(memory, tmp_path, 
     scope = filled(memory, count=8)
     search = dataclasses.replace(SEARCH, ties=ties, keep_above=keep_above, k=3)
     gone = frozenset({0, 9, 17, 18, 30, 31, 35})
-    correct(scope, 20, Correction(pinned=True, g=9.0))
+    correct(scope, {20: Correction(pinned=True, g=9.0)})
     with Memory(tmp_path / "less") as less:
         fewer = less.scope("game/test")
         fewer.append_all(list(scope.episodes())[:5])
@@ -129,7 +129,7 @@ def test_a_lens_shows_what_a_memory_without_these_steps_would(memory, tmp_path, 
 
 def test_corrected_points_are_what_plans_read(memory):
     scope = filled(memory)
-    correct(scope, 2, Correction(gain=4.0))
+    correct(scope, {2: Correction(gain=4.0)})
     (_, first), *_ = View(scope).entered()
     assert first.steps[2].env_reward == 4.0
     assert next(iter(scope.episodes())).steps[2].env_reward != 4.0
@@ -139,5 +139,5 @@ def test_what_cannot_be_corrected_is_refused_and_nothing_is_stored(memory):
     scope = filled(memory)
     for entry, correction in ((999, Correction(g=1.0)), (-1, Correction()), (1, Correction(g=float("nan")))):
         with pytest.raises(UsageError):
-            correct(scope, entry, correction)
+            correct(scope, {entry: correction})
     assert len(scope.records) == 0
