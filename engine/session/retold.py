@@ -237,6 +237,8 @@ class RecordedRun:
                 "the memory of this recording is not at hand, so only settings that count after retrieval can be "
                 f"changed: {', '.join(sorted(_POLICY | _VALUES))}"
             )
+        if self.scope is not None:
+            self.scope.refresh()
         view = View(self.scope) if asks and self.scope is not None else None
         agent = self.agent(settings, view, lens)
         whole = at is None or (asks and ESTIMATORS.find(settings.estimator).resume is not None)
