@@ -209,6 +209,12 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(_watch(saved, self._saves))
 
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen."""
+        from jitrl_tui.screens.cell_recording import RecordingScreen
+
+        self.push_screen(RecordingScreen(folder, uid))
+
     def next_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
@@ -275,7 +281,7 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
-    source = ReplaySource(lambda: recording.read(path), delay=delay)
+    source = ReplaySource(lambda: recording.read(path), delay=delay, path=path)
     return run_app(
         lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
     )

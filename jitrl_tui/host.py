@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -47,6 +48,15 @@ class Host(App[int]):
 
     def next_theme(self) -> None:
         """Change to the next theme."""
+        raise NotImplementedError
+
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen.
+
+        Args:
+            folder: The session's folder.
+            uid: The episode to begin with, "" for the first one.
+        """
         raise NotImplementedError
 
     def place_picture(self) -> None:

@@ -35,12 +35,15 @@ class Lens:
         until: Unix time after which corrections were not yet made, seconds.
         without: Entry numbers of steps that are not seen.
         corrections: By entry number: a correction in place of the stored one.
+        partly: Whether episodes from `before` on that lack a step are seen all the same where episodes are told. They
+            are not told to an estimator as part of its session, because what was forgotten is not learnt again.
     """
 
     before: int | None = None
     until: float = math.inf
     without: frozenset[int] = frozenset()
     corrections: Mapping[int, Correction] = field(default_factory=dict)
+    partly: bool = False
 
     def hides(self, entry: int) -> bool:
         """Whether the step with this entry number is not seen."""

@@ -64,10 +64,12 @@ class View:
         lens = self._seeing.lens
         corrections = self.scope.corrections(lens)
         for first, episode in self.scope.entered():
-            if lens.before is not None and first >= lens.before:
+            late = lens.before is not None and first >= lens.before
+            if late and not lens.partly:
                 continue
             seen = self.seen(episode, first, corrections) if corrections or lens.without else episode
-            if any(step.provenance != FORGOTTEN for step in seen.steps):
+            gone = sum(step.provenance == FORGOTTEN for step in seen.steps)
+            if gone < len(seen.steps) and (gone or not late):
                 yield first, seen
 
     def seen(self, episode: Episode, first: int, corrections: Any = None) -> Episode:
@@ -94,8 +96,3 @@ class View:
 def emptied(step: Step) -> Step:
     """Return a step without its content. Its reward stays, so the returns of other steps do not change."""
     return Step(State("", ()), "", step.reward, step.env_reward, step.score, FORGOTTEN)
-
-
-def present(memory: Any) -> Any:
-    """Return a memory with its corrections: a view of a scope; anything else as it is."""
-    return View(memory) if isinstance(memory, Scope) else memory

@@ -258,7 +258,7 @@ class RecordedRun:
             return RetoldAgent(_Recorded(settings, self, lens or CLEAR), settings)
         begin = self._begin()
         first = next(iter(self._times.values()), CLEAR.until)
-        view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin)
+        view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
         kind, memory = ESTIMATORS.find(settings.estimator), cast("Scope", view)
         return RetoldAgent(
             kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings),

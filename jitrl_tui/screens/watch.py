@@ -14,12 +14,14 @@ from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.hands import Hands
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
@@ -68,6 +70,7 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.hands = Hands(self)
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
@@ -175,12 +178,19 @@ class WatchScreen(KeepingScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
+        if self.hands.work.busy:
+            self._draw()
 
     # -------------------------------------------------------------------------------------- drawing
 
     @property
     def choice(self) -> Choice | None:
-        """The displayed choice: an earlier one that was selected, or the latest."""
+        """The displayed choice, as it would be if what is tried out were in memory."""
+        return self.hands.shown(self.shown_choice)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -195,6 +205,7 @@ class WatchScreen(KeepingScreen):
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
+        self.query_one(MemoryPane).note(self.hands.notes())
         self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
@@ -204,10 +215,23 @@ class WatchScreen(KeepingScreen):
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:
             reason = f"{reason}  (space tries again, q leaves)"
+        reason = self.hands.banner or reason
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
         self.query_one(KeyBar).show(self._keys())
+
+    def redraw(self) -> None:
+        """Draw everything, because something is tried out."""
+        self._draw()
+
+    def on_memory_pane_asked(self, event: MemoryPane.Asked) -> None:
+        """Try out what a person does to a remembered step."""
+        self.hands.asked(event)
+
+    def on_unmount(self) -> None:
+        """Close the memory that the hands have opened."""
+        self.hands.close()
 
     def _draw_status(self) -> None:
         looking = self.choice if self._looking is not None else None
@@ -410,6 +434,8 @@ class WatchScreen(KeepingScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
+        if self.hands.trying or self.hands.work.busy:
+            self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
         if self._play:

@@ -1,0 +1,447 @@
+"""Hands on memory: what a person tries out with the remembered steps behind a choice, and what becomes of it.
+
+A trial changes nothing. The shown choice is made again as if memory had been changed, without the model, and all panes
+show it. Only when the person keeps the changes, they are stored, and a running session decides again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import JitrlError
+from engine.memory.search import CLEAR, Correction, Lens
+from engine.records import Neighbour
+from jitrl_tui.background import Background
+from jitrl_tui.panes.memory import NO_NOTES, MemoryPane, Notes
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.source import Source
+from jitrl_tui.view import Choice, RunView, signed
+
+if TYPE_CHECKING:
+    from engine.memory.scope import Scope
+    from engine.session.branches import Keeper
+    from engine.session.retold import Again
+    from engine.session.whatif import Influence, OpenRun
+    from jitrl_tui.host import Host
+
+WAYS = "u undoes, S keeps, Esc drops"
+PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
+PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
+
+
+class Watching(Protocol):
+    """What the hands need of the watch screen."""
+
+    app: Host
+    source: Source
+    view: RunView
+    keeper: Keeper | None
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made."""
+        ...
+
+    def redraw(self) -> None:
+        """Draw everything."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """One change that is tried out.
+
+    Attributes:
+        hit: The remembered step.
+        what: "forget" or "correct".
+        correction: The new correction of the step.
+        sentence: What it does.
+    """
+
+    hit: Neighbour
+    what: str
+    correction: Correction
+    sentence: str
+
+
+class Hands:
+    """The trial of a watch screen.
+
+    Args:
+        screen: The screen.
+    """
+
+    def __init__(self, screen: Watching) -> None:
+        self._screen = screen
+        self._edits: list[Edit] = []
+        self._at: tuple[int, int] | None = None
+        self._now: Choice | None = None
+        self._influence: dict[int, str] = {}
+        self._open: OpenRun | None = None
+        self._where: Path | None = None
+        self._work: Background | None = None
+
+    # -------------------------------------------------------------------------------------- showing
+
+    @property
+    def trying(self) -> bool:
+        """Whether changes are tried out."""
+        return bool(self._edits)
+
+    def shown(self, choice: Choice | None) -> Choice | None:
+        """Return the choice to show: the trial in place of the one that it is of."""
+        if choice is None or self._at != _place(choice):
+            if self._at is not None:
+                self._forget_trial()
+            return choice
+        return self._now or choice
+
+    @property
+    def banner(self) -> str:
+        """A line about the trial, "" without one."""
+        work = self.work
+        if self._edits and work.busy:
+            count = f" ({work.done:,} decisions)" if work.done > 20 else ""
+            return f"TRIAL: deciding again{count}… Memory is unchanged. {WAYS}"
+        if self._edits:
+            number = len(self._edits)
+            return f"TRIAL, {number} change{'s' if number > 1 else ''}: memory is unchanged. {WAYS}"
+        if work.busy:
+            return f"Working… {work.done:,} decisions made again. Esc cancels" if work.done > 20 else "Working…"
+        return ""
+
+    def notes(self) -> Notes:
+        """Return what the memory pane shows besides its rows."""
+        edits = tuple(edit.sentence for edit in self._edits)
+        if edits:
+            edits = (f"Tried out ({WAYS}):", *edits)
+        return Notes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
+
+    def _pinned(self) -> frozenset[int]:
+        return frozenset(entry for entry, one in self.lens.corrections.items() if one.pinned)
+
+    @property
+    def work(self) -> Background:
+        """The work in the background."""
+        if self._work is None:
+            self._work = Background(lambda then: self._screen.app.call_later(then))
+        return self._work
+
+    @property
+    def lens(self) -> Lens:
+        """Memory as it would be."""
+        gone = frozenset(edit.hit.entry for edit in self._edits if edit.what == "forget")
+        corrections = {edit.hit.entry: edit.correction for edit in self._edits if edit.what == "correct"}
+        return Lens(without=gone, corrections=corrections)
+
+    # --------------------------------------------------------------------------------------- asking
+
+    def asked(self, event: MemoryPane.Asked) -> None:
+        """Do what a key in the memory pane asks for."""
+        what, hit = event.what, event.hit
+        if what == "undo":
+            self._edits.pop()
+            self._again()
+        elif what == "drop":
+            self.drop()
+        elif what == "keep":
+            self.keep()
+        elif what == "influence":
+            self._rank()
+        elif hit is None:
+            self._say("There is no remembered step here.")
+        elif hit.entry < 0:
+            self._say("This step is not in memory yet: it is of the running episode.")
+        elif what == "open":
+            self._look_at(hit)
+        else:
+            self.change(what, hit)
+
+    def change(self, what: str, hit: Neighbour) -> None:
+        """Try out a change of a remembered step: "forget", "edit" or "pin"."""
+        scope = self._scope()
+        if scope is None:
+            return
+        if scope.located(hit.entry) is None:
+            self._say("This step is no longer in memory.")
+            return
+        known = self.lens.corrections.get(hit.entry) or scope.corrections().get(hit.entry, Correction())
+        name = f"'{hit.action}' (episode {hit.episode}, step {hit.step + 1})"
+        if what == "forget":
+            self._add(Edit(hit, "forget", known, f"− forget {name}"))
+        elif what == "pin":
+            made = dataclasses.replace(known, pinned=not known.pinned)
+            self._add(Edit(hit, "correct", made, f"◆ {'pin' if made.pinned else 'unpin'} {name}"))
+            self._say(PLANS_PIN if hit.ahead >= 0 else PINNED)
+        elif what == "edit":
+            self._ask_number(hit, known, name)
+
+    def _ask_number(self, hit: Neighbour, known: Correction, name: str) -> None:
+        from jitrl_tui.screens.hit import NumberDialog
+
+        plan = hit.ahead >= 0
+        before = hit.gain if plan else hit.g
+        hint = (
+            "The points that plans expect of it, in place of those that the game gave."
+            if plan
+            else "Its return G, in place of the computed one. Other steps keep theirs."
+        )
+
+        def given(value: float | None) -> None:
+            if value is None:
+                return
+            made = dataclasses.replace(known, **{"gain" if plan else "g": value})
+            what = "points" if plan else "G"
+            self._add(Edit(hit, "correct", made, f"= {what} {signed(before)} → {signed(value)} of {name}"))
+
+        title = f"edit the {'points' if plan else 'return'} of {name}"
+        self._screen.app.push_screen(NumberDialog(title, hint, before), given)
+
+    def _add(self, edit: Edit) -> None:
+        choice = self._screen.shown_choice
+        if choice is None:
+            return
+        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
+            self._screen.source.pause()  # so that the decision stays while something is tried out
+        if not self._edits:
+            self._at = _place(choice)
+        self._edits.append(edit)
+        self._again()
+
+    def drop(self) -> None:
+        """Drop the trial and cancel the work."""
+        self._forget_trial()
+        self._screen.redraw()
+
+    def _forget_trial(self) -> None:
+        self._edits, self._at, self._now, self._influence = [], None, None, {}
+        self.work.cancel()
+
+    # ------------------------------------------------------------------------------------- deciding
+
+    def _again(self) -> None:
+        """Make the choice again as if memory were changed."""
+        choice, at, lens = self._screen.shown_choice, self._at, self.lens
+        self._influence = {}
+        if not self._edits or choice is None or at is None:
+            self.drop()
+            return
+
+        def work(told: Callable[[int, int], None]) -> Again | None:
+            from engine.session import whatif
+
+            return whatif.trial(self._run().run(), at, lens=lens, check=_counted(told))
+
+        def finished(again: Again | None) -> None:
+            if again is not None:
+                self._now = dataclasses.replace(choice, decision=again.now)
+            self._screen.redraw()
+
+        self._begin(work, finished)
+
+    def _rank(self) -> None:
+        """Rank the remembered steps by what they do to the choice."""
+        choice = self._screen.shown_choice
+        if choice is None or choice.decision.update is None:
+            self._say("Nothing that is remembered bears on this choice.")
+            return
+        at = _place(choice)
+        lens = self.lens if self._edits else CLEAR
+        def work(told: Callable[[int, int], None]) -> list[Influence]:
+            from engine.session import whatif
+
+            return whatif.influence(self._run().run(), at, lens=lens, check=_counted(told))
+
+        def finished(found: list[Influence]) -> None:
+            self._at = at
+            self._influence = {one.entry: _without(one, rank) for rank, one in enumerate(found, 1)}
+            if not found:
+                self._say("No single remembered step is behind this choice.")
+            elif not found[0].decides:
+                self._say("No single remembered step decides here: without any one of them the choice is the same.")
+            self._screen.redraw()
+
+        self._begin(work, finished)
+
+    def keep(self) -> None:
+        """Store the changes. A running session decides again from them."""
+        lens, screen = self.lens, self._screen
+        if not self._edits:
+            return
+
+        def work(told: Callable[[int, int], None]) -> str:
+            from engine.session import whatif
+
+            opened = self._run()
+            run = opened.run()
+            assert run.scope is not None
+            assert opened.memory is not None
+            return whatif.keep(run.scope, opened.memory, lens, session=run.started.session)
+
+        def finished(sentence: str) -> None:
+            self._forget_trial()
+            if screen.source.live and screen.view.activity != "ended":
+                screen.source.reread()
+            self._say(f"{sentence} Memory is changed.")
+            screen.redraw()
+
+        self._begin(work, finished)
+
+    def _begin(self, work: Callable[[Callable[[int, int], None]], object], finished: Callable[..., None]) -> None:
+        def failed(sentence: str) -> None:
+            self._say(sentence, severity="error")
+            self._screen.redraw()
+
+        if self._run_or_none() is None:
+            self._forget_trial()
+            return
+        self.work.begin(work, finished, failed)
+        self._screen.redraw()
+
+    # -------------------------------------------------------------------------------------- looking
+
+    def _look_at(self, hit: Neighbour) -> None:
+        """Open the window of a remembered step."""
+        from engine.memory.corrections import described
+        from engine.memory.exact.returns import own_returns
+        from jitrl_tui.screens.hit import HitDialog, outcome
+
+        scope = self._scope()
+        if scope is None:
+            return
+        try:
+            found = scope.located(hit.entry)
+        except JitrlError as error:
+            self._say(str(error), severity="error")
+            return
+        if found is None:
+            self._say("This step is no longer in memory.")
+            return
+        episode, step = found
+        from engine.jitrl import discounted_returns
+
+        choice = self._screen.shown_choice
+        settings = choice.settings if choice is not None else {}
+        rewards = [one.reward for one in episode.steps]
+        computed = own_returns if settings.get("zero_rewards") == "own" else discounted_returns
+        returns = list(map(float, computed(rewards, float(settings.get("gamma", 0.5)))))
+        about = [f"Entry {hit.entry}: {outcome(episode)}."]
+        known = scope.corrections().get(hit.entry)
+        if known is not None and known != Correction():
+            about.append(f"Edited by a person: {described(known)}.")
+        recording = self._recording_of(episode.session)
+        self._screen.app.push_screen(
+            HitDialog(episode, step, returns, about, replayable=recording is not None),
+            lambda what: self._chosen(what, hit, recording),
+        )
+
+    def _chosen(self, what: str | None, hit: Neighbour, recording: Path | None) -> None:
+        if what == "replay" and recording is not None:
+            self._screen.app.replay(recording, uid_of(self._scope(), hit.entry))
+        elif what is not None:
+            self.change(what, hit)
+
+    def _recording_of(self, session: str) -> Path | None:
+        """Return the folder of a session with its recording, None if there is none."""
+        if not session or "/" in session:
+            return None
+        where = self._path()
+        for folder in (where[0].parent / session, where[1] / "sessions" / session) if where is not None else ():
+            if (folder / "events.jsonl").is_file():
+                return folder
+        return None
+
+    # --------------------------------------------------------------------------------------- opening
+
+    def _path(self) -> tuple[Path, Path, bool] | None:
+        """Return the folder of the recording, the saves folder, and whether it goes on; None without any."""
+        keeper, source = self._screen.keeper, self._screen.source
+        if keeper is not None:
+            return keeper.session.folder, keeper.saves, True
+        if isinstance(source, ReplaySource) and source.path is not None:
+            folder = source.path if source.path.is_dir() else source.path.parent
+            return folder, folder.parent.parent, False
+        return None
+
+    def _run_or_none(self) -> OpenRun | None:
+        """Return the recording with its memory, opened; None, with a sentence, if there is none."""
+        try:
+            return self._run()
+        except (JitrlError, OSError) as error:
+            self._say(str(error), severity="error")
+            return None
+
+    def _run(self) -> OpenRun:
+        from engine.errors import UsageError
+        from engine.session.whatif import OpenRun
+
+        if self._open is None:
+            where = self._path()
+            if where is None:
+                raise UsageError("this run is not on the disk, so its memory cannot be looked into")
+            folder, saves, live = where
+            source = self._screen.source
+            path = source.path if isinstance(source, ReplaySource) and source.path is not None else folder
+            self._open = OpenRun(path, saves, live=live)
+        return self._open
+
+    def _scope(self) -> Scope | None:
+        """Return the memory of the run; None, with a sentence, if it is not at hand."""
+        opened = self._run_or_none()
+        if opened is None:
+            return None
+        started = self._screen.view.started
+        if opened.memory is not None and started is not None:
+            try:
+                if started.environment.scope in opened.memory.scopes():
+                    return opened.memory.scope(started.environment.scope)
+            except JitrlError as error:
+                self._say(str(error), severity="error")
+                return None
+        self._say("The memory of this run is not at hand.")
+        return None
+
+    def open_run(self) -> OpenRun | None:
+        """Return the recording with its memory for another screen; None, with a sentence, if there is none."""
+        return self._run_or_none()
+
+    def close(self) -> None:
+        """Cancel the work and close the memory."""
+        self.work.cancel()
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _say(self, sentence: str, severity: str = "information") -> None:
+        self._screen.app.notify(sentence, severity=severity, timeout=5)
+
+
+def uid_of(scope: Scope | None, entry: int) -> str:
+    """Return the uid of the episode of an entry, "" if it is not there."""
+    found = scope.located(entry) if scope is not None else None
+    return found[0].uid if found is not None else ""
+
+
+def _place(choice: Choice) -> tuple[int, int]:
+    return choice.episode, choice.decision.step
+
+
+def _counted(told: Callable[[int, int], None]) -> Callable[[], None]:
+    """Return a function that counts its calls."""
+    done = 0
+
+    def check() -> None:
+        nonlocal done
+        done += 1
+        told(done, 0)
+
+    return check
+
+
+def _without(one: Influence, rank: int) -> str:
+    """Return how a choice would be without a step: changes of the policy, V and Q, and the action if it is another."""
+    then = f" → {one.instead}" if one.decides else ""
+    return f"#{rank} π {signed(-100 * one.p, 0)}{then} V̂ {signed(-one.v)} Q̂ {signed(-one.q)}"
