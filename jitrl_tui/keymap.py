@@ -57,6 +57,8 @@ _RUN = (
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
+    Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )

@@ -116,6 +116,15 @@ class ReplaySource(InThread):
             self._target = self._moments[min(max(index, 0), len(self._moments) - 1)]
             self._changed.notify()
 
+    def seek_step(self, episode: int, step: int) -> None:
+        """Go to the decision of a step, the first one of the agent."""
+        with self._changed:
+            for at, event in enumerate(self._events, 1):
+                if isinstance(event, Decided) and (event.episode, event.decision.step) == (episode, step):
+                    self._target = at
+                    self._changed.notify()
+                    return
+
     def seek_to(self, share: float) -> None:
         """Go to the decision nearest to a share of the recording, from 0 to 1."""
         with self._changed:

@@ -76,12 +76,15 @@ def what_if(
     settings: Settings,
     *,
     from_memory: bool | None = None,
+    checks: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcome:
     """Make all decisions of a run again with other settings.
 
     Args:
         from_memory: Whether memory is asked anew; None for only if the settings demand it.
+        checks: Whether to make them with the recorded settings, too, where memory is asked, and count those that are
+            not as recorded.
         progress: Called with the number of decisions done and of all. It may raise to end the work.
 
     Raises:
@@ -91,7 +94,7 @@ def what_if(
         name: (getattr(run.settings, name), getattr(settings, name)) for name in sorted(run.changed(settings))
     }
     asks = run.needs_memory(settings) if from_memory is None else from_memory
-    total, done = len(run) * (2 if asks and changed else 1), 0
+    total, done = len(run) * (2 if asks and changed and checks else 1), 0
 
     def check() -> None:
         nonlocal done
@@ -100,7 +103,7 @@ def what_if(
 
     made = list(run.again(settings, from_memory=asks, check=check))
     unlike = None
-    if asks:
+    if asks and (checks or not changed):
         base = list(run.again(run.settings, from_memory=True, check=check)) if changed else made
         unlike = sum(not one.same for one in base)
     return Outcome(

@@ -23,7 +23,7 @@ from jitrl_tui.view import Choice, RunView, signed
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
     from engine.session.branches import Keeper
-    from engine.session.retold import Again
+    from engine.session.retold import Again, RecordedRun
     from engine.session.whatif import Influence, OpenRun
     from jitrl_tui.host import Host
 
@@ -404,9 +404,33 @@ class Hands:
         self._say("The memory of this run is not at hand.")
         return None
 
-    def open_run(self) -> OpenRun | None:
-        """Return the recording with its memory for another screen; None, with a sentence, if there is none."""
-        return self._run_or_none()
+    def what_if(self, go_to: Callable[[int, int], None]) -> None:
+        """Open the what-if window on the displayed choice.
+
+        Args:
+            go_to: Shows a step by its episode and step, if the person goes to one.
+        """
+        choice, opened = self._screen.shown_choice, self._run_or_none()
+        if opened is None:
+            return
+        if choice is None:
+            self._say("There is no decision yet.")
+            return
+
+        def work(told: Callable[[int, int], None]) -> RecordedRun:
+            return opened.run()
+
+        def finished(run: RecordedRun) -> None:
+            from jitrl_tui.screens.whatif import WhatIfScreen
+
+            self._screen.redraw()
+            self._screen.app.push_screen(
+                WhatIfScreen(opened, run, _place(choice)), lambda at: go_to(*at) if at is not None else None
+            )
+
+        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
+            self._screen.source.pause()
+        self._begin(work, finished)
 
     def close(self) -> None:
         """Cancel the work and close the memory."""

@@ -229,6 +229,22 @@ class WatchScreen(KeepingScreen):
         """Try out what a person does to a remembered step."""
         self.hands.asked(event)
 
+    def action_what_if(self) -> None:
+        """Open the what-if window."""
+        self.hands.what_if(self.go_to_step)
+
+    def go_to_step(self, episode: int, step: int) -> None:
+        """Show the decision of a step."""
+        if isinstance(self.source, ReplaySource):
+            self.source.pause()
+            self.source.seek_step(episode, step)
+            return
+        for index, choice in enumerate(self.view.choices):
+            if (choice.episode, choice.decision.step) == (episode, step):
+                self._look_at(index)
+                return
+        self.notify("That step is too far back for the screen: open the recording with jitrl replay.")
+
     def on_unmount(self) -> None:
         """Close the memory that the hands have opened."""
         self.hands.close()
