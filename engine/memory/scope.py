@@ -27,6 +27,7 @@ from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
 from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
+from engine.memory.table import Table
 from engine.records import Episode, Neighbour, State, Step
 
 JOURNAL = "episodes.jnl"
@@ -319,6 +320,48 @@ class Scope:
         """Return what persons corrected, by entry number, as far as a lens shows it."""
         with self._lock:
             return self._corrections.seen_through(lens)
+
+    def table(self, gamma: float, zero_rewards: str = "zero") -> Table:
+        """Return all remembered steps as columns.
+
+        Args:
+            gamma: Discount of the returns.
+            zero_rewards: How a later reward of 0 counts in a return, as in `Search`.
+        """
+        with self._lock:
+            self._journal.refresh()
+            entries = self._entries
+            corrections = self.corrections()
+            columns = {
+                name: np.array(entries.columns[name], np.int64) for name in ("state", "action", "episode", "provenance")
+            }
+            rows = np.flatnonzero(columns["state"] != NOTHING)
+            places = columns["episode"][rows]
+            starts, firsts = np.array(entries.start, np.int64), np.array(entries.first, np.int64)
+            step = rows - starts[places]
+            found = Table(
+                entry=firsts[places] + step if len(rows) else rows,
+                episode=np.array(entries.numbers, np.int64)[places] if len(rows) else rows,
+                step=step,
+                action=columns["action"][rows],
+                g=np.array(self._returns(Search(1, 0.0, gamma, zero_rewards=zero_rewards)), np.float64)[rows],
+                points=np.array(entries.columns["env_reward"], np.float64)[rows],
+                provenance=columns["provenance"][rows],
+                actions=tuple(entries.actions),
+                provenances=tuple(entries.provenances),
+                corrections=dict(corrections),
+            )
+            for entry, one in corrections.items():
+                at = int(np.searchsorted(found.entry, entry))
+                if one.gain is not None and at < len(found) and found.entry[at] == entry:
+                    found.points[at] = one.gain
+            return found
+
+    def text(self, entry: int) -> str:
+        """Return the text of the state of an entry, "" if there is none."""
+        with self._lock:
+            row = self._entries.row(entry)
+            return "" if row is None or self._entries.columns["state"][row] == NOTHING else self._text(row)
 
     def score(self, place: int) -> tuple[float, float | None]:
         """Return the score and the highest reachable score of the episode at an index; index 0 is the oldest."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.environments import scope_rules
-from engine.errors import BadFile, UsageError
+from engine.errors import BadFile, JitrlError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.correcting import correct
 from engine.memory.scope import Scope
 from engine.memory.search import Lens
-from engine.records import Event, SessionStarted
+from engine.memory.table import Counts
+from engine.records import Decided, Decision, Event, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.retold import Again, RecordedRun
@@ -246,6 +248,37 @@ def opened(path: Path, saves: Path) -> Iterator[RecordedRun]:
         yield found.run()
     finally:
         found.close()
+
+
+def hit_counts(
+    saves: Path, memory: Memory, scope: str, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Counts:
+    """Count in the recordings how often each step of a memory was behind a decision.
+
+    Args:
+        saves: The saves folder with the sessions.
+        memory: The memory. Only sessions that were played with it count.
+        scope: Name of the scope.
+        progress: Called with the number of sessions that were read, and of all. It may raise to end the work.
+    """
+    found = [one for one in sessions.saved(saves) if sessions.memory_folder(saves, one) == memory.folder]
+    hits: Counter[int] = Counter()
+    decided: Counter[int] = Counter()
+    for number, session in enumerate(found):
+        progress(number, len(found))
+        last: dict[tuple[int, int], Decision] = {}
+        with contextlib.suppress(JitrlError):
+            for _, event in recording.read(session.folder):
+                if isinstance(event, SessionStarted) and event.environment.scope != scope:
+                    break
+                if isinstance(event, Decided) and event.decision.provenance == "agent":
+                    last[event.episode, event.decision.step] = event.decision
+        for decision in last.values():
+            behind = {n.entry for n in decision.update.neighbours if n.entry >= 0} if decision.update else set()
+            hits.update(behind)
+            if decision.changed:
+                decided.update(behind)
+    return Counts(hits, decided)
 
 
 def memory_of(path: Path, saves: Path) -> Memory | None:

@@ -110,7 +110,9 @@ class Hands:
             number = len(self._edits)
             return f"TRIAL, {number} change{'s' if number > 1 else ''}: memory is unchanged. {WAYS}"
         if work.busy:
-            return f"Working… {work.done:,} decisions made again. Esc cancels" if work.done > 20 else "Working…"
+            return (
+                f"Working… {work.done:,} decisions made again. Esc cancels" if work.done > 20 else "Working…"
+            )
         return ""
 
     def notes(self) -> Notes:
@@ -250,6 +252,7 @@ class Hands:
             return
         at = _place(choice)
         lens = self.lens if self._edits else CLEAR
+
         def work(told: Callable[[int, int], None]) -> list[Influence]:
             from engine.session import whatif
 
@@ -261,7 +264,9 @@ class Hands:
             if not found:
                 self._say("No single remembered step is behind this choice.")
             elif not found[0].decides:
-                self._say("No single remembered step decides here: without any one of them the choice is the same.")
+                self._say(
+                    "No single remembered step decides here: without any one of them the choice is the same."
+                )
             self._screen.redraw()
 
         self._begin(work, finished)
@@ -290,7 +295,9 @@ class Hands:
 
         self._begin(work, finished)
 
-    def _begin(self, work: Callable[[Callable[[int, int], None]], object], finished: Callable[..., None]) -> None:
+    def _begin(
+        self, work: Callable[[Callable[[int, int], None]], object], finished: Callable[..., None]
+    ) -> None:
         def failed(sentence: str) -> None:
             self._say(sentence, severity="error")
             self._screen.redraw()
@@ -305,42 +312,32 @@ class Hands:
 
     def _look_at(self, hit: Neighbour) -> None:
         """Open the window of a remembered step."""
-        from engine.memory.corrections import described
-        from engine.memory.exact.returns import own_returns
-        from jitrl_tui.screens.hit import HitDialog, outcome
+        from jitrl_tui.screens.hit import HitDialog, about_step
 
-        scope = self._scope()
+        scope, choice = self._scope(), self._screen.shown_choice
         if scope is None:
             return
+        settings = choice.settings if choice is not None else {}
         try:
-            found = scope.located(hit.entry)
+            found = about_step(
+                scope, hit.entry, float(settings.get("gamma", 0.5)), str(settings.get("zero_rewards", "zero"))
+            )
         except JitrlError as error:
             self._say(str(error), severity="error")
             return
         if found is None:
             self._say("This step is no longer in memory.")
             return
-        episode, step = found
-        from engine.jitrl import discounted_returns
-
-        choice = self._screen.shown_choice
-        settings = choice.settings if choice is not None else {}
-        rewards = [one.reward for one in episode.steps]
-        computed = own_returns if settings.get("zero_rewards") == "own" else discounted_returns
-        returns = list(map(float, computed(rewards, float(settings.get("gamma", 0.5)))))
-        about = [f"Entry {hit.entry}: {outcome(episode)}."]
-        known = scope.corrections().get(hit.entry)
-        if known is not None and known != Correction():
-            about.append(f"Edited by a person: {described(known)}.")
-        recording = self._recording_of(episode.session)
+        recording = self._recording_of(found.episode.session)
+        uid = found.episode.uid
         self._screen.app.push_screen(
-            HitDialog(episode, step, returns, about, replayable=recording is not None),
-            lambda what: self._chosen(what, hit, recording),
+            HitDialog(found, replayable=recording is not None),
+            lambda what: self._chosen(what, hit, recording, uid),
         )
 
-    def _chosen(self, what: str | None, hit: Neighbour, recording: Path | None) -> None:
+    def _chosen(self, what: str | None, hit: Neighbour, recording: Path | None, uid: str) -> None:
         if what == "replay" and recording is not None:
-            self._screen.app.replay(recording, uid_of(self._scope(), hit.entry))
+            self._screen.app.replay(recording, uid)
         elif what is not None:
             self.change(what, hit)
 
@@ -349,7 +346,9 @@ class Hands:
         if not session or "/" in session:
             return None
         where = self._path()
-        for folder in (where[0].parent / session, where[1] / "sessions" / session) if where is not None else ():
+        for folder in (
+            (where[0].parent / session, where[1] / "sessions" / session) if where is not None else ()
+        ):
             if (folder / "events.jsonl").is_file():
                 return folder
         return None
@@ -432,6 +431,32 @@ class Hands:
             self._screen.source.pause()
         self._begin(work, finished)
 
+    def memories(self) -> None:
+        """Open the memory screen on the memory of the run."""
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        opened, scope, screen = self._run_or_none(), self._scope(), self._screen
+        where, choice = self._path(), screen.shown_choice
+        if opened is None or opened.memory is None or scope is None or where is None:
+            return
+        settings = choice.settings if choice is not None else {}
+
+        def changed() -> None:
+            self._forget_trial()
+            if screen.source.live and screen.view.activity != "ended":
+                screen.source.reread()
+
+        screen.app.push_screen(
+            MemoryScreen(
+                opened.memory,
+                scope.name,
+                where[1],
+                gamma=float(settings.get("gamma", 0.5)),
+                zero_rewards=str(settings.get("zero_rewards", "zero")),
+                changed=changed,
+            )
+        )
+
     def close(self) -> None:
         """Cancel the work and close the memory."""
         self.work.cancel()
@@ -441,12 +466,6 @@ class Hands:
 
     def _say(self, sentence: str, severity: str = "information") -> None:
         self._screen.app.notify(sentence, severity=severity, timeout=5)
-
-
-def uid_of(scope: Scope | None, entry: int) -> str:
-    """Return the uid of the episode of an entry, "" if it is not there."""
-    found = scope.located(entry) if scope is not None else None
-    return found[0].uid if found is not None else ""
 
 
 def _place(choice: Choice) -> tuple[int, int]:

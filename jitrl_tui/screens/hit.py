@@ -3,28 +3,68 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from engine.jitrl import discounted_returns
+from engine.memory.corrections import described
 from engine.memory.disk.document import FORGOTTEN
+from engine.memory.exact.returns import own_returns
+from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
 
+if TYPE_CHECKING:
+    from engine.memory.scope import Scope
+
 AROUND = 8
 """Steps of the episode that are shown before the step and after it."""
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """A remembered step with its episode.
+
+    Attributes:
+        episode: The episode that it is of.
+        step: Its index in the episode.
+        returns: The return of each step of the episode, without corrections.
+        told: Sentences about the step.
+    """
+
+    episode: Episode
+    step: int
+    returns: tuple[float, ...]
+    told: tuple[str, ...]
+
+
+def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> About | None:
+    """Return what the window of a step shows; None if the step is no longer in memory."""
+    found = scope.located(entry)
+    if found is None:
+        return None
+    episode, step = found
+    rewards = [one.reward for one in episode.steps]
+    computed = own_returns if zero_rewards == "own" else discounted_returns
+    told = [f"Entry {entry}: {outcome(episode)}."]
+    known = scope.corrections().get(entry)
+    if known is not None and known != Correction():
+        told.append(f"Edited by a person: {described(known)}.")
+    return About(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
+
+
 class _Around(LinePane):
-    def __init__(self, episode: Episode, step: int, returns: Sequence[float], about: Sequence[str]) -> None:
+    def __init__(self, about: About) -> None:
         super().__init__("around")
-        self._episode, self._step, self._returns, self._about = episode, step, returns, about
+        self._episode, self._step, self._returns = about.episode, about.step, about.returns
+        self._about = about.told
 
     def build(self, width: int, height: int) -> list[Content]:
         lines = [Content.styled(line, MUTED) for text in self._about for line in wrap(text, width)]
@@ -49,10 +89,7 @@ class HitDialog(Dialog[str]):
     """A remembered step and its episode around it. The answer is what to do with the step.
 
     Args:
-        episode: The episode that it is of.
-        step: Its index in the episode.
-        returns: The return of each step of the episode.
-        about: Sentences about the step.
+        about: The step.
         replayable: Whether a recording of the episode is at hand.
     """
 
@@ -64,21 +101,18 @@ class HitDialog(Dialog[str]):
         Binding("q,enter", "dismiss(None)", show=False),
     ]
 
-    def __init__(
-        self, episode: Episode, step: int, returns: Sequence[float], about: Sequence[str], *, replayable: bool
-    ) -> None:
+    def __init__(self, about: About, *, replayable: bool) -> None:
         super().__init__(classes="-page")
-        self._episode, self._step, self._returns, self._about = episode, step, returns, about
-        self._replayable = replayable
+        self._about, self._replayable = about, replayable
 
     def compose(self) -> ComposeResult:
         """Lay out the episode and the keys."""
-        number = self._episode.number
+        episode, step = self._about.episode, self._about.step
         keys = "r edit  p pin  del forget  " + ("R replay  " if self._replayable else "")
-        box = self.box(f"remembered: episode {number}, step {self._step + 1} of {len(self._episode.steps)}")
+        box = self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}")
         box.border_subtitle = Content(keys + "Esc closes")
         with box:
-            yield _Around(self._episode, self._step, self._returns, self._about)
+            yield _Around(self._about)
 
     def on_mount(self) -> None:
         """Put the step in sight."""

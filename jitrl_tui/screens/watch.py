@@ -21,8 +21,8 @@ from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.hands import Hands
-from jitrl_tui.screens.keeping import TYPED, KeepingScreen
+from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.keeping import TYPED
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
@@ -38,7 +38,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(KeepingScreen):
+class WatchScreen(HandsScreen):
     """One run on the screen.
 
     Args:
@@ -70,7 +70,6 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
-        self.hands = Hands(self)
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
@@ -220,34 +219,6 @@ class WatchScreen(KeepingScreen):
             banner.display = bool(reason)
             banner.update(Content(reason))
         self.query_one(KeyBar).show(self._keys())
-
-    def redraw(self) -> None:
-        """Draw everything, because something is tried out."""
-        self._draw()
-
-    def on_memory_pane_asked(self, event: MemoryPane.Asked) -> None:
-        """Try out what a person does to a remembered step."""
-        self.hands.asked(event)
-
-    def action_what_if(self) -> None:
-        """Open the what-if window."""
-        self.hands.what_if(self.go_to_step)
-
-    def go_to_step(self, episode: int, step: int) -> None:
-        """Show the decision of a step."""
-        if isinstance(self.source, ReplaySource):
-            self.source.pause()
-            self.source.seek_step(episode, step)
-            return
-        for index, choice in enumerate(self.view.choices):
-            if (choice.episode, choice.decision.step) == (episode, step):
-                self._look_at(index)
-                return
-        self.notify("That step is too far back for the screen: open the recording with jitrl replay.")
-
-    def on_unmount(self) -> None:
-        """Close the memory that the hands have opened."""
-        self.hands.close()
 
     def _draw_status(self) -> None:
         looking = self.choice if self._looking is not None else None

@@ -12,10 +12,7 @@ from jitrl_tui.commands.memory.text import counted, find_scope, open_memory, siz
 
 def export(args: argparse.Namespace) -> int:
     """Write episodes to a file that any program can read."""
-    import os
-
     from engine.disk import shown
-    from engine.errors import StorageError, UsageError
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -24,18 +21,7 @@ def export(args: argparse.Namespace) -> int:
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
-        if not target.name:
-            raise UsageError(f"{args.file!r} is no name of a file")
-        partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
-            # A file that the user asked for has the usual rights of their files. A link is not followed.
-            with partial.open("x", encoding="utf-8") as file:
-                count, records = exchange.export_episodes(file, scopes)
-            os.replace(partial, target)
-        except OSError as error:
-            if not isinstance(error, FileExistsError):
-                partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
+        count, records = exchange.export_to(target, scopes)
     print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}", file=sys.stderr)
     return 0
 
@@ -52,14 +38,10 @@ def take(args: argparse.Namespace) -> int:
 
 def merge(args: argparse.Namespace) -> int:
     """Add the episodes and records of another memory."""
-    from engine.errors import UsageError
     from engine.memory import exchange
 
     with open_memory(args) as memory:
-        path = Path(args.source)
-        if path.exists() and memory.folder.resolve() in (path.resolve(), (path / "memory").resolve()):
-            raise UsageError("that is this memory itself; name another one")
-        return _tell_taken(exchange.merge(memory, exchange.open_source(path), name=args.name))
+        return _tell_taken(exchange.merge_from(memory, Path(args.source), name=args.name))
 
 
 def _tell_taken(taken: Any) -> int:

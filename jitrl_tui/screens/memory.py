@@ -1,0 +1,589 @@
+"""The memory screen: all remembered steps of a game as a list that is searched, sorted, filtered and edited.
+
+What it does is done by the functions behind `jitrl memory`: search, forget and its undo, merge, diff, export.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from engine.errors import JitrlError
+from engine.memory import exchange, report, upkeep
+from engine.memory.search import Correction, Lens
+from engine.memory.table import SORTS, Counts, Filter, Table, listed, parsed
+from engine.session import whatif
+from jitrl_tui import keymap
+from jitrl_tui.background import Background
+from jitrl_tui.help import page
+from jitrl_tui.host import Host
+from jitrl_tui.output import one_line
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.hit import HitDialog, NumberDialog, about_step
+from jitrl_tui.screens.paths import PathDialog, TextDialog
+from jitrl_tui.view import signed
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
+from jitrl_tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from engine.memory import Memory
+    from engine.memory.scope import Scope
+
+_FOUND = 100_000
+"""Steps that a search lists at most."""
+
+
+class MemoryScreen(Screen[int]):
+    """The remembered steps of one game at a time.
+
+    Args:
+        memory: The memory. The screen does not close it.
+        scope: Name of the scope to begin with, "" for the first one.
+        saves: The saves folder, for counts from its recordings.
+        gamma: Discount of the returns shown.
+        zero_rewards: How a later reward of 0 counts in a return.
+        changed: Called after memory was changed.
+    """
+
+    app: Host
+    CSS_PATH = "memory.tcss"
+
+    def __init__(
+        self,
+        memory: Memory,
+        scope: str,
+        saves: Path,
+        *,
+        gamma: float = 0.5,
+        zero_rewards: str = "zero",
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__()
+        self._bindings = keymap.bound(self._bindings, keymap.MEMORY, "memory")
+        self._memory, self._name, self._saves = memory, scope, saves
+        self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
+        self._scope: Scope | None = None
+        self.table: Table | None = None
+        self.rows: Sequence[int] = ()
+        self.sort, self.descending = "entry", True
+        self._filter = Filter()
+        self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+        self._counts: Counts | None = None
+        self.edits: dict[int, Correction | None] = {}
+        """By entry number: what is to be kept; None for a step that is to be forgotten."""
+        self.work = Background(lambda then: self.app.call_later(then))
+
+    # ------------------------------------------------------------------------------------ composing
+
+    def compose(self) -> ComposeResult:
+        """Make all widgets once."""
+        yield Static(id="head", markup=False)
+        yield RowList("steps", self._row, self._head)
+        yield Static(id="state", markup=False)
+        yield Static(id="said", markup=False)
+        yield Input(id="filter", placeholder="words; ep:5  by:human  G>1  hits>3  decided>0  edited  pinned")
+        yield KeyBar("keybar")
+
+    def on_mount(self) -> None:
+        """Open the first scope."""
+        self.query_one("#filter", Input).cursor_blink = False
+        self.query_one("#state").can_focus = False
+        self.list.focus()
+        self.set_interval(0.3, self._say_work)
+        self._open(self._name)
+
+    def on_unmount(self) -> None:
+        """Cancel the work."""
+        self.work.cancel()
+
+    @property
+    def list(self) -> RowList:
+        """The list of steps."""
+        return self.query_one(RowList)
+
+    @property
+    def entry(self) -> int | None:
+        """Entry number of the step under the cursor."""
+        if self.table is None or not len(self.rows):
+            return None
+        return int(self.table.entry[self.rows[self.list.at]])
+
+    def _open(self, name: str) -> None:
+        """Show a scope."""
+        try:
+            names = self._memory.scopes()
+            self._name = name if name in names else names[0] if names else ""
+            self._scope = self._memory.scope(self._name) if self._name else None
+            self._counts, self._found, self._filter = None, None, Filter()
+            self.query_one("#filter", Input).value = ""
+            self._reload()
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+
+    def _reload(self) -> None:
+        """Read the columns again."""
+        scope = self._scope
+        self.table = scope.table(self._gamma, self._zero_rewards) if scope is not None else None
+        self._list()
+
+    def _list(self) -> None:
+        """List the rows that are wanted."""
+        at = self.entry
+        self.rows = (
+            listed(
+                self.table, self._filter, sort=self.sort, descending=self.descending,
+                counts=self._counts, found=self._found,
+            )
+            if self.table is not None
+            else ()
+        )  # fmt: skip
+        place = None
+        if self.table is not None and at is not None and len(self.rows):
+            same = np.flatnonzero(self.table.entry[np.asarray(self.rows)] == at)
+            place = int(same[0]) if len(same) else None
+        self.list.message = (
+            "Nothing remembered fits."
+            if self.table is not None and len(self.table)
+            else "Nothing is remembered here yet."
+        )
+        self.list.show(len(self.rows), place)
+        self._draw()
+
+    # -------------------------------------------------------------------------------------- drawing
+
+    def _draw(self) -> None:
+        total = len(self.table) if self.table is not None else 0
+        shown = f"{len(self.rows):,} of {total:,}" if len(self.rows) != total else f"{total:,}"
+        typed = one_line(self.query_one("#filter", Input).value)
+        sign = "↓" if self.descending else "↑"
+        parts = [
+            self._name or "no memory",
+            f"{shown} steps",
+            f"by {self.sort} {sign}",
+            typed and f"with {typed}",
+        ]
+        if self.edits:
+            parts.append(f"{len(self.edits)} not kept yet: S keeps, u undoes")
+        self.query_one("#head", Static).update(
+            Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
+        )
+        keys = [(k.written, k.label, k.keys.split(",")[0], k.rank) for k in keymap.MEMORY if k.label]
+        self.query_one(KeyBar).show(keys)
+        self._draw_state()
+        self.list.refresh()
+
+    def _draw_state(self) -> None:
+        entry, width = self.entry, max(10, self.size.width - 2)
+        try:
+            text = self._scope.text(entry) if self._scope is not None and entry is not None else ""
+        except JitrlError as error:
+            text = str(error)
+        self.query_one("#state", Static).update(Content("\n".join(wrap(text, width)[:2])))
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _head(self, width: int) -> str:
+        action = self._action_width(width)
+        counts = "   hits  dec" if width >= 66 else ""
+        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}"
+
+    @staticmethod
+    def _action_width(width: int) -> int:
+        return max(8, min(50, width - 41 - (11 if width >= 66 else 0)))
+
+    def _row(self, at: int, width: int) -> Content:
+        table = self.table
+        if table is None:
+            return Content("")
+        row = self.rows[at]
+        entry = int(table.entry[row])
+        edit = self.edits.get(entry, table.corrections.get(entry))
+        sign = (
+            "−"
+            if entry in self.edits and edit is None
+            else "="
+            if edit and edit != Correction(pinned=edit.pinned)
+            else " "
+        )
+        pin = "◆" if edit is not None and edit.pinned else " "
+        g = edit.g if edit is not None and edit.g is not None else float(table.g[row])
+        points = edit.gain if edit is not None and edit.gain is not None else float(table.points[row])
+        place = f"{table.episode[row]}/{table.step[row] + 1}"
+        action = fit(table.actions[table.action[row]], self._action_width(width))
+        by = one_line(table.provenances[table.provenance[row]])[:6]
+        gain = signed(points, 0) if points else "·"
+        text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
+        if width >= 66 and self._counts is not None:
+            text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"
+        return Content.styled(
+            text, HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
+        )
+
+    def on_row_list_moved(self) -> None:
+        """Show the state of the step under the cursor."""
+        self._draw_state()
+
+    def _say_work(self) -> None:
+        said = self.query_one("#said", Static)
+        work = self.work
+        said.display = work.busy
+        if work.busy:
+            of = f" {work.done:,} of {work.total:,}" if work.total else f" {work.done:,}" if work.done else ""
+            said.update(Content(f"Working…{of}  (Esc cancels)"))
+
+    # ------------------------------------------------------------------------------------- the list
+
+    def action_filter(self) -> None:
+        """Ask for words and conditions."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def on_input_submitted(self) -> None:
+        """Filter by what was typed."""
+        field = self.query_one("#filter", Input)
+        field.display = False
+        self.list.focus()
+        try:
+            self._filter = parsed(field.value)
+        except JitrlError as error:
+            self.notify(str(error), severity="warning")
+            return
+        if (
+            any(name in ("hits", "decided") for name, _, _ in self._filter.conditions)
+            and self._counts is None
+        ):
+            self.action_count()
+        self._found = None
+        if self._filter.words:
+            self._search(self._filter.words)
+        self._list()
+
+    def _search(self, words: Sequence[str]) -> None:
+        scope, gamma = self._scope, self._gamma
+        if scope is None:
+            return
+        self._found = np.zeros(0, np.int64)
+
+        def work(told: Callable[[int, int], None]) -> list[int]:
+            found = []
+            for hit in islice(report.search(scope, words, gamma=gamma), _FOUND):
+                found.append(hit.entry)
+                told(len(found), 0)
+            return found
+
+        def finished(found: list[int]) -> None:
+            self._found = np.array(found, np.int64)
+            self._list()
+
+        self.work.begin(work, finished, self._failed)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+        if self.sort in ("hits", "decided") and self._counts is None:
+            self.action_count()
+        self.descending = self.sort not in ("action", "by")
+        self._list()
+
+    def action_reverse(self) -> None:
+        """Reverse the order."""
+        self.descending = not self.descending
+        self._list()
+
+    def action_scope(self, by: int) -> None:
+        """Show another game."""
+        names = self._memory.scopes()
+        if self.edits:
+            self.notify(
+                "Keep the changes with S, or undo them with u, before you look at another game.",
+                severity="warning",
+            )
+        elif len(names) > 1:
+            self._open(names[(names.index(self._name) + by) % len(names)])
+        else:
+            self.notify("There is only one game in this memory.", timeout=2)
+
+    def action_count(self) -> None:
+        """Count in the recordings how often each step was behind a decision."""
+        saves, memory, name = self._saves, self._memory, self._name
+
+        def finished(counts: Counts) -> None:
+            self._counts = counts
+            self._list()
+
+        self.work.begin(
+            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed
+        )
+
+    # ---------------------------------------------------------------------------------- editing
+
+    def _edited(self, entry: int) -> Correction:
+        known = self.edits.get(entry)
+        stored = self.table.corrections.get(entry) if self.table is not None else None
+        return known or stored or Correction()
+
+    def action_forget(self) -> None:
+        """Mark the step under the cursor to be forgotten, or take the mark away."""
+        entry = self.entry
+        if entry is None:
+            return
+        if entry in self.edits and self.edits[entry] is None:
+            del self.edits[entry]
+        else:
+            self.edits.pop(entry, None)
+            self.edits[entry] = None
+        self.list.action_move(1)
+        self._draw()
+
+    def action_pin(self) -> None:
+        """Pin the step under the cursor, or take the pin away."""
+        if (entry := self.entry) is not None:
+            known = self._edited(entry)
+            self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
+
+    def action_edit(self) -> None:
+        """Ask for another return of the step under the cursor."""
+        entry = self.entry
+        if entry is None or self.table is None:
+            return
+        known, row = self._edited(entry), self.rows[self.list.at]
+        hint = "Its return G, in place of the computed one. Other steps keep theirs."
+        self.app.push_screen(
+            NumberDialog(
+                f"edit the return of entry {entry}",
+                hint,
+                float(self.table.g[row]) if known.g is None else known.g,
+            ),
+            lambda value: (
+                self._edit(entry, dataclasses.replace(known, g=value)) if value is not None else None
+            ),
+        )
+
+    def action_points(self) -> None:
+        """Ask for other points of the step under the cursor, for plans."""
+        entry = self.entry
+        if entry is None or self.table is None:
+            return
+        known, row = self._edited(entry), self.rows[self.list.at]
+        hint = "The points that plans expect of it, in place of those that the game gave."
+        value = float(self.table.points[row]) if known.gain is None else known.gain
+        self.app.push_screen(
+            NumberDialog(f"edit the points of entry {entry}", hint, value),
+            lambda value: (
+                self._edit(entry, dataclasses.replace(known, gain=value)) if value is not None else None
+            ),
+        )
+
+    def _edit(self, entry: int, correction: Correction) -> None:
+        self.edits.pop(entry, None)
+        self.edits[entry] = correction
+        self._draw()
+
+    def action_undo(self) -> None:
+        """Undo the last change that was not kept."""
+        if self.edits:
+            self.edits.popitem()
+            self._draw()
+        else:
+            self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
+
+    def action_keep(self) -> None:
+        """Store the changes."""
+        scope, memory = self._scope, self._memory
+        if not self.edits or scope is None:
+            self.notify("Nothing is changed.", timeout=2)
+            return
+        gone = frozenset(entry for entry, one in self.edits.items() if one is None)
+        lens = Lens(
+            without=gone, corrections={entry: one for entry, one in self.edits.items() if one is not None}
+        )
+        self._do(lambda told: whatif.keep(scope, memory, lens))
+
+    def action_put_back(self) -> None:
+        """Put back what was forgotten last."""
+        memory = self._memory
+
+        def work(told: Callable[[int, int], None]) -> str:
+            entries, _ = upkeep.undo_last(memory)
+            return f"Put back {entries:,} steps."
+
+        self._do(work)
+
+    def _do(self, work: Callable[[Callable[[int, int], None]], str]) -> None:
+        """Change memory in the background; then list it anew and say what was done."""
+
+        def finished(sentence: str) -> None:
+            self.edits.clear()
+            self.notify(sentence, timeout=5)
+            self._reload()
+            self._changed()
+
+        self.work.begin(work, finished, self._failed)
+
+    def _failed(self, sentence: str) -> None:
+        self.notify(sentence, severity="error", timeout=8)
+        self._reload()
+
+    # --------------------------------------------------------------------------- other memories
+
+    def action_merge(self) -> None:
+        """Ask for another memory, and take what it knows and this one does not."""
+        memory = self._memory
+
+        def given(text: str | None) -> None:
+            if text is None:
+                return
+            path = Path(text).expanduser()
+            if self.edits:
+                self.notify(
+                    "Keep the changes with S, or undo them with u, before you merge.", severity="warning"
+                )
+                return
+
+            def work(told: Callable[[int, int], None]) -> str:
+                taken = exchange.merge_from(memory, path)
+                refused = (
+                    f"; refused: {len(taken.problems)}, the first because {taken.problems[0]}"
+                    if taken.problems
+                    else ""
+                )
+                took = f"Took {taken.episodes:,} episodes with {taken.entries:,} steps"
+                return f"{took}; {taken.known:,} were known{refused}."
+
+            self._do(work)
+
+        self.app.push_screen(
+            PathDialog("merge", "Take what another memory knows and this one does not."), given
+        )
+
+    def action_diff(self) -> None:
+        """Ask for another memory, and show how the two differ."""
+        memory = self._memory
+
+        def given(text: str | None) -> None:
+            if text is None:
+                return
+            path = Path(text).expanduser()
+
+            def work(told: Callable[[int, int], None]) -> list[str]:
+                notes: list[str] = []
+                differences = exchange.compare(
+                    exchange.open_source(memory.folder), exchange.open_source(path), notes.append
+                )
+                return [line for one in differences for line in _difference(one)] + notes
+
+            def finished(lines: list[str]) -> None:
+                self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
+
+            self.work.begin(work, finished, self._failed)
+
+        self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
+
+    def action_export(self) -> None:
+        """Ask for a file, and write the memory of this game into it."""
+        scope = self._scope
+
+        def given(text: str | None) -> None:
+            if text is None or scope is None:
+                return
+            path = Path(text).expanduser()
+
+            def work(told: Callable[[int, int], None]) -> str:
+                episodes, records = exchange.export_to(path, [scope])
+                return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
+
+            self.work.begin(work, lambda said: self.notify(said, timeout=6), self._failed)
+
+        self.app.push_screen(
+            PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given
+        )
+
+    # -------------------------------------------------------------------------------------- windows
+
+    def on_row_list_chosen(self) -> None:
+        """Open the step under the cursor."""
+        entry, scope = self.entry, self._scope
+        if entry is None or scope is None:
+            return
+        try:
+            found = about_step(scope, entry, self._gamma, self._zero_rewards)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+            return
+        if found is None:
+            self._reload()
+            return
+        folder = self._saves / "sessions" / found.episode.session if found.episode.session else None
+        at_hand = folder is not None and (folder / "events.jsonl").is_file()
+
+        def answered(what: str | None) -> None:
+            if what == "replay" and folder is not None:
+                self.app.replay(folder, found.episode.uid)
+            elif what is not None:
+                getattr(self, f"action_{what}")()
+
+        self.app.push_screen(HitDialog(found, replayable=at_hand), answered)
+
+    def action_present(self) -> None:
+        """Cancel the work, close the filter, show all rows, or leave."""
+        field = self.query_one("#filter", Input)
+        if self.work.busy:
+            self.work.cancel()
+            self._say_work()
+        elif field.display or field.value:
+            field.value, field.display = "", False
+            self._filter, self._found = Filter(), None
+            self.list.focus()
+            self._list()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Leave, after a question if changes would be lost."""
+        if not self.edits:
+            self._leave()
+            return
+        count = len(self.edits)
+        changes = f"{count} changes are not kept. Leaving drops them."
+        question = changes if count > 1 else "One change is not kept. Leaving drops it."
+        self.app.push_screen(
+            dialogs.ConfirmDialog("leave?", question, "drop and leave"), lambda yes: yes and self._leave()
+        )
+
+    def _leave(self) -> None:
+        if len(self.app.screen_stack) > 2:
+            self.dismiss()
+        else:
+            self.app.exit(0)
+
+    def action_help(self) -> None:
+        """Show the help."""
+        text = "\n\n".join((page("hands"), keymap.help_table(keymap.MEMORY)))
+        self.app.push_screen(dialogs.HelpDialog("memory", text))
+
+    def action_theme(self) -> None:
+        """Change to the next theme."""
+        self.app.next_theme()
+
+
+def _difference(one: exchange.Difference) -> list[str]:
+    lines = [
+        f"{one.scope}: {one.same} alike, {len(one.changed)} changed, "
+        f"only here {len(one.only_a)}, only there {len(one.only_b)}"
+    ]
+    for sign, side in (("here ", one.only_a), ("there", one.only_b)):
+        lines += [f"  {sign} episode {n}: {score:g} in {steps} steps" for _, n, steps, score in side]
+    return lines + [f"  changed {uid}" for uid in one.changed]
