@@ -1,11 +1,7 @@
-"""The memory screen: all remembered steps of a game as a list that is searched, sorted, filtered and edited.
-
-What it does is done by the functions behind `jitrl memory`: search, forget and its undo, merge, diff, export.
-"""
+"""The memory screen: all remembered steps of a game as a list that is searched, sorted, filtered and edited."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,22 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from engine.errors import JitrlError
-from engine.memory import exchange, report, upkeep
-from engine.memory.search import Correction, Lens
-from engine.memory.table import SORTS, Counts, Filter, Table, listed, parsed
+from engine.memory import report
+from engine.memory.table import SORTS, Counts, Filter, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
-from jitrl_tui.background import Background
 from jitrl_tui.help import page
-from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.hit import HitDialog, NumberDialog, about_step
-from jitrl_tui.screens.paths import PathDialog, TextDialog
+from jitrl_tui.screens.hit import HitDialog, about_step
+from jitrl_tui.screens.memory_changes import ChangingScreen
 from jitrl_tui.view import signed
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
@@ -37,13 +29,12 @@ from jitrl_tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from engine.memory import Memory
-    from engine.memory.scope import Scope
 
 _FOUND = 100_000
 """Steps that a search lists at most."""
 
 
-class MemoryScreen(Screen[int]):
+class MemoryScreen(ChangingScreen):
     """The remembered steps of one game at a time.
 
     Args:
@@ -55,7 +46,6 @@ class MemoryScreen(Screen[int]):
         changed: Called after memory was changed.
     """
 
-    app: Host
     CSS_PATH = "memory.tcss"
 
     def __init__(
@@ -68,20 +58,14 @@ class MemoryScreen(Screen[int]):
         zero_rewards: str = "zero",
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__()
+        super().__init__(memory)
         self._bindings = keymap.bound(self._bindings, keymap.MEMORY, "memory")
-        self._memory, self._name, self._saves = memory, scope, saves
+        self._name, self._saves = scope, saves
         self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
-        self._scope: Scope | None = None
-        self.table: Table | None = None
-        self.rows: Sequence[int] = ()
         self.sort, self.descending = "entry", True
         self._filter = Filter()
         self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
         self._counts: Counts | None = None
-        self.edits: dict[int, Correction | None] = {}
-        """By entry number: what is to be kept; None for a step that is to be forgotten."""
-        self.work = Background(lambda then: self.app.call_later(then))
 
     # ------------------------------------------------------------------------------------ composing
 
@@ -106,18 +90,6 @@ class MemoryScreen(Screen[int]):
         """Cancel the work."""
         self.work.cancel()
 
-    @property
-    def list(self) -> RowList:
-        """The list of steps."""
-        return self.query_one(RowList)
-
-    @property
-    def entry(self) -> int | None:
-        """Entry number of the step under the cursor."""
-        if self.table is None or not len(self.rows):
-            return None
-        return int(self.table.entry[self.rows[self.list.at]])
-
     def _open(self, name: str) -> None:
         """Show a scope."""
         try:
@@ -132,25 +104,23 @@ class MemoryScreen(Screen[int]):
 
     def _reload(self) -> None:
         """Read the columns again."""
-        scope = self._scope
+        scope, at = self._scope, self.entry
         self.table = scope.table(self._gamma, self._zero_rewards) if scope is not None else None
-        self._list()
+        self._list(at)
 
-    def _list(self) -> None:
-        """List the rows that are wanted."""
-        at = self.entry
+    def _list(self, at: int | None = None) -> None:
+        """List the rows that are wanted, with the cursor on an entry if it is among them, else on the first one."""
         self.rows = (
             listed(
                 self.table, self._filter, sort=self.sort, descending=self.descending,
                 counts=self._counts, found=self._found,
             )
-            if self.table is not None
-            else ()
+            if self.table is not None else ()
         )  # fmt: skip
-        place = None
+        place = 0
         if self.table is not None and at is not None and len(self.rows):
             same = np.flatnonzero(self.table.entry[np.asarray(self.rows)] == at)
-            place = int(same[0]) if len(same) else None
+            place = int(same[0]) if len(same) else 0
         self.list.message = (
             "Nothing remembered fits."
             if self.table is not None and len(self.table)
@@ -167,13 +137,12 @@ class MemoryScreen(Screen[int]):
         typed = one_line(self.query_one("#filter", Input).value)
         sign = "↓" if self.descending else "↑"
         parts = [
-            self._name or "no memory",
+            f"{len(self.edits)} not kept: S keeps, u undoes" if self.edits else "",
             f"{shown} steps",
             f"by {self.sort} {sign}",
             typed and f"with {typed}",
+            self._name or "no memory",
         ]
-        if self.edits:
-            parts.append(f"{len(self.edits)} not kept yet: S keeps, u undoes")
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
         )
@@ -196,7 +165,7 @@ class MemoryScreen(Screen[int]):
 
     def _head(self, width: int) -> str:
         action = self._action_width(width)
-        counts = "   hits  dec" if width >= 66 else ""
+        counts = "  hits  dec" if width >= 66 else ""
         return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}"
 
     @staticmethod
@@ -210,13 +179,8 @@ class MemoryScreen(Screen[int]):
         row = self.rows[at]
         entry = int(table.entry[row])
         edit = self.edits.get(entry, table.corrections.get(entry))
-        sign = (
-            "−"
-            if entry in self.edits and edit is None
-            else "="
-            if edit and edit != Correction(pinned=edit.pinned)
-            else " "
-        )
+        given = edit is not None and (edit.g is not None or edit.gain is not None)
+        sign = "−" if entry in self.edits and edit is None else "=" if given else " "
         pin = "◆" if edit is not None and edit.pinned else " "
         g = edit.g if edit is not None and edit.g is not None else float(table.g[row])
         points = edit.gain if edit is not None and edit.gain is not None else float(table.points[row])
@@ -322,193 +286,10 @@ class MemoryScreen(Screen[int]):
 
         def finished(counts: Counts) -> None:
             self._counts = counts
-            self._list()
+            self._list(self.entry)
 
         self.work.begin(
             lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed
-        )
-
-    # ---------------------------------------------------------------------------------- editing
-
-    def _edited(self, entry: int) -> Correction:
-        known = self.edits.get(entry)
-        stored = self.table.corrections.get(entry) if self.table is not None else None
-        return known or stored or Correction()
-
-    def action_forget(self) -> None:
-        """Mark the step under the cursor to be forgotten, or take the mark away."""
-        entry = self.entry
-        if entry is None:
-            return
-        if entry in self.edits and self.edits[entry] is None:
-            del self.edits[entry]
-        else:
-            self.edits.pop(entry, None)
-            self.edits[entry] = None
-        self.list.action_move(1)
-        self._draw()
-
-    def action_pin(self) -> None:
-        """Pin the step under the cursor, or take the pin away."""
-        if (entry := self.entry) is not None:
-            known = self._edited(entry)
-            self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
-
-    def action_edit(self) -> None:
-        """Ask for another return of the step under the cursor."""
-        entry = self.entry
-        if entry is None or self.table is None:
-            return
-        known, row = self._edited(entry), self.rows[self.list.at]
-        hint = "Its return G, in place of the computed one. Other steps keep theirs."
-        self.app.push_screen(
-            NumberDialog(
-                f"edit the return of entry {entry}",
-                hint,
-                float(self.table.g[row]) if known.g is None else known.g,
-            ),
-            lambda value: (
-                self._edit(entry, dataclasses.replace(known, g=value)) if value is not None else None
-            ),
-        )
-
-    def action_points(self) -> None:
-        """Ask for other points of the step under the cursor, for plans."""
-        entry = self.entry
-        if entry is None or self.table is None:
-            return
-        known, row = self._edited(entry), self.rows[self.list.at]
-        hint = "The points that plans expect of it, in place of those that the game gave."
-        value = float(self.table.points[row]) if known.gain is None else known.gain
-        self.app.push_screen(
-            NumberDialog(f"edit the points of entry {entry}", hint, value),
-            lambda value: (
-                self._edit(entry, dataclasses.replace(known, gain=value)) if value is not None else None
-            ),
-        )
-
-    def _edit(self, entry: int, correction: Correction) -> None:
-        self.edits.pop(entry, None)
-        self.edits[entry] = correction
-        self._draw()
-
-    def action_undo(self) -> None:
-        """Undo the last change that was not kept."""
-        if self.edits:
-            self.edits.popitem()
-            self._draw()
-        else:
-            self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
-
-    def action_keep(self) -> None:
-        """Store the changes."""
-        scope, memory = self._scope, self._memory
-        if not self.edits or scope is None:
-            self.notify("Nothing is changed.", timeout=2)
-            return
-        gone = frozenset(entry for entry, one in self.edits.items() if one is None)
-        lens = Lens(
-            without=gone, corrections={entry: one for entry, one in self.edits.items() if one is not None}
-        )
-        self._do(lambda told: whatif.keep(scope, memory, lens))
-
-    def action_put_back(self) -> None:
-        """Put back what was forgotten last."""
-        memory = self._memory
-
-        def work(told: Callable[[int, int], None]) -> str:
-            entries, _ = upkeep.undo_last(memory)
-            return f"Put back {entries:,} steps."
-
-        self._do(work)
-
-    def _do(self, work: Callable[[Callable[[int, int], None]], str]) -> None:
-        """Change memory in the background; then list it anew and say what was done."""
-
-        def finished(sentence: str) -> None:
-            self.edits.clear()
-            self.notify(sentence, timeout=5)
-            self._reload()
-            self._changed()
-
-        self.work.begin(work, finished, self._failed)
-
-    def _failed(self, sentence: str) -> None:
-        self.notify(sentence, severity="error", timeout=8)
-        self._reload()
-
-    # --------------------------------------------------------------------------- other memories
-
-    def action_merge(self) -> None:
-        """Ask for another memory, and take what it knows and this one does not."""
-        memory = self._memory
-
-        def given(text: str | None) -> None:
-            if text is None:
-                return
-            path = Path(text).expanduser()
-            if self.edits:
-                self.notify(
-                    "Keep the changes with S, or undo them with u, before you merge.", severity="warning"
-                )
-                return
-
-            def work(told: Callable[[int, int], None]) -> str:
-                taken = exchange.merge_from(memory, path)
-                refused = (
-                    f"; refused: {len(taken.problems)}, the first because {taken.problems[0]}"
-                    if taken.problems
-                    else ""
-                )
-                took = f"Took {taken.episodes:,} episodes with {taken.entries:,} steps"
-                return f"{took}; {taken.known:,} were known{refused}."
-
-            self._do(work)
-
-        self.app.push_screen(
-            PathDialog("merge", "Take what another memory knows and this one does not."), given
-        )
-
-    def action_diff(self) -> None:
-        """Ask for another memory, and show how the two differ."""
-        memory = self._memory
-
-        def given(text: str | None) -> None:
-            if text is None:
-                return
-            path = Path(text).expanduser()
-
-            def work(told: Callable[[int, int], None]) -> list[str]:
-                notes: list[str] = []
-                differences = exchange.compare(
-                    exchange.open_source(memory.folder), exchange.open_source(path), notes.append
-                )
-                return [line for one in differences for line in _difference(one)] + notes
-
-            def finished(lines: list[str]) -> None:
-                self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
-
-            self.work.begin(work, finished, self._failed)
-
-        self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
-
-    def action_export(self) -> None:
-        """Ask for a file, and write the memory of this game into it."""
-        scope = self._scope
-
-        def given(text: str | None) -> None:
-            if text is None or scope is None:
-                return
-            path = Path(text).expanduser()
-
-            def work(told: Callable[[int, int], None]) -> str:
-                episodes, records = exchange.export_to(path, [scope])
-                return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
-
-            self.work.begin(work, lambda said: self.notify(said, timeout=6), self._failed)
-
-        self.app.push_screen(
-            PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given
         )
 
     # -------------------------------------------------------------------------------------- windows
@@ -577,13 +358,3 @@ class MemoryScreen(Screen[int]):
     def action_theme(self) -> None:
         """Change to the next theme."""
         self.app.next_theme()
-
-
-def _difference(one: exchange.Difference) -> list[str]:
-    lines = [
-        f"{one.scope}: {one.same} alike, {len(one.changed)} changed, "
-        f"only here {len(one.only_a)}, only there {len(one.only_b)}"
-    ]
-    for sign, side in (("here ", one.only_a), ("there", one.only_b)):
-        lines += [f"  {sign} episode {n}: {score:g} in {steps} steps" for _, n, steps, score in side]
-    return lines + [f"  changed {uid}" for uid in one.changed]

@@ -1,4 +1,4 @@
-"""`jitrl memory export|import|merge|forget|compact`."""
+"""`jitrl memory export|import|merge|forget|correct|compact`."""
 
 from __future__ import annotations
 
@@ -99,6 +99,27 @@ def forget(args: argparse.Namespace) -> int:
         "puts them back",
         file=sys.stderr,
     )
+    return 0
+
+
+def correct(args: argparse.Namespace) -> int:
+    """Correct a step."""
+    from dataclasses import replace
+
+    from engine.errors import UsageError
+    from engine.memory.correcting import correct as store
+    from engine.memory.corrections import described
+    from engine.memory.search import Correction
+
+    if not args.as_stored and args.g is None and args.points is None and args.pin is None:
+        raise UsageError("say what to correct: --return G, --points P, --pin or --no-pin; or --as-stored")
+    with open_memory(args) as memory:
+        scope = find_scope(memory, args.scope)
+        known = Correction() if args.as_stored else scope.corrections().get(args.entry, Correction())
+        given = {"g": args.g, "gain": args.points, "pinned": args.pin}
+        made = replace(known, **{name: value for name, value in given.items() if value is not None})
+        store(scope, {args.entry: made})
+    print(f"entry {args.entry} of {scope.name}: {described(made)}", file=sys.stderr)
     return 0
 
 
