@@ -88,8 +88,8 @@ class Hands:
 
     @property
     def trying(self) -> bool:
-        """Whether changes are tried out."""
-        return bool(self._edits)
+        """Whether changes are tried out, influence is shown, or work is going on."""
+        return bool(self._edits or self._influence) or self.work.busy
 
     def shown(self, choice: Choice | None) -> Choice | None:
         """Return the choice to show: the trial in place of the one that it is of."""
@@ -288,6 +288,8 @@ class Hands:
 
         def finished(sentence: str) -> None:
             self._forget_trial()
+            if (scope := self._scope()) is not None:
+                screen.view.memory_entries = len(scope)
             if screen.source.live and screen.view.activity != "ended":
                 screen.source.reread()
             self._say(f"{sentence} Memory is changed.")

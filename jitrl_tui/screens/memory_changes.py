@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from engine.memory.scope import Scope
 
 
+_AS_STORED = Correction()
+"""In place of a change: there is none."""
+
+
 class ChangingScreen(Screen[int]):
     """A list of remembered steps with changes that are not kept yet.
 
@@ -49,6 +53,7 @@ class ChangingScreen(Screen[int]):
         self.table: Table | None = None
         self.rows: Sequence[int] = ()
         self.edits: dict[int, Correction | None] = {}
+        self._before: list[tuple[int, Correction | None]] = []
         self.work = Background(lambda then: self.app.call_later(then))
         self._changed: Callable[[], None] = lambda: None
 
@@ -84,11 +89,7 @@ class ChangingScreen(Screen[int]):
         entry = self.entry
         if entry is None:
             return
-        if entry in self.edits and self.edits[entry] is None:
-            del self.edits[entry]
-        else:
-            self.edits.pop(entry, None)
-            self.edits[entry] = None
+        self._set(entry, None if self.edits.get(entry, _AS_STORED) is not None else _AS_STORED)
         self.list.action_move(1)
         self._draw()
 
@@ -132,14 +133,23 @@ class ChangingScreen(Screen[int]):
         )
 
     def _edit(self, entry: int, correction: Correction) -> None:
-        self.edits.pop(entry, None)
-        self.edits[entry] = correction
+        self._set(entry, correction)
         self._draw()
+
+    def _set(self, entry: int, edit: Correction | None) -> None:
+        """Change what is to be kept of a step, and remember what it was."""
+        self._before.append((entry, self.edits.get(entry, _AS_STORED)))
+        self._put(entry, edit)
+
+    def _put(self, entry: int, edit: Correction | None) -> None:
+        self.edits.pop(entry, None)
+        if edit is not _AS_STORED:
+            self.edits[entry] = edit
 
     def action_undo(self) -> None:
         """Undo the last change that was not kept."""
-        if self.edits:
-            self.edits.popitem()
+        if self._before:
+            self._put(*self._before.pop())
             self._draw()
         else:
             self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
@@ -171,6 +181,7 @@ class ChangingScreen(Screen[int]):
 
         def finished(sentence: str) -> None:
             self.edits.clear()
+            self._before.clear()
             self.notify(sentence, timeout=5)
             self._reload()
             self._changed()

@@ -421,7 +421,7 @@ class WatchScreen(HandsScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
-        if self.hands.trying or self.hands.work.busy:
+        if self.hands.trying:
             self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
