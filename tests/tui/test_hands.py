@@ -59,7 +59,7 @@ def stored(folder: Path):
 
 
 @asynccontextmanager
-async def watching(folder: Path, size=(140, 45)):
+async def watching(folder: Path, size=(100, 32)):
     """Show a decision that several remembered steps are behind, with the focus on the memory pane."""
     source = ReplaySource(lambda: recording.read(folder), delay=0.0, paused=True, path=folder)
     app = JitrlApp(lambda: WatchScreen(source, delay=1.0), saves=folder.parent.parent)
@@ -75,17 +75,21 @@ async def watching(folder: Path, size=(140, 45)):
 
 async def pressed(pilot, *keys):
     """Press keys, and wait for the work that they begin."""
-    for key in keys:
-        await pilot.press(key)
+    for key in (*keys, ""):
+        if key:
+            await pilot.press(key)
         await pilot.pause()
-        for screen in pilot.app.screen_stack:
-            if hasattr(screen, "hands"):
-                await until(pilot, lambda s=screen: not s.hands.work.busy)
-            if hasattr(screen, "work"):
-                await until(pilot, lambda s=screen: not s.work.busy)
-            if isinstance(screen, WhatIfScreen):
-                await until(pilot, lambda s=screen: not s.busy)
-    await settled(pilot)
+        end = time.monotonic() + 60
+        while any(busy(screen) for screen in pilot.app.screen_stack):
+            assert time.monotonic() < end, screen_text(pilot.app)
+            await pilot.pause(0.01)
+    await pilot.pause(0.05)
+
+
+def busy(screen) -> bool:
+    """Whether decisions are being made again, or memory is being searched or changed."""
+    work = screen.hands.work if isinstance(screen, WatchScreen) else getattr(screen, "work", None)
+    return bool(work is not None and work.busy) or bool(isinstance(screen, WhatIfScreen) and screen.busy)
 
 
 async def typed(pilot, text: str, *keys):
