@@ -57,8 +57,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_command_prints_the_fields_that_the_page_lists(command, played, capsys):
     known = documented(SECTIONS[command])
     stands_for = {
-        "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played), "PROFILE": "default",
-        "RECORDING": str(next(played.glob("sessions/*"))),
+        "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played),
+        "PROFILE": "default", "RECORDING": str(next(played.glob("sessions/*"))),
     }  # fmt: skip
     if command.startswith("run "):
         printed = (played / "result.json").read_text()

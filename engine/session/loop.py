@@ -411,8 +411,12 @@ class Session:
         if not isinstance(parts.agent, JitrlAgent):
             return decision
         self._emit(Thinking("deciding again from the changed memory"))
-        run = RecordedRun(recording.read(self._saved.recording), parts.scope, live=True)
-        told = run.told((live.number, decision.step), check=self.control.check)
+        try:
+            run = RecordedRun(recording.read(self._saved.recording), parts.scope, live=True)
+            told = run.told((live.number, decision.step), check=self.control.check)
+        except JitrlError as error:
+            self._warn(f"the decision could not be made again from the changed memory: {error}")
+            told = None
         if told is None:
             return decision
         estimator, again = told

@@ -48,8 +48,30 @@ class HandsScreen(KeepingScreen):
         self.hands.what_if(self.go_to_step)
 
     def action_memories(self) -> None:
-        """Open the memory screen."""
-        self.hands.memories()
+        """Open the memory screen on the memory of the run."""
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        recorded, choice = self.hands.recorded, self.shown_choice
+        scope, opened, where = recorded.scope(), recorded.opened(), recorded.path()
+        if scope is None or opened is None or opened.memory is None or where is None:
+            return
+        settings = choice.settings if choice is not None else {}
+
+        def changed() -> None:
+            self.hands.drop()
+            if self.source.live and self.view.activity != "ended":
+                self.source.reread()
+
+        self.app.push_screen(
+            MemoryScreen(
+                opened.memory,
+                scope.name,
+                where[1],
+                gamma=float(settings.get("gamma", 0.5)),
+                zero_rewards=str(settings.get("zero_rewards", "zero")),
+                changed=changed,
+            )
+        )
 
     def go_to_step(self, episode: int, step: int) -> None:
         """Show the decision of a step."""

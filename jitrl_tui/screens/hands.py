@@ -16,15 +16,12 @@ from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
 from jitrl_tui.background import Background
 from jitrl_tui.panes.memory import NO_NOTES, MemoryPane, Notes
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import Source
-from jitrl_tui.view import Choice, RunView, signed
+from jitrl_tui.screens.recorded import Recorded, Running
+from jitrl_tui.view import Choice, signed
 
 if TYPE_CHECKING:
-    from engine.memory.scope import Scope
-    from engine.session.branches import Keeper
     from engine.session.retold import Again, RecordedRun
-    from engine.session.whatif import Influence, OpenRun
+    from engine.session.whatif import Influence
     from jitrl_tui.host import Host
 
 WAYS = "u undoes, S keeps, Esc drops"
@@ -32,13 +29,10 @@ PINNED = "A pinned step is a neighbour of every state it is similar enough to, b
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
 
 
-class Watching(Protocol):
+class Watching(Running, Protocol):
     """What the hands need of the watch screen."""
 
     app: Host
-    source: Source
-    view: RunView
-    keeper: Keeper | None
 
     @property
     def shown_choice(self) -> Choice | None:
@@ -80,8 +74,7 @@ class Hands:
         self._at: tuple[int, int] | None = None
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
-        self._open: OpenRun | None = None
-        self._where: Path | None = None
+        self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
         self._work: Background | None = None
 
     # -------------------------------------------------------------------------------------- showing
@@ -94,6 +87,8 @@ class Hands:
     def shown(self, choice: Choice | None) -> Choice | None:
         """Return the choice to show: the trial in place of the one that it is of."""
         if choice is None or self._at != _place(choice):
+            if self._edits:
+                self._say("The trial was dropped, because another choice is on show. Memory is unchanged.")
             if self._at is not None:
                 self._forget_trial()
             return choice
@@ -164,7 +159,7 @@ class Hands:
 
     def change(self, what: str, hit: Neighbour) -> None:
         """Try out a change of a remembered step: "forget", "edit" or "pin"."""
-        scope = self._scope()
+        scope = self.recorded.scope()
         if scope is None:
             return
         if scope.located(hit.entry) is None:
@@ -235,7 +230,7 @@ class Hands:
         def work(told: Callable[[int, int], None]) -> Again | None:
             from engine.session import whatif
 
-            return whatif.trial(self._run().run(), at, lens=lens, check=_counted(told))
+            return whatif.trial(self.recorded.run().run(), at, lens=lens, check=_counted(told))
 
         def finished(again: Again | None) -> None:
             if again is not None:
@@ -256,7 +251,7 @@ class Hands:
         def work(told: Callable[[int, int], None]) -> list[Influence]:
             from engine.session import whatif
 
-            return whatif.influence(self._run().run(), at, lens=lens, check=_counted(told))
+            return whatif.influence(self.recorded.run().run(), at, lens=lens, check=_counted(told))
 
         def finished(found: list[Influence]) -> None:
             self._at = at
@@ -280,7 +275,7 @@ class Hands:
         def work(told: Callable[[int, int], None]) -> str:
             from engine.session import whatif
 
-            opened = self._run()
+            opened = self.recorded.run()
             run = opened.run()
             assert run.scope is not None
             assert opened.memory is not None
@@ -288,7 +283,7 @@ class Hands:
 
         def finished(sentence: str) -> None:
             self._forget_trial()
-            if (scope := self._scope()) is not None:
+            if (scope := self.recorded.scope()) is not None:
                 screen.view.memory_entries = len(scope)
             if screen.source.live and screen.view.activity != "ended":
                 screen.source.reread()
@@ -304,7 +299,7 @@ class Hands:
             self._say(sentence, severity="error")
             self._screen.redraw()
 
-        if self._run_or_none() is None:
+        if self.recorded.opened() is None:
             self._forget_trial()
             return
         self.work.begin(work, finished, failed)
@@ -316,7 +311,7 @@ class Hands:
         """Open the window of a remembered step."""
         from jitrl_tui.screens.hit import HitDialog, about_step
 
-        scope, choice = self._scope(), self._screen.shown_choice
+        scope, choice = self.recorded.scope(), self._screen.shown_choice
         if scope is None:
             return
         settings = choice.settings if choice is not None else {}
@@ -330,7 +325,7 @@ class Hands:
         if found is None:
             self._say("This step is no longer in memory.")
             return
-        recording = self._recording_of(found.episode.session)
+        recording = self.recorded.of_session(found.episode.session)
         uid = found.episode.uid
         self._screen.app.push_screen(
             HitDialog(found, replayable=recording is not None),
@@ -343,75 +338,13 @@ class Hands:
         elif what is not None:
             self.change(what, hit)
 
-    def _recording_of(self, session: str) -> Path | None:
-        """Return the folder of a session with its recording, None if there is none."""
-        if not session or "/" in session:
-            return None
-        where = self._path()
-        for folder in (
-            (where[0].parent / session, where[1] / "sessions" / session) if where is not None else ()
-        ):
-            if (folder / "events.jsonl").is_file():
-                return folder
-        return None
-
-    # --------------------------------------------------------------------------------------- opening
-
-    def _path(self) -> tuple[Path, Path, bool] | None:
-        """Return the folder of the recording, the saves folder, and whether it goes on; None without any."""
-        keeper, source = self._screen.keeper, self._screen.source
-        if keeper is not None:
-            return keeper.session.folder, keeper.saves, True
-        if isinstance(source, ReplaySource) and source.path is not None:
-            folder = source.path if source.path.is_dir() else source.path.parent
-            return folder, folder.parent.parent, False
-        return None
-
-    def _run_or_none(self) -> OpenRun | None:
-        """Return the recording with its memory, opened; None, with a sentence, if there is none."""
-        try:
-            return self._run()
-        except (JitrlError, OSError) as error:
-            self._say(str(error), severity="error")
-            return None
-
-    def _run(self) -> OpenRun:
-        from engine.errors import UsageError
-        from engine.session.whatif import OpenRun
-
-        if self._open is None:
-            where = self._path()
-            if where is None:
-                raise UsageError("this run is not on the disk, so its memory cannot be looked into")
-            folder, saves, live = where
-            source = self._screen.source
-            path = source.path if isinstance(source, ReplaySource) and source.path is not None else folder
-            self._open = OpenRun(path, saves, live=live)
-        return self._open
-
-    def _scope(self) -> Scope | None:
-        """Return the memory of the run; None, with a sentence, if it is not at hand."""
-        opened = self._run_or_none()
-        if opened is None:
-            return None
-        started = self._screen.view.started
-        if opened.memory is not None and started is not None:
-            try:
-                if started.environment.scope in opened.memory.scopes():
-                    return opened.memory.scope(started.environment.scope)
-            except JitrlError as error:
-                self._say(str(error), severity="error")
-                return None
-        self._say("The memory of this run is not at hand.")
-        return None
-
     def what_if(self, go_to: Callable[[int, int], None]) -> None:
         """Open the what-if window on the displayed choice.
 
         Args:
             go_to: Shows a step by its episode and step, if the person goes to one.
         """
-        choice, opened = self._screen.shown_choice, self._run_or_none()
+        choice, opened = self._screen.shown_choice, self.recorded.opened()
         if opened is None:
             return
         if choice is None:
@@ -433,38 +366,10 @@ class Hands:
             self._screen.source.pause()
         self._begin(work, finished)
 
-    def memories(self) -> None:
-        """Open the memory screen on the memory of the run."""
-        from jitrl_tui.screens.memory import MemoryScreen
-
-        opened, scope, screen = self._run_or_none(), self._scope(), self._screen
-        where, choice = self._path(), screen.shown_choice
-        if opened is None or opened.memory is None or scope is None or where is None:
-            return
-        settings = choice.settings if choice is not None else {}
-
-        def changed() -> None:
-            self._forget_trial()
-            if screen.source.live and screen.view.activity != "ended":
-                screen.source.reread()
-
-        screen.app.push_screen(
-            MemoryScreen(
-                opened.memory,
-                scope.name,
-                where[1],
-                gamma=float(settings.get("gamma", 0.5)),
-                zero_rewards=str(settings.get("zero_rewards", "zero")),
-                changed=changed,
-            )
-        )
-
     def close(self) -> None:
         """Cancel the work and close the memory."""
         self.work.cancel()
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        self.recorded.close()
 
     def _say(self, sentence: str, severity: str = "information") -> None:
         self._screen.app.notify(sentence, severity=severity, timeout=5)
