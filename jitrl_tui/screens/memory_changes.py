@@ -169,6 +169,9 @@ class ChangingScreen(Screen[int]):
     def action_put_back(self) -> None:
         """Put back what was forgotten last."""
         memory = self._memory
+        if self.edits:
+            self.notify("Keep the changes with S, or undo them with u, before you put anything back.", severity="warning")
+            return
 
         def work(told: Callable[[int, int], None]) -> str:
             entries, _ = upkeep.undo_last(memory)
@@ -255,6 +258,9 @@ class ChangingScreen(Screen[int]):
             if text is None or scope is None:
                 return
             path = Path(text).expanduser()
+            if path.exists():
+                self.notify(f"{path} exists already; give the file another name.", severity="warning")
+                return
 
             def work(told: Callable[[int, int], None]) -> str:
                 episodes, records = exchange.export_to(path, [scope])

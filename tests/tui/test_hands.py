@@ -283,6 +283,13 @@ def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
             await typed(pilot, str(tmp_path / "other"), "enter")
             await pressed(pilot, "X")
             await typed(pilot, str(tmp_path / "out.jsonl"), "enter")
+            written = (tmp_path / "out.jsonl").read_text()
+            await pressed(pilot, "M")
+            await typed(pilot, str(tmp_path / "other"), "enter")
+            (tmp_path / "mine").write_text("mine")
+            await pressed(pilot, "X")
+            await typed(pilot, str(tmp_path / "mine"), "enter")
+            assert (tmp_path / "mine").read_text() == "mine"
             await pressed(pilot, "D")
             await typed(pilot, str(tmp_path / "out.jsonl"), "enter")
             assert "3 alike" in screen_text(pilot.app)
@@ -290,7 +297,7 @@ def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
             assert "game/other" in screen_text(pilot.app)
         with Memory(folder.parent.parent / "memory") as memory:
             assert "game/other" in memory.scopes()
-        assert (tmp_path / "out.jsonl").read_text().count("\n") == 4
+        assert written.count("\n") == 4
 
     asyncio.run(go())
 
