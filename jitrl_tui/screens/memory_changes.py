@@ -170,7 +170,7 @@ class ChangingScreen(Screen[int]):
         """Put back what was forgotten last."""
         memory = self._memory
         if self.edits:
-            self.notify("Keep the changes with S, or undo them with u, before you put anything back.", severity="warning")
+            self.notify("Keep the changes with S, or undo them with u, before that.", severity="warning")
             return
 
         def work(told: Callable[[int, int], None]) -> str:
