@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -12,7 +13,6 @@ from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
@@ -20,7 +20,7 @@ from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.handling import HandsScreen
 from jitrl_tui.screens.keeping import TYPED
 from jitrl_tui.source import Item, Source
@@ -46,7 +46,9 @@ class WatchScreen(HandsScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         clock: Returns monotonic time in seconds.
     """
@@ -60,7 +62,9 @@ class WatchScreen(HandsScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,11 +74,13 @@ class WatchScreen(HandsScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -101,8 +107,9 @@ class WatchScreen(HandsScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -463,6 +470,13 @@ class WatchScreen(HandsScreen):
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
@@ -474,8 +488,15 @@ class WatchScreen(HandsScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""
