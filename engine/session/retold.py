@@ -350,7 +350,9 @@ class RecordedRun:
 
     def _turn(self, episode: int, decision: Decision, seen: Observation) -> Turn:
         known = {*decision.valid_actions, *(c.action for c in decision.candidates)}
-        proposed = {c.action for c in decision.candidates if c.source != "valid"}
+        planned = decision.update is not None and bool(decision.update.valuation.terms)
+        added = ("valid", "memory") if planned else ("valid",)
+        proposed = {c.action for c in decision.candidates if c.source not in added}
         is_open = not proposed <= set(decision.valid_actions)
         return Turn(
             step=decision.step,
@@ -476,7 +478,9 @@ class _Recorded:
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         assert self.recorded is not None
-        return tuple(c.action for c in self.recorded.candidates if c.source == "valid")
+        # With plans, a valid action that remembered steps took has the source "memory".
+        added = ("valid", "memory") if self._update.valuation.terms else ("valid",)
+        return tuple(c.action for c in self.recorded.candidates if c.source in added)
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         if self._anew:
