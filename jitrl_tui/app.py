@@ -220,6 +220,12 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(_watch(saved, self._saves, paused=paused))
 
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen."""
+        from jitrl_tui.screens.cell_recording import RecordingScreen
+
+        self.push_screen(RecordingScreen(folder, uid))
+
     def next_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
@@ -335,7 +341,7 @@ def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False,
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
-    source = ReplaySource(lambda: recording.read(path), delay=delay)
+    source = ReplaySource(lambda: recording.read(path), delay=delay, path=path)
     files = SessionFiles.recorded(path)
     return run_app(
         lambda: WatchScreen(
