@@ -54,7 +54,8 @@ Type a command for the game, or nothing to let the agent do what it proposes. Co
 /save NAME  save the game as it stands; every session also saves itself, step by step
 /load NAME  go on from a save, in a session of its own
 /saves      the saves there are
-/branch N   go on from after step N of this episode, in a session of its own
+/branch N   go on from after step N of this episode, in a session with a memory of its own, as it was then
+            (/branch N shared: with the memory of this session, as it is now)
 /auto N     let the agent play N steps by itself
 /forward    let the agent play to the end of the episode
 /quit       leave; the session goes on from here next time"""
@@ -302,10 +303,12 @@ class PlainRun:
                 self._say(", ".join(self._keeper.names()) or "There are no saves; /save NAME makes one.")
             elif name == "load":
                 self.then = self._keeper.load(rest)
-            elif rest.isascii() and rest.isdigit():
-                self.then = self._keeper.branch(self.view.episode, int(rest))
             else:
-                self._say("Say after which step, for instance: /branch 3")
+                step, _, memory = rest.partition(" ")
+                if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                    self.then = self._keeper.branch(self.view.episode, int(step), shared=bool(memory))
+                else:
+                    self._say("Say after which step, for instance: /branch 3")
         except JitrlError as error:
             self._say(f"Error: {error}")
         return False if self.then is not None else None

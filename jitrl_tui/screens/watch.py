@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -43,7 +44,9 @@ class WatchScreen(KeepingScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         clock: Returns monotonic time in seconds.
     """
@@ -57,7 +60,9 @@ class WatchScreen(KeepingScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -67,11 +72,13 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -98,8 +105,9 @@ class WatchScreen(KeepingScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
