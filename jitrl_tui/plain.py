@@ -77,7 +77,8 @@ def candidate_lines(choice: Choice) -> list[str]:
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
     if update is not None and not hits.says_nothing(update):
-        lines = [f"V {signed(update.valuation.v)} from {hits.source(update)}, beta {update.beta:g}."]
+        seen = hits.shown(update)
+        lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.ordered(decision):
         candidate = decision.candidates[i]
         opinion = ""
@@ -98,10 +99,10 @@ def _values(update: Update | None, i: int) -> str:
     """Return what memory says of a candidate, "" for nothing."""
     if update is None or update.valuation.how[i] == "prior":
         return ""
-    value = update.valuation
-    how = "" if value.how[i] == "known" else f" ({value.how[i]})"
+    seen, how = hits.shown(update), update.valuation.how[i]
+    known = "" if how == "known" else f" ({how})"
     return (
-        f"N {value.n[i]}{how}, Q {signed(value.q[i])}, advantage {signed(update.advantage[i])}, "
+        f"N {hits.tried(update, i)}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
         f"scaled {signed(update.advantage_normalised[i])}, "
     )
 
@@ -376,10 +377,10 @@ class PlainRun:
                 pass
 
     def _say_more(self, choice: Choice) -> None:
-        """Print the basis of a choice, and that it was drawn if it is not the most probable one."""
+        """Print the basis of a choice, and how it was taken from the policy."""
         for basis in hits.texts(choice.decision):
             self._say(hits.rests_on(basis))
-        drawn = explain.drawn(choice.decision, choice.settings)
+        drawn = hits.taken(choice)
         if drawn:
             self._say(drawn)
 

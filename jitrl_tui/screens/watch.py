@@ -13,14 +13,13 @@ from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.keeping import TYPED, KeepingScreen
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
@@ -458,6 +457,13 @@ class WatchScreen(KeepingScreen):
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
@@ -469,8 +475,15 @@ class WatchScreen(KeepingScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""
