@@ -369,4 +369,4 @@ class Decision:
 
     def _alike(self, one: int, other: int) -> bool:
         low, high = sorted((self.prior[one], self.prior[other]))
-        return False
+        return high <= TIE * low
