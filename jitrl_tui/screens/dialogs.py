@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from engine.records import Decision, ModelCall
 from jitrl_tui.view import Choice, Paragraph
+from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
@@ -53,7 +54,7 @@ class PickDialog(Dialog[str]):
         """Lay out hint, input and list."""
         with self.box(self._title):
             yield Static(Content(self._hint), classes="hint")
-            yield Input(self._typed, placeholder=self._placeholder, select_on_focus=False)
+            yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
