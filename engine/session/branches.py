@@ -30,7 +30,7 @@ from engine.records import (
     Stepped,
     TakenBack,
 )
-from engine.session import recording
+from engine.session import orders, recording
 from engine.session import store as sessions
 from engine.session.store import SavedSession
 
@@ -157,6 +157,8 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
             shutil.copytree(memory, new.folder / "memory")
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
+        if (source.folder / orders.FILE_NAME).is_file():
+            shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, saves)]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:

@@ -141,7 +141,7 @@ def entropy(policy: Sequence[float]) -> float:
 
 
 def risk(decision: Decision) -> float:
-    """Return the points that the chosen action is expected to lose by its danger; 0 if the estimator has no such term."""
+    """Return the points that the chosen action may lose by its danger; 0 if the estimator has no such term."""
     update = decision.update
     if update is None or decision.chosen < 0:
         return 0.0
