@@ -32,6 +32,7 @@ from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
 
 if TYPE_CHECKING:
+    from engine.session.orders import Orders
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
@@ -249,18 +250,23 @@ def run_saved(saved: SavedSession, saves: Path) -> int:
     return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
 
 
-def run_watch(config: SessionConfig, saves: Path) -> int:
-    """Watch a new session."""
-    from engine.session import store as sessions
-
-    return run_saved(sessions.create(saves, config, "watch"), saves)
+def run_watch(config: SessionConfig, saves: Path, standing: Orders) -> int:
+    """Watch a new session with these standing orders."""
+    return run_saved(_begun(config, saves, "watch", standing), saves)
 
 
-def run_play(config: SessionConfig, saves: Path) -> int:
+def run_play(config: SessionConfig, saves: Path, standing: Orders) -> int:
     """Open a new session in which a person plays and the agent advises."""
+    return run_saved(_begun(config, saves, "play", standing), saves)
+
+
+def _begun(config: SessionConfig, saves: Path, kind: str, standing: Orders) -> SavedSession:
+    from engine.session import orders
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves)
+    saved = sessions.create(saves, config, kind)
+    orders.give(saved.folder, standing)
+    return saved
 
 
 def run_replay(path: Path, speed: float = 1.0) -> int:

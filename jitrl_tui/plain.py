@@ -29,13 +29,14 @@ from engine.records import (
     Update,
     Waiting,
 )
-from jitrl_tui import closing, hits
+from jitrl_tui import closing, hits, steered
 from jitrl_tui.output import beneath, clean, one_line
 from jitrl_tui.source import Inbox, Source
 from jitrl_tui.view import Choice, RunView, meant, noticed, percents, points, signed, steps
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
+    from engine.session.orders import Orders
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
     from engine.web.browser.pages import PageStore
@@ -344,9 +345,13 @@ class PlainRun:
                 self._say(event.observation.text.strip())
             case Thinking() if event.what != "thinking":
                 self._say(f"({event.what})")
-            case Decided() if self._play and event.decision.provenance != "human":
+            case Decided() if self._play and event.decision.by == "agent":
                 self._say(f"Agent would: {event.decision.action}")
+                self._say_at_random(event.decision)
+            case Decided() if event.decision.by != "agent" and event.decision.provenance != "human":
+                self._say(explain.credit(event.decision))
             case Decided():
+                self._say_at_random(event.decision)
                 self._say(f"Why: {event.decision.why}")
                 if view.choice is not None:
                     self._say_more(view.choice)
@@ -365,12 +370,20 @@ class PlainRun:
                 self._say(noticed(event) if event.level != "info" else f"Info: {event.message}")
             case Paused() if event.reason.startswith("end of"):
                 self._over = True
+            case Paused() if event.question and event.reason:
+                self._auto = 0
+                self._say(event.reason)
             case SessionEnded():
                 if event.episodes:
                     self._say(view.paragraphs[-1].text)
                 self._over = True
             case _:
                 pass
+
+    def _say_at_random(self, decision: Decision) -> None:
+        """Print that an action was drawn because there was no usable answer."""
+        if told := steered.drawn_at_random(decision):
+            self._say(told)
 
     def _say_more(self, choice: Choice) -> None:
         """Print the basis of a choice, and that it was drawn if it is not the most probable one."""
@@ -471,8 +484,11 @@ def _run(
         return run.run(), run.then
 
 
-def run_play_plain(config: SessionConfig, saves: Path) -> int:
+def run_play_plain(config: SessionConfig, saves: Path, standing: Orders) -> int:
     """Open a new session in plain mode, in which a person plays and the agent advises."""
+    from engine.session import orders
     from engine.session import store as sessions
 
-    return run_saved_plain(sessions.create(saves, config, "play"), saves, play=True)
+    saved = sessions.create(saves, config, "play")
+    orders.give(saved.folder, standing)
+    return run_saved_plain(saved, saves, play=True)

@@ -82,6 +82,11 @@ class Ending(Protocol):
 class Source(Ending, Protocol):
     """A session that is shown, live or recorded."""
 
+    @property
+    def control(self) -> Control | None:
+        """What takes a person's commands; None for a recording."""
+        ...
+
     def pause(self) -> None:
         """Wait before the next action is carried out."""
         ...
@@ -201,6 +206,11 @@ class LiveSource(InThread):
     ) -> None:
         super().__init__("session", saves)
         self._session = open_session(self.put)
+
+    @property
+    def control(self) -> Control:
+        """What takes the person's commands."""
+        return self._session.control
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""

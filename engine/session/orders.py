@@ -46,6 +46,16 @@ def store(folder: Path, orders: Orders) -> None:
         raise StorageError(f"the breakpoints could not be written to {folder}: {error.strerror}") from None
 
 
+def give(folder: Path, orders: Orders) -> None:
+    """Write the orders of a new session, if there are any.
+
+    Raises:
+        StorageError: They cannot be written.
+    """
+    if orders != Orders():
+        store(folder, orders)
+
+
 def load(folder: Path) -> Orders:
     """Return the orders of the session in `folder`; none if it has no such file.
 

@@ -19,13 +19,13 @@ MOST = 100
 """Largest number of rules of a session."""
 
 KINDS: tuple[tuple[str, str, str], ...] = (
-    ("score", "score", "after a step that changes the score"),
-    ("new-place", "new-place", "after a step to a place that this session has not seen before"),
-    ("disagree", "disagree", "memory changed the choice: the model alone would take another action"),
+    ("score", "score", "a step changes the score"),
+    ("new-place", "new-place", "a step leads to a place not seen in this session"),
+    ("disagree", "disagree", "memory changed what the model alone would take"),
     ("entropy", "entropy>X", "the entropy of the policy is above X nats"),
-    ("danger", "danger>X", "the risk of the chosen action is above X points; needs plans through memory"),
-    ("text", "text:WORDS", "the output has these words; with a `*` for anything, the whole output must match"),
-    ("command", "command:WORDS", "the action has these words; with a `*` for anything, the whole action must match"),
+    ("danger", "danger>X", "the action may lose more than X points by its risk"),
+    ("text", "text:WORDS", "the output has these words"),
+    ("command", "command:WORDS", "the action has these words; * is anything"),
     ("episode", "episode=N", "episode N begins"),
 )
 """Each kind of rule: its name, how it is written, and when it matches."""

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, one_game, session_config
+from jitrl_tui.commands.options import add_orders, add_session_options, one_game, orders_of, session_config
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -16,6 +16,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "play", parents=[common], help="play yourself; the agent says what it would do"
     )
     add_session_options(parser, episodes=1)
+    add_orders(parser, ask=False)
     parser.add_argument(
         "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
     )
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Open the play screen, or the plain mode if there is no screen; return the exit code."""
     from engine.paths import saves_folder
 
-    config = session_config(args)
+    config, orders = session_config(args), orders_of(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
     if (
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         from jitrl_tui.plain import run_play_plain
 
-        return run_play_plain(config, saves)
+        return run_play_plain(config, saves, orders)
     from jitrl_tui.app import run_play
 
-    return run_play(config, saves)
+    return run_play(config, saves, orders)

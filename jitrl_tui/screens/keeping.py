@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
 
-TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
+TYPED = "/undo, /redo, /auto STEPS, /end, /break, /save NAME, /load NAME, /branch STEP and /help"
 
 
 class KeepingScreen(RunningScreen):

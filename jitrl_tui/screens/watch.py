@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.records import EpisodeEnded, SessionEnded
+from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
@@ -20,7 +20,8 @@ from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.keeping import TYPED, KeepingScreen
+from jitrl_tui.screens.asking import AskingScreen
+from jitrl_tui.screens.keeping import TYPED
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
@@ -36,7 +37,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(KeepingScreen):
+class WatchScreen(AskingScreen):
     """One run on the screen.
 
     Args:
@@ -149,7 +150,7 @@ class WatchScreen(KeepingScreen):
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
                 self._thinking_since = self._clock()
-            over = isinstance(item, SessionEnded) or (
+            over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
             if over:
@@ -201,9 +202,7 @@ class WatchScreen(KeepingScreen):
         if self._play and view.choice is not None:
             self.query_one(CommandLine).offer(view.choice.decision)
         banner = self.query_one("#banner", Static)
-        reason = view.doing if view.activity == "paused" and self.source.live else ""
-        if reason and view.pending is False:
-            reason = f"{reason}  (space tries again, q leaves)"
+        reason = self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -221,6 +220,7 @@ class WatchScreen(KeepingScreen):
                 looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
                 recording=not self.source.live,
                 leaving=self.leaving,
+                asks=self.steering(),
             ),
         )
 
@@ -236,7 +236,7 @@ class WatchScreen(KeepingScreen):
                 label = "go on"
             if self._play and key.action == "toggle_pause":
                 continue
-            if not label or (key.action == "overrule" and not self.source.live):
+            if not label or (key.action in ("overrule", "ask") and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
@@ -258,7 +258,9 @@ class WatchScreen(KeepingScreen):
     # ------------------------------------------------------------------------------------- steering
 
     def action_toggle_pause(self) -> None:
-        """Pause or continue."""
+        """Pause or continue; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         if self._play and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
@@ -276,7 +278,9 @@ class WatchScreen(KeepingScreen):
         self._draw()
 
     def action_step_once(self) -> None:
-        """Carry out one step."""
+        """Carry out one step; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         self._hurry = 0
         self.source.step_once()
@@ -336,10 +340,13 @@ class WatchScreen(KeepingScreen):
             return
         self._present()
         total = self.view.started.episodes if self.view.started else 0
-        self.app.push_screen(dialogs.ForwardDialog(total - self.view.episode), self._forwarded)
+        live = self.source.control is not None
+        stops = self.source.control is not None and bool(self.source.control.orders.rules)
+        dialog = dialogs.ForwardDialog(total - self.view.episode, live=live, stops=stops)
+        self.app.push_screen(dialog, self._forwarded)
 
     def _forwarded(self, answer: str | None) -> None:
-        if answer is None:
+        if answer is None or self.handed_over(answer):
             return
         count = int(answer)
         if self.source.live:
