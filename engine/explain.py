@@ -220,7 +220,7 @@ def credit(decision: Decision) -> str:
     who = {"person": "By you: ", "rule": "By what you ordered before: "}.get(decision.by, "")
     said = f"{who}{decision.reason}" if decision.reason else ""
     names = ", ".join(f"'{action}'" for action in decision.vetoed)
-    both = [said, f"vetoed here: {names}" if names else ""]
+    both = [said, f"vetoed here: {names}" if names and said != f"{who}vetoed {names}" else ""]
     text = "; ".join(filter(None, both))
     return f"{text[0].upper()}{text[1:]}." if text else ""
 

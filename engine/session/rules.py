@@ -23,7 +23,7 @@ KINDS: tuple[tuple[str, str, str], ...] = (
     ("new-place", "new-place", "a step leads to a place not seen in this session"),
     ("disagree", "disagree", "memory changed what the model alone would take"),
     ("entropy", "entropy>X", "the entropy of the policy is above X nats"),
-    ("danger", "danger>X", "the action may lose more than X points by its risk"),
+    ("danger", "danger>X", "the action risks more than X points"),
     ("text", "text:WORDS", "the output has these words"),
     ("command", "command:WORDS", "the action has these words; * is anything"),
     ("episode", "episode=N", "episode N begins"),

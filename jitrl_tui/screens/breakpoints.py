@@ -32,9 +32,8 @@ class BreakpointsDialog(PickDialog):
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return what is typed, or the breakpoints that are set; then the kinds there are."""
-        meaning = {kind: what for kind, _, what in KINDS}
-        present = {str(rule): meaning[rule.kind] for rule in self._orders.rules}
-        rows = [(name, _row("● ", name, f"Enter removes it: {what}", ACCENT)) for name, what in present.items()]
+        present = [str(rule) for rule in self._orders.rules]
+        rows = [(name, _row("● ", name, "is set; Enter removes it", ACCENT)) for name in present]
         if typed:
             rows = [row for row in rows if row[0] == typed] or [(typed, _row("+ ", typed, "Enter sets it", STRONG))]
         rows += [

@@ -184,7 +184,7 @@ class ForwardDialog(PickDialog):
     def __init__(self, left: int, *, live: bool = False, stops: bool = False) -> None:
         super().__init__(
             "fast-forward: hand over" if live else "fast-forward",
-            "Without pause, delay or question; a breakpoint stops it, and so does space."
+            "Without pause, delay or question. A breakpoint or space stops it."
             if live
             else "Without pause or delay; space stops it at any moment.",
             "a number of episodes or steps" if live else "a number of episodes",

@@ -233,7 +233,7 @@ class WatchScreen(AskingScreen):
         for key in self._table:
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
-                label = "go on"
+                label = "yes" if self.view.asks else "go on"
             if self._play and key.action == "toggle_pause":
                 continue
             if not label or (key.action in ("overrule", "ask") and not self.source.live):
