@@ -205,10 +205,10 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(home_screen(self._saves, self._games))
 
-    def go_on_with(self, saved: SavedSession) -> None:
-        """Replace the present screen with that of a saved session."""
+    def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
+        """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
         if self._saves is not None:
-            self.switch_screen(_watch(saved, self._saves))
+            self.switch_screen(_watch(saved, self._saves, paused=paused))
 
     def next_theme(self) -> None:
         """Change to the next theme."""
@@ -240,14 +240,16 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
 
 
-def run_saved(saved: SavedSession, saves: Path) -> int:
-    """Resume a saved session."""
+def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False) -> int:
+    """Resume a saved session. On the screen, it waits at its first decision if it is `paused`."""
     if plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
     pictures = kind_of(saved.config.game).pictures
-    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
+    return run_app(
+        lambda: _watch(saved, saves, paused=paused), saves=saves, games=saved.config.games, pictures=pictures
+    )
 
 
 def run_watch(config: SessionConfig, saves: Path, standing: Orders) -> int:
@@ -269,8 +271,8 @@ def _begun(config: SessionConfig, saves: Path, kind: str, standing: Orders) -> S
     return saved
 
 
-def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Play back a recording at `speed` steps per second."""
+def run_replay(path: Path, speed: float = 1.0, saves: Path | None = None) -> int:
+    """Play back a recording at `speed` steps per second. It can be compared with the sessions in a saves folder."""
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
@@ -283,7 +285,8 @@ def run_replay(path: Path, speed: float = 1.0) -> int:
     pages = PageStore(folder)
     source = ReplaySource(lambda: recording.read(path), delay=delay)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
+        lambda: WatchScreen(source, delay=delay, pages=pages, recorded=(saves, path) if saves is not None else None),
+        pictures=(folder / "pages").is_dir(),
     )
 
 
@@ -320,7 +323,7 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
     return HomeScreen(load, begin, lambda saved: _watch(saved, saves), games)
 
 
-def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
+def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchScreen:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
 
@@ -330,6 +333,7 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
         previous=previous_scores(saves, saved),
         delay=0.0 if play else 1.0,
         play=play,
+        paused=paused,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
     )

@@ -19,7 +19,8 @@ from importlib import import_module
 from jitrl_tui.output import guard
 
 COMMANDS = (
-    "watch", "play", "run", "bench", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
+    "watch", "play", "run", "race", "bench", "replay", "sessions", "compare", "memory", "games", "models", "web",
+    "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 

@@ -33,8 +33,8 @@ class Host(App[int]):
         """Replace the present screen with the home screen."""
         raise NotImplementedError
 
-    def go_on_with(self, saved: SavedSession) -> None:
-        """Replace the present screen with that of a saved session."""
+    def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
+        """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
         raise NotImplementedError
 
     def hang_up(self) -> None:

@@ -46,6 +46,7 @@ _RUN = (
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
+    Key("e", "e", "explain", "", "explain each number of this choice: equation, code, calculation"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),
@@ -58,10 +59,12 @@ _RUN = (
         "b",
         "branch",
         "",
-        "branch: go on from before the step on show (`←` looks back), in a new session",
+        "branch: go on from before the step on show (`←` looks back), in a new session that begins paused",
     ),
+    Key("V", "V", "compare", "", "compare this session with another, side by side: its branches first"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
+    Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
@@ -83,6 +86,34 @@ BENCH = (
     Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
 )
 """The keys of the bench screen."""
+
+COMPARE = (
+    Key("n", "n", "difference(1)", "next difference", "the next step at which the sessions differ"),
+    Key("N", "N", "difference(-1)", "one before", "the difference before", 2),
+    Key("f", "f", "first", "first", "the first difference"),
+    Key("right_square_bracket", "]", "episode(1)", "episode", "the first difference of the next episode", 2),
+    Key("left_square_bracket", "[", "episode(-1)", "", "the first difference of the episode before"),
+    Key("y", "y", "copy", "", "copy the marked text, or the step under the cursor"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q,escape", "q", "leave", "leave", "go back", 0),
+)
+"""The keys of the compare screen."""
+
+RACE = (
+    Key("space", "space", "toggle_pause", "pause", "pause before the next step, and go on"),
+    Key("n,right", "n", "step_once", "step", "one step of all racers, then pause"),
+    Key("left", "←", "step_back", "", "in a recording: the step before"),
+    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 2),
+    Key("minus,underscore", "-", "slower", "slower", "more time between steps", 2),
+    Key("V", "V", "compare", "compare", "two of the racers side by side, step by step", 1),
+    Key("tab", "tab", "app.focus_next", "", "the next racer"),
+    Key("z", "z", "zoom", "", "give the whole width to the racer with the focus, and back"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; a race that is being run can be taken up again", 0),
+)
+"""The keys of the race screen."""
 
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

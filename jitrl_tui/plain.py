@@ -55,7 +55,8 @@ Type a command for the game, or nothing to let the agent do what it proposes. Co
 /save NAME  save the game as it stands; every session also saves itself, step by step
 /load NAME  go on from a save, in a session of its own
 /saves      the saves there are
-/branch N   go on from after step N of this episode, in a session of its own
+/branch N   go on from after step N of this episode, in a session with a memory of its own, as it was then
+            (/branch N shared: with the memory of this session, as it is now)
 /auto N     let the agent play N steps by itself
 /forward    let the agent play to the end of the episode
 /quit       leave; the session goes on from here next time"""
@@ -77,7 +78,8 @@ def candidate_lines(choice: Choice) -> list[str]:
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
     if update is not None and not hits.says_nothing(update):
-        lines = [f"V {signed(update.valuation.v)} from {hits.source(update)}, beta {update.beta:g}."]
+        seen = hits.shown(update)
+        lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.ordered(decision):
         candidate = decision.candidates[i]
         opinion = ""
@@ -98,10 +100,10 @@ def _values(update: Update | None, i: int) -> str:
     """Return what memory says of a candidate, "" for nothing."""
     if update is None or update.valuation.how[i] == "prior":
         return ""
-    value = update.valuation
-    how = "" if value.how[i] == "known" else f" ({value.how[i]})"
+    seen, how = hits.shown(update), update.valuation.how[i]
+    known = "" if how == "known" else f" ({how})"
     return (
-        f"N {value.n[i]}{how}, Q {signed(value.q[i])}, advantage {signed(update.advantage[i])}, "
+        f"N {hits.tried(update, i)}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
         f"scaled {signed(update.advantage_normalised[i])}, "
     )
 
@@ -302,10 +304,12 @@ class PlainRun:
                 self._say(", ".join(self._keeper.names()) or "There are no saves; /save NAME makes one.")
             elif name == "load":
                 self.then = self._keeper.load(rest)
-            elif rest.isascii() and rest.isdigit():
-                self.then = self._keeper.branch(self.view.episode, int(rest))
             else:
-                self._say("Say after which step, for instance: /branch 3")
+                step, _, memory = rest.partition(" ")
+                if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                    self.then = self._keeper.branch(self.view.episode, int(step), shared=bool(memory))
+                else:
+                    self._say("Say after which step, for instance: /branch 3")
         except JitrlError as error:
             self._say(f"Error: {error}")
         return False if self.then is not None else None
@@ -386,10 +390,10 @@ class PlainRun:
             self._say(told)
 
     def _say_more(self, choice: Choice) -> None:
-        """Print the basis of a choice, and that it was drawn if it is not the most probable one."""
+        """Print the basis of a choice, and how it was taken from the policy."""
         for basis in hits.texts(choice.decision):
             self._say(hits.rests_on(basis))
-        drawn = explain.drawn(choice.decision, choice.settings)
+        drawn = hits.taken(choice)
         if drawn:
             self._say(drawn)
 

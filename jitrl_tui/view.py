@@ -150,7 +150,7 @@ class RunView:
         previous: Final scores of the session before this one, for comparison.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
-        flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
+        flips: Decisions of this episode that JitRL changed (`Decision.changed`).
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
         calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.

@@ -25,7 +25,7 @@ def decision(policy=(0.5, 0.25, 0.25), chosen=0, step=3, risk=(0.0, -2.0, 0.0), 
     update = Update((), valuation, zeros, zeros, tuple(map(math.log, policy)), without_memory=without_memory)
     candidates = tuple(Candidate(name, 0.0) for name in "abc"[:count])
     return Decision(
-        step, State("[s]", ("s",)), ("a", "b", "c", "d"), candidates, (1 / count,) * count, tuple(policy), chosen,
+        step, State("[s]", ("s",)), ("a", "b", "c", "d"), candidates, (0.2, 0.5, 0.3)[:count], tuple(policy), chosen,
         "abc"[chosen], parts=(update,),
     )  # fmt: skip
 

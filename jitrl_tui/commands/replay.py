@@ -23,10 +23,11 @@ def run(args: argparse.Namespace) -> int:
     from engine.session import recording
 
     path: Path = args.file
-    named = saves_folder(args.saves) / "sessions" / path
+    saves = saves_folder(args.saves)
+    named = saves / "sessions" / path
     if not path.exists() and len(path.parts) == 1 and named.is_dir():
         path = named
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
-    return run_replay(path, speed=args.speed)
+    return run_replay(path, speed=args.speed, saves=saves)

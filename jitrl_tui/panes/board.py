@@ -180,6 +180,11 @@ class Panes(Container):
         # Do this at once. Otherwise a hidden pane with the focus would pass the focus to another pane.
         self.screen.set_focus(self._panes[name])
 
+    def kind_with_focus(self) -> PaneKind | None:
+        """Return the kind of the pane with the focus, None if no pane has it."""
+        focused = self.screen.focused
+        return next((kind for name, kind in self._kinds.items() if self._panes[name] is focused), None)
+
     def text_with_focus(self) -> str:
         """Return all the text of the pane with the focus, "" if no pane has it."""
         focused = self.screen.focused

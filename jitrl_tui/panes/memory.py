@@ -10,7 +10,7 @@ from engine.records import Basis, BasisItem, Decision, Neighbour
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
 from jitrl_tui.view import Choice, RunView, signed, steps
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
 _EXCERPT = 3
@@ -20,8 +20,8 @@ _EXCERPT = 3
 class MemoryPane(LinePane):
     """Remembered steps, one per row, and texts with their origin.
 
-    A row has similarity and G (for a plan: when it is repeated, and its gain), then action, episode and step,
-    who acted, and the state.
+    A row has similarity and G (for a plan: when it is repeated, what it gained, and what is expected of it), then
+    action, episode and step, who acted, and the state.
     """
 
     def __init__(self, id: str) -> None:
@@ -46,8 +46,12 @@ class MemoryPane(LinePane):
         neighbours = decision.update.neighbours if decision.update is not None else ()
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
-            lines = [*wrap(hits.nothing(self.choice, self.entries), width), "", *now]
-            return [Content.styled(line, MUTED) for line in lines]
+            lines = wrap(hits.nothing(self.choice, self.entries), width)
+            return [
+                *(Content.styled(line, MUTED) for line in lines),
+                *_account(decision, width),
+                *(Content.styled(line, MUTED) for line in ("", *now)),
+            ]
         top = [*(Content(line) for line in now), Content("")] if self.whole else []
         if not neighbours:
             return [*top, *texts]
@@ -73,8 +77,8 @@ class MemoryPane(LinePane):
         assert self.choice is not None
         plan = hits.repeated(decision)
         others = neighbours[len(plan) :]
-        head = f"{hits.REPEATED}:" if plan else hits.nothing(self.choice, self.entries)
-        lines = [Content.styled(line, MUTED) for line in wrap(head, width)]
+        head = f"{hits.headed(plan)}:" if plan else hits.nothing(self.choice, self.entries)
+        lines = [*_account(decision, width), *(Content.styled(line, MUTED) for line in wrap(head, width))]
         if plan:
             lines += self._rows(plan, decision.action, width, among=neighbours)
         if others:
@@ -101,12 +105,14 @@ class MemoryPane(LinePane):
             planned: Whether to show when the plan repeats them.
         """
         size = _action_width(among or found, width)
+        due = any(n.expected for n in among or found)
         first = " sim       G" if found[0].ahead < 0 else "  in    gain" if planned else "        gain"
-        head = f"{first}  {fit('action', size)} ep/step by"
-        state = "    state" if width - size > 44 and not self.whole else ""
+        second = f"{'expect' if planned else '':>7}" if due else ""
+        head = f"{first}{second}  {fit('action', size)} ep/step by"
+        state = "    state" if width - size - len(second) > 44 and not self.whole else ""
         lines = [Content.styled(fit(head + state, width), MUTED)] if named else []
         for neighbour in found:
-            lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole, planned=planned))
+            lines.append(_row(neighbour, chosen, size, width, excerpt=not self.whole, planned=planned, due=due))
             if self.whole:
                 taken = f"{neighbour.taken} for another task: " if neighbour.taken else ""
                 text = wrap(taken + neighbour.state, max(10, width - 14))
@@ -127,13 +133,25 @@ def _action_width(neighbours: Sequence[Neighbour], width: int) -> int:
     return max(8, min(longest + 1, 30 if width >= 74 else max(12, width - 34)))
 
 
+def _account(decision: Decision, width: int) -> list[Content]:
+    """Return what the value of the plan is made of, from the whole to its parts."""
+    lines = []
+    for number, (amount, what, remark) in enumerate(hits.account(decision)):
+        text = wrap(f"{what}{f': {remark}' if remark else ''}", max(10, width - 12))
+        for at, line in enumerate(text):
+            shown = "" if at else amount if not number else f"  {amount}"
+            lines.append(Content.assemble((f"{shown:<10}  ", STRONG), line))
+    return lines
+
+
 def _row(
-    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool
+    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool, due: bool = False
 ) -> Content:
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else one_line(neighbour.provenance)
-    where = f"{neighbour.episode}/{neighbour.step + 1}"
-    used = 14 + size + 14
+    where = f"{neighbour.episode or 'this'}/{neighbour.step + 1}"
+    expected = (signed(neighbour.expected) if neighbour.expected else "").rjust(7) if due else ""
+    used = 14 + len(expected) + size + 14
     shown = fit(neighbour.state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen
     known = neighbour.ahead >= 0
@@ -143,7 +161,8 @@ def _row(
     number = hits.gain(neighbour) if known else signed(neighbour.g)
     return Content.assemble(
         (f"{sign} ", NAME),
-        (number.rjust(7)[-7:] + "  ", GOOD if worth > 0 else BAD if worth < 0 else MUTED),
+        (number.rjust(7)[-7:], GOOD if worth > 0 else BAD if worth < 0 else MUTED),
+        (expected + "  ", ""),
         (fit(neighbour.action, size), ACCENT if same else ""),
         (where.rjust(8), MUTED),
         (f" {by[:5]:<5}", HUMAN if human else MUTED),

@@ -27,6 +27,7 @@ class AskingScreen(KeepingScreen):
     """A screen for one run that asks a person about decisions."""
 
     _play = False
+    _hurry = _hurry_from = 0
 
     def _control(self) -> Control | None:
         """Return what takes the person's commands; None, with a message, for a recording or a session that is over."""
@@ -115,18 +116,33 @@ class AskingScreen(KeepingScreen):
 
     # -------------------------------------------------------------------------------- steps and episodes
 
-    def handed_over(self, answer: str) -> bool:
-        """Hand over as the dialog says; return whether its answer was of this kind."""
+    def action_forward(self) -> None:
+        """Ask how far to fast-forward, or how much to hand over."""
+        if self.view.activity == "ended":
+            return
+        self._present()
+        control = self.source.control
+        total = self.view.started.episodes if self.view.started else 0
+        stops = control is not None and bool(control.orders.rules)
+        dialog = dialogs.ForwardDialog(total - self.view.episode, live=control is not None, stops=stops)
+        self.app.push_screen(dialog, self._forwarded)
+
+    def _forwarded(self, answer: str | None) -> None:
         from engine.session.control import FOREVER
 
-        control = self.source.control
-        if control is None or answer.isdigit():
-            return False
-        if answer == UNTIL_BREAKPOINT:
-            control.fast_forward(FOREVER)
-        else:
-            control.hand_over(int(answer.removeprefix(STEPS)))
-        return True
+        if answer is None:
+            return
+        if answer.isdigit():
+            if self.source.live:
+                self._hurry_from = max(1, self.view.episode)
+                self._hurry = self._hurry_from + int(answer)
+            self.source.fast_forward(int(answer))
+        elif self.source.control is not None:
+            if answer == UNTIL_BREAKPOINT:
+                self.source.control.fast_forward(FOREVER)
+            else:
+                self.source.control.hand_over(int(answer.removeprefix(STEPS)))
+        self._draw()
 
     def action_redo(self) -> None:
         """Take the step again that was taken back last."""
@@ -162,7 +178,7 @@ class AskingScreen(KeepingScreen):
         elif name == "break":
             self.action_breakpoints()
         elif name == "auto" and rest.isascii() and rest.isdigit() and int(rest[:7]) > 0:
-            self.handed_over(STEPS + rest[:7])
+            self._forwarded(STEPS + rest[:7])
         else:
             super().command(text)
 

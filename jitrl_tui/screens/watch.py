@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -12,14 +13,13 @@ from textual.widgets import Static
 
 from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.keeping import TYPED
 from jitrl_tui.source import Item, Source
@@ -45,7 +45,9 @@ class WatchScreen(AskingScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         clock: Returns monotonic time in seconds.
     """
@@ -59,7 +61,9 @@ class WatchScreen(AskingScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -69,11 +73,13 @@ class WatchScreen(AskingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -100,8 +106,9 @@ class WatchScreen(AskingScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -334,27 +341,6 @@ class WatchScreen(AskingScreen):
         if self._resume_after:
             self.source.resume()
 
-    def action_forward(self) -> None:
-        """Ask how far to fast-forward."""
-        if self.view.activity == "ended":
-            return
-        self._present()
-        total = self.view.started.episodes if self.view.started else 0
-        live = self.source.control is not None
-        stops = self.source.control is not None and bool(self.source.control.orders.rules)
-        dialog = dialogs.ForwardDialog(total - self.view.episode, live=live, stops=stops)
-        self.app.push_screen(dialog, self._forwarded)
-
-    def _forwarded(self, answer: str | None) -> None:
-        if answer is None or self.handed_over(answer):
-            return
-        count = int(answer)
-        if self.source.live:
-            self._hurry_from = max(1, self.view.episode)
-            self._hurry = self._hurry_from + count
-        self.source.fast_forward(count)
-        self._draw()
-
     def action_faster(self) -> None:
         """Reduce the time between steps."""
         self._set_speed(-1)
@@ -457,6 +443,13 @@ class WatchScreen(AskingScreen):
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
@@ -468,8 +461,15 @@ class WatchScreen(AskingScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""

@@ -97,6 +97,8 @@ COMMANDS = [
     "bench resume {typed}", "bench report {typed}",
     "replay {typed}", "replay {file}", "replay {recording}",
     "sessions", "sessions --json", "sessions {typed}", "sessions {session} --branch {typed}",
+    "compare {recording} {recording}", "compare {recording} {recording} --json", "compare {recording} {typed}",
+    "race {typed} --arm static --arm random", "race pantry --arm {typed} --arm static", "race --replay {typed}",
     "memory", "memory ls", "memory ls --json", "memory stats", "memory stats --json", "memory stats {typed}",
     "memory show only", "memory show only --json", "memory show only --episode 1", "memory show only --entry 1",
     "memory show only --entry 1 --json", "memory show only --kept", "memory show only --kept --json",
