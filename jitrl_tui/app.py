@@ -39,6 +39,7 @@ from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
+    from engine.session.orders import Orders
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
@@ -304,18 +305,23 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_line
     )
 
 
-def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
-    """Watch a new session."""
-    from engine.session import store as sessions
-
-    return run_saved(sessions.create(saves, config, "watch"), saves, in_lines=in_lines)
+def run_watch(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
+    """Watch a new session with these standing orders."""
+    return run_saved(_begun(config, saves, "watch", standing), saves, in_lines=in_lines)
 
 
-def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
+def run_play(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
     """Open a new session in which a person plays and the agent advises."""
+    return run_saved(_begun(config, saves, "play", standing), saves, in_lines=in_lines)
+
+
+def _begun(config: SessionConfig, saves: Path, kind: str, standing: Orders) -> SavedSession:
+    from engine.session import orders
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
+    saved = sessions.create(saves, config, kind)
+    orders.give(saved.folder, standing)
+    return saved
 
 
 def usual_delay() -> float:

@@ -68,7 +68,12 @@ _RUN = (
     Key(
         "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
     ),
-    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, or through N episodes"),
+    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, N episodes or steps, or a breakpoint"),
+    Key("a", "a", "ask", "ask", "ask before each step; again: only where a breakpoint matches; again: not at all", 3),
+    Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `n`"),
+    Key("X", "X", "veto", "", "veto the action that waits: the agent chooses another one in this state"),
+    Key("x", "x", "breakpoints", "", "breakpoints: where the run stops"),
+    Key("E", "E", "end_episode", "", "end this episode here"),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
@@ -77,6 +82,7 @@ _RUN = (
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),
     Key("u", "u", "take_back", "", "undo: take the last step of this episode back, then pause"),
+    Key("U", "U", "redo", "", "redo: take the step again that was taken back last"),
     Key("s", "s", "save", "", "save under a name (every session also saves itself, step by step)"),
     Key("g", "g", "load", "", "go on from a save, in a session of its own"),
     Key(

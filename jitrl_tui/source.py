@@ -82,6 +82,11 @@ class Ending(Protocol):
 class Source(Ending, Protocol):
     """A session that is shown, live or recorded."""
 
+    @property
+    def control(self) -> Control | None:
+        """What takes a person's commands; None for a recording."""
+        ...
+
     def pause(self) -> None:
         """Wait before the next action is carried out."""
         ...
@@ -211,6 +216,11 @@ class LiveSource(InThread):
         self._after = after
         self.again = again
         self._session = open_session(self.put)
+
+    @property
+    def control(self) -> Control:
+        """What takes the person's commands."""
+        return self._session.control
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""

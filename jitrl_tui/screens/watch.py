@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.records import EpisodeEnded, SessionEnded
+from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
@@ -23,6 +23,7 @@ from jitrl_tui.places import Remembered
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.handling import HandsScreen
 from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
@@ -43,7 +44,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(HandsScreen, PlayingScreen):
+class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
@@ -172,7 +173,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
                 self._thinking_since = self._clock()
-            over = isinstance(item, SessionEnded) or (
+            over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
             if over:
@@ -237,10 +238,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
             line.offer(view.choice.decision, told=not self.panes.zoomed)
             line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
-        reason = view.doing if view.activity == "paused" and self.source.live else ""
-        if reason and view.pending is False:
-            reason = f"{reason}  (space tries again, q leaves)"
-        reason = self.hands.banner or reason
+        reason = self.hands.banner or self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -258,6 +256,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
                 looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
                 recording=not self.source.live,
                 leaving=self.leaving,
+                asks=self.steering(),
             ),
         )
 
@@ -270,10 +269,10 @@ class WatchScreen(HandsScreen, PlayingScreen):
         for key in self._table:
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
-                label = "go on"
+                label = "yes" if self.view.asks else "go on"
             if self._play and key.action == "toggle_pause":
                 continue
-            if not label or (key.action == "overrule" and not self.source.live):
+            if not label or (key.action in ("overrule", "ask") and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
@@ -300,7 +299,9 @@ class WatchScreen(HandsScreen, PlayingScreen):
     # ------------------------------------------------------------------------------------- steering
 
     def action_toggle_pause(self) -> None:
-        """Pause or continue."""
+        """Pause or continue; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         if self._play and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
@@ -318,7 +319,9 @@ class WatchScreen(HandsScreen, PlayingScreen):
         self._draw()
 
     def action_step_once(self) -> None:
-        """Carry out one step."""
+        """Carry out one step; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         self._hurry = 0
         self.source.step_once()
@@ -371,24 +374,6 @@ class WatchScreen(HandsScreen, PlayingScreen):
             self.source.override(meant(action, self.view, self._pages))
         if self._resume_after:
             self.source.resume()
-
-    def action_forward(self) -> None:
-        """Ask how far to fast-forward."""
-        if self.view.activity == "ended":
-            return
-        self._present()
-        total = self.view.started.episodes if self.view.started else 0
-        self.app.push_screen(dialogs.ForwardDialog(total - self.view.episode), self._forwarded)
-
-    def _forwarded(self, answer: str | None) -> None:
-        if answer is None:
-            return
-        count = int(answer)
-        if self.source.live:
-            self._hurry_from = max(1, self.view.episode)
-            self._hurry = self._hurry_from + count
-        self.source.fast_forward(count)
-        self._draw()
 
     def action_faster(self) -> None:
         """Reduce the time between steps."""
