@@ -45,7 +45,7 @@ COMMANDS = (
     Typed("redo", "take the step again that was taken back last"),
     Typed("end", "end this episode now; it is cut off, judged and remembered like any other"),
     Typed(
-        "break", "the breakpoints, at which the run stops; in plain lines, `RULE` adds one and `off` removes all", "RULE"
+        "break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all", "RULE"
     ),
     Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME"),
     Typed("load", "go on from a save, in a session of its own", "NAME"),
