@@ -50,6 +50,18 @@ class Host(App[int]):
         """Change to the next theme."""
         raise NotImplementedError
 
+    def remember(self, key: str, value: object) -> None:
+        """Keep a value for the next start, unless something sets it anyway.
+
+        Args:
+            key: Name of a setting with its section.
+        """
+        raise NotImplementedError
+
+    def action_settings(self) -> None:
+        """Show the settings."""
+        raise NotImplementedError
+
     def replay(self, folder: Path, uid: str = "") -> None:
         """Show a recording over the present screen.
 

@@ -10,7 +10,7 @@ import pytest
 
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
-from tests import draw_imports, write_formats
+from tests import draw_imports, write_formats, write_settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
@@ -99,6 +99,10 @@ def test_the_page_has_the_number_that_results_have(played):
 
 def test_the_page_about_recordings_is_what_the_code_says():
     assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
+
+
+def test_the_page_about_settings_is_what_the_code_says():
+    assert write_settings.FILE.read_text(encoding="utf-8") == write_settings.page(), "python -m tests.write_settings"
 
 
 def test_the_picture_of_the_imports_is_what_the_code_says():

@@ -221,8 +221,8 @@ class MemoryPane(LinePane):
             among: All rows whose columns must align with these, if there are others.
             planned: Whether to show when the plan repeats them.
         """
-        size = _action_width(among or found, width)
         due = any(n.expected for n in among or found)
+        size = _action_width(among or found, width - 7 * due)
         first = " sim       G" if found[0].ahead < 0 else "  in    gain" if planned else "        gain"
         second = f"{'expect' if planned else '':>7}" if due else ""
         head = f"{first}{second}  {fit('action', size)} ep/step by"

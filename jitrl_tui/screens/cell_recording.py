@@ -44,6 +44,10 @@ class RecordingScreen(WatchScreen):
         self.source.stop()
         self.dismiss()
 
+    def action_home(self) -> None:
+        """Go back."""
+        self.action_leave()
+
 
 class SessionDialog(PickDialog):
     """Asks which session of a cell to open. Answers are numbers of folders, from 0."""

@@ -59,7 +59,8 @@ class MemoryScreen(ChangingScreen):
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(memory)
-        self._bindings = keymap.bound(self._bindings, keymap.MEMORY, "memory")
+        self.key_table = keymap.of("memory")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
         self._name, self._saves = scope, saves
         self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
         self.sort, self.descending = "entry", True
@@ -146,7 +147,7 @@ class MemoryScreen(ChangingScreen):
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
         )
-        keys = [(k.written, k.label, k.keys.split(",")[0], k.rank) for k in keymap.MEMORY if k.label]
+        keys = [(k.written, k.label, k.keys.split(",")[0], k.rank) for k in self.key_table if k.label]
         self.query_one(KeyBar).show(keys)
         self._draw_state()
         self.list.refresh()
@@ -352,7 +353,7 @@ class MemoryScreen(ChangingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("hands"), keymap.help_table(keymap.MEMORY)))
+        text = "\n\n".join((page("hands"), keymap.help_table(self.key_table)))
         self.app.push_screen(dialogs.HelpDialog("memory", text))
 
     def action_theme(self) -> None:
