@@ -24,6 +24,7 @@ from jitrl_tui.screens import dialogs
 from jitrl_tui.view import points
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, fit
+from jitrl_tui.widgets.options import Options
 from jitrl_tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class HomeScreen(Screen[int]):
         )
         yield Static(id="message", markup=False)
         with Container(id="home"):
-            listing = OptionList(id="games", markup=False)
+            listing = Options(id="games", markup=False)
             listing.border_title = Content("games")
             yield listing
             form = Vertical(id="form")
