@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jitrl_tui.commands.options import add_plain, add_session_options, one_game, session_config
+from jitrl_tui.commands.options import (
+    add_plain,
+    add_screen_options,
+    add_session_options,
+    one_game,
+    session_config,
+)
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -14,6 +20,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "play", parents=[common], help="play yourself; the agent says what it would do"
     )
     add_session_options(parser, episodes=1)
+    add_screen_options(parser)
     add_plain(parser)
     parser.set_defaults(handler=run)
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.options import add_plain
+from jitrl_tui.commands.options import add_plain, add_screen_options
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -15,10 +15,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
     )
-    parser.add_argument(
-        "--speed", type=float, default=None,
-        help="steps a second, 0 for no pause between them (1; without a terminal 0)",
-    )  # fmt: skip
+    add_screen_options(parser)
     add_plain(parser)
     parser.set_defaults(handler=run)
 
@@ -36,4 +33,4 @@ def run(args: argparse.Namespace) -> int:
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
-    return run_replay(path, speed=args.speed, saves=saves, in_lines=args.plain)
+    return run_replay(path, saves, in_lines=args.plain, paced=args.speed is not None)

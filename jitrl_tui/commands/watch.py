@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jitrl_tui.commands.options import add_plain, add_session_options, one_game, session_config
+from jitrl_tui.commands.options import (
+    add_plain,
+    add_screen_options,
+    add_session_options,
+    one_game,
+    session_config,
+)
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("watch", parents=[common], help="watch an agent play and learn")
-    add_session_options(parser, episodes=50)
+    add_session_options(parser)
+    add_screen_options(parser)
     add_plain(parser)
     parser.set_defaults(handler=run)
 

@@ -43,6 +43,16 @@ class Panes(Container):
         self._zoomed: str | None = None
         self._layout = Layout("", (), ())
         self._web = False
+        self._wanted = "auto"
+
+    def follow(self, wanted: str) -> bool:
+        """Take another arrangement than the usual one for the window's size; return whether it is another than before.
+
+        Args:
+            wanted: Name of a layout, or "auto".
+        """
+        before, self._wanted = self._wanted, wanted
+        return before != wanted
 
     def compose(self) -> ComposeResult:
         """Make all panes, once."""
@@ -123,7 +133,7 @@ class Panes(Container):
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
         present = self._present()
-        layout = self._layout = layout_for(*window, present)
+        layout = self._layout = layout_for(*window, present, self._wanted)
         if layout.tabs and self._front not in layout.tabs:
             self._front = layout.tabs[0]
         visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
@@ -169,7 +179,7 @@ class Panes(Container):
             return
         if kind.place == "stage":
             self._stage = name
-        if name in layout_for(*window, self._present()).tabs:
+        if name in layout_for(*window, self._present(), self._wanted).tabs:
             self._front = name
         if self._zoomed is not None:
             self._zoomed = name

@@ -250,6 +250,7 @@ def run_recording_plain(path: Path, delay: float | None = None) -> int:
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Resume a saved session in plain mode, and then any session that is loaded or branched from it."""
     from engine.session.branches import Keeper
+    from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
     from jitrl_tui.source import LiveSource
@@ -258,7 +259,9 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     code = 0
     while following is not None:
         now = following
-        source = LiveSource(partial(Session, now, saves, interactive=play), saves=saves)
+        source = LiveSource(
+            partial(Session, now, saves, interactive=play), saves=saves, after=partial(discard_unplayed, now)
+        )
         code, following = _run(
             source, play=play, keeper=Keeper(saves, now), pages=PageStore(now.folder), files=SessionFiles.of(now, saves)
         )

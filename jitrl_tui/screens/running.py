@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from jitrl_tui.host import Host
+from jitrl_tui.keymap import Key
 from jitrl_tui.source import Ending, Inbox
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
@@ -41,6 +42,13 @@ class RunningScreen(Screen[int]):
     """Largest number of items that are processed before keys are handled again."""
     waits_for = "finishing; q again leaves at once"
     """What `leaving` says if the source does not end soon."""
+
+    _table: tuple[Key, ...] = ()
+
+    @property
+    def key_table(self) -> tuple[Key, ...]:
+        """The keys of the screen, for the command palette."""
+        return self._table
 
     class Waiting(Message):
         """Items have arrived in an empty inbox."""

@@ -14,13 +14,16 @@ from textual.widgets import Static
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.places import Remembered
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.handling import HandsScreen
 from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.session_files import SessionFiles
@@ -40,7 +43,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(PlayingScreen):
+class WatchScreen(HandsScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
@@ -195,12 +198,19 @@ class WatchScreen(PlayingScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
+        if self.hands.work.busy:
+            self._draw()
 
     # -------------------------------------------------------------------------------------- drawing
 
     @property
     def choice(self) -> Choice | None:
-        """The displayed choice: an earlier one that was selected, or the latest."""
+        """The displayed choice, as it would be if what is tried out were in memory."""
+        return self.hands.shown(self.shown_choice)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -216,6 +226,7 @@ class WatchScreen(PlayingScreen):
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
+        self.query_one(MemoryPane).note(self.hands.notes())
         self.panes.show(
             view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
         )
@@ -229,6 +240,7 @@ class WatchScreen(PlayingScreen):
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:
             reason = f"{reason}  (space tries again, q leaves)"
+        reason = self.hands.banner or reason
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -273,12 +285,17 @@ class WatchScreen(PlayingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return [*keymap.of_pane(self.focused), *keys]
 
     def on_descendant_focus(self) -> None:
-        """Update the footer, because the command line has its own keys."""
-        if self._play:
-            self.query_one(KeyBar).show(self._keys())
+        """Update the footer, because the pane with the focus and the command line have their own keys."""
+        self.query_one(KeyBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Follow settings that were changed on another screen."""
+        if self.panes.follow(used().value("app.layout")):
+            self._arrange()
+            self._draw()
 
     # ------------------------------------------------------------------------------------- steering
 
@@ -384,6 +401,7 @@ class WatchScreen(PlayingScreen):
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
         self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
         self.source.set_delay(self._delay)
         self._draw_status()
 
@@ -435,6 +453,8 @@ class WatchScreen(PlayingScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
+        if self.hands.trying:
+            self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
         if self._play:
