@@ -89,7 +89,7 @@ def words() -> list[str]:
     return [f"/{command.name}{' ' if command.takes else ''}" for command in COMMANDS if not command.lines]
 
 
-def help_table() -> str:
-    """Return what can be typed on the screen as a Markdown table."""
-    rows = [f"| `{command.usage}` | {command.meaning} |" for command in COMMANDS if not command.lines]
-    return "\n".join(["| where you play, typed | what it does |", "|---|---|", *rows])
+def help_list() -> str:
+    """Return what can be typed on the screen as a list in Markdown."""
+    rows = [f"- `{command.usage}`: {command.meaning}" for command in COMMANDS if not command.lines]
+    return "\n".join(["Where you play, these can be typed:", "", *rows])

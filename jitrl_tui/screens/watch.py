@@ -29,7 +29,7 @@ from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.typed import help_table
+from jitrl_tui.typed import help_list
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -497,7 +497,7 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = help_table() if self._play else ""
+        typed = help_list() if self._play else ""
         self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
 
     def action_pane_help(self) -> None:
