@@ -33,6 +33,7 @@ from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
 from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
@@ -219,6 +220,12 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(_watch(saved, self._saves, paused=paused))
 
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen."""
+        from jitrl_tui.screens.cell_recording import RecordingScreen
+
+        self.push_screen(RecordingScreen(folder, uid))
+
     def next_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
@@ -281,9 +288,13 @@ def command_to_resume(saved: SavedSession, saves: Path) -> str:
     return shlex.join(["jitrl", "sessions", saved.name, *([] if saves == usual else ["--saves", str(saves)])])
 
 
-def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False) -> int:
-    """Resume a saved session. On the screen, it waits at its first decision if it is `paused`."""
-    if plain.wants_plain():
+def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_lines: bool = False) -> int:
+    """Resume a saved session. On the screen, it waits at its first decision if it is `paused`.
+
+    Args:
+        in_lines: Whether the plain mode is asked for.
+    """
+    if in_lines or plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
@@ -293,18 +304,18 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False) -> int:
     )
 
 
-def run_watch(config: SessionConfig, saves: Path) -> int:
+def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Watch a new session."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "watch"), saves)
+    return run_saved(sessions.create(saves, config, "watch"), saves, in_lines=in_lines)
 
 
-def run_play(config: SessionConfig, saves: Path) -> int:
+def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Open a new session in which a person plays and the agent advises."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves)
+    return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
 
 
 def usual_delay() -> float:
@@ -313,21 +324,29 @@ def usual_delay() -> float:
     return 1.0 / speed if speed > 0 else 0.0
 
 
-def run_replay(path: Path, saves: Path | None = None) -> int:
-    """Play back a recording. It can be compared with the sessions in a saves folder."""
+def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False, paced: bool = False) -> int:
+    """Play back a recording. It can be compared with the sessions in a saves folder.
+
+    Args:
+        in_lines: Whether the plain mode is asked for.
+        paced: Whether a speed is asked for. Without one, the plain mode does not wait between steps.
+    """
+    if in_lines or plain.wants_plain():
+        return plain.run_recording_plain(path, usual_delay() if paced else None)
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
     delay = usual_delay()
-    if plain.wants_plain():
-        return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
     from engine.web.browser.pages import PageStore
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
-    source = ReplaySource(lambda: recording.read(path), delay=delay)
+    source = ReplaySource(lambda: recording.read(path), delay=delay, path=path)
+    files = SessionFiles.recorded(path)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages, recorded=(saves, path) if saves is not None else None),
+        lambda: WatchScreen(
+            source, delay=delay, pages=pages, files=files, recorded=(saves, path) if saves is not None else None
+        ),
         pictures=(folder / "pages").is_dir(),
     )
 
@@ -360,6 +379,7 @@ def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchSc
         paused=paused,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
+        files=SessionFiles.of(saved, saves),
     )
 
 

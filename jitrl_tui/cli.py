@@ -19,8 +19,8 @@ from importlib import import_module
 from jitrl_tui.output import guard
 
 COMMANDS = (
-    "watch", "play", "run", "race", "bench", "replay", "sessions", "compare", "memory", "games", "models", "web",
-    "config", "doctor",
+    "watch", "play", "run", "race", "bench", "replay", "whatif", "sessions", "compare", "memory", "games", "models",
+    "web", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
@@ -46,8 +46,17 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
 
-def make_parser() -> Parser:
-    """Return the parser with every subcommand."""
+class Version(argparse.Action):
+    """Prints the version. It is only looked up when it is asked for, because that takes as long as all the rest."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Exit with 0."""
+        print(f"jitrl {version()}")
+        parser.exit()
+
+
+def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
+    """Return the parser with these subcommands."""
     common = argparse.ArgumentParser(add_help=False)
     where = common.add_argument_group("places")
     # SUPPRESS, so that a place given before the subcommand is not overwritten by the subcommand's default.
@@ -61,26 +70,42 @@ def make_parser() -> Parser:
     common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
     parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
                     parents=[common])  # fmt: skip
-    parser.add_argument("--version", action="version", version=f"jitrl {version()}")
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     parser.set_defaults(handler=None, name_of_command="", preferences=None)
     subparsers = parser.add_subparsers(
         metavar="COMMAND", parser_class=Parser, title="commands", dest="name_of_command"
     )
-    for name in COMMANDS:
+    for name in commands:
         import_module(f"jitrl_tui.commands.{name}").register(subparsers, common)
     return parser
 
 
+def _command_at(words: Sequence[str]) -> int:
+    """Return the index of the command in the arguments, behind the places that may stand before it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 1 if "=" in words[at] else 2
+    return at
+
+
+def _needed(words: Sequence[str]) -> Sequence[str]:
+    """Return the commands whose parsers the arguments need: a known one alone, all for the help and for mistakes."""
+    at = _command_at(words)
+    if at < len(words):
+        name = words[at].partition("-")[0]  # an action on sessions is one word with its command
+        return [name] if name in COMMANDS else COMMANDS
+    return () if not set(words) & {"-h", "--help"} else COMMANDS
+
+
 def _expanded(argv: Sequence[str]) -> list[str]:
     """Return the arguments with `bench SUITE` written as `bench run SUITE`, and actions on sessions as one word."""
-    words, at = list(argv), 0
-    while at < len(words) and words[at].startswith("-"):  # the places, which may stand before the command
-        at += 1 if "=" in words[at] else 2
+    words = list(argv)
+    at = _command_at(words)
     if words[at : at + 1] == ["bench"] and at + 1 < len(words):
         actions = import_module("jitrl_tui.commands.bench").ACTIONS
         if not words[at + 1].startswith("-") and words[at + 1] not in actions:
             words.insert(at + 1, "run")
-    if words[at : at + 1] == ["sessions"] and words[at + 1 : at + 2] in (["rm"], ["rename"]):
+    if words[at : at + 1] == ["sessions"] and words[at + 1 : at + 2] in (["rm"], ["rename"], ["export"]):
         words[at : at + 2] = [f"sessions-{words[at + 1]}"]
     return words
 
@@ -100,8 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     guard()
     gc.set_threshold(_GARBAGE, 20, 10)
-    parser = make_parser()
-    args = parser.parse_args(_expanded(sys.argv[1:] if argv is None else argv))
+    words = _expanded(sys.argv[1:] if argv is None else argv)
+    args = make_parser(_needed(words)).parse_args(words)
     from engine.disk import shown
     from engine.errors import JitrlError
     from engine.hiding import without_credentials

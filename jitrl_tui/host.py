@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -59,6 +60,15 @@ class Host(App[int]):
 
     def action_settings(self) -> None:
         """Show the settings."""
+        raise NotImplementedError
+
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen.
+
+        Args:
+            folder: The session's folder.
+            uid: The episode to begin with, "" for the first one.
+        """
         raise NotImplementedError
 
     def place_picture(self) -> None:

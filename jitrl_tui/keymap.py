@@ -90,6 +90,11 @@ _RUN = (
     Key("right", "→", "look(1)", "", "look at the step after"),
     Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("H", "H", "hint", "", "a hint at the best-known action: one more word each time"),
+    Key("N", "N", "notes", "", "the notes of this session; a new one"),
+    Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
+    Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
+    Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
@@ -160,8 +165,34 @@ RACE = (
 """The keys of the race screen."""
 
 
+MEMORY = (
+    Key("slash", "/", "filter", "filter", "words that must be in a step, and conditions: `ep:5`, `by:human`, `G>1`, "
+        "`points>0`, `hits>3`, `decided>0`, `edited`, `pinned`"),
+    Key("s", "s", "sort", "sort", "sort by the next column"),
+    Key("v", "v", "reverse", "reverse", "reverse the order", 3),
+    Key("delete,backspace", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
+    Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
+    Key("plus", "+", "points", "", "give the step other points, for plans"),
+    Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
+    Key("u", "u", "undo", "undo", "undo the last change that is not kept", 2),
+    Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
+    Key("U", "U", "put_back", "", "put back what was forgotten last"),
+    Key("I", "I", "count", "", "count in the recordings how often steps were behind decisions, and decided them"),
+    Key("M", "M", "merge", "merge", "take what another memory knows and this one does not", 4),
+    Key("D", "D", "diff", "compare", "compare with another memory, episode by episode", 4),
+    Key("X", "X", "export", "export", "write this game's memory to a file", 4),
+    Key("left_square_bracket", "[", "scope(-1)", "", "the game before"),
+    Key("right_square_bracket", "]", "scope(1)", "", "the game after"),
+    Key("escape", "esc", "present", "", "cancel the work; show all steps again; leave"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; changes that are not kept are dropped, after a question", 0),
+)
+"""The keys of the memory screen, besides those of the list."""
+
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
-    "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS)
+    "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
+    "memory": (*MEMORY, _SETTINGS),
 }  # fmt: skip
 """Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 

@@ -102,6 +102,10 @@ class Source(Ending, Protocol):
         """Undo the last step of this episode, then wait."""
         ...
 
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+        ...
+
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""
         ...
@@ -227,6 +231,10 @@ class LiveSource(InThread):
     def take_back(self) -> None:
         """Undo the last step of this episode, then wait."""
         self._session.control.take_back()
+
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+        self._session.control.reread()
 
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""

@@ -65,6 +65,13 @@ def add_screen_options(parser: argparse.ArgumentParser) -> None:
                         help="arrangement of the panes: auto, narrow, side, normal, wide (auto)")  # fmt: skip
 
 
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add `--plain`."""
+    parser.add_argument(
+        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
+    )
+
+
 def session_config(args: argparse.Namespace) -> SessionConfig:
     """Return the configuration of a session from the options, and from what the user has set for those not typed.
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.options import add_screen_options
+from jitrl_tui.commands.options import add_plain, add_screen_options
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -16,6 +16,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
     )
     add_screen_options(parser)
+    add_plain(parser)
     parser.set_defaults(handler=run)
 
 
@@ -32,4 +33,4 @@ def run(args: argparse.Namespace) -> int:
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
-    return run_replay(path, saves=saves)
+    return run_replay(path, saves, in_lines=args.plain, paced=args.speed is not None)

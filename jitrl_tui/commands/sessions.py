@@ -1,4 +1,4 @@
-"""`jitrl sessions`: lists, resumes, deletes and renames sessions, and branches from one."""
+"""`jitrl sessions`: lists, resumes, deletes and renames sessions, branches from one, and writes transcripts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
+FORMATS = ("txt", "md", "json")
+"""Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "sessions", parents=[common], help="list what was played and saved, or take one up again",
         description="List what was played and saved, newest first; or take a session up again. `jitrl sessions rm "
-                    "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name.",
+                    "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
+                    "`jitrl sessions export NAME` writes its transcript.",
     )  # fmt: skip
     parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
     parser.add_argument(
@@ -48,6 +52,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     rename.add_argument("name", metavar="NAME", help="give this session")
     rename.add_argument("new", metavar="NEW", help="this name")
     rename.set_defaults(handler=_rename)
+    export = subparsers.add_parser("sessions-export", parents=[common], prog="jitrl sessions export")
+    export.add_argument("name", metavar="NAME", help="write the transcript of this session")
+    export.add_argument("--format", choices=FORMATS, help="its format (that of FILE's name, or txt)")
+    export.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    export.set_defaults(handler=_export)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,6 +96,23 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
         print(f"{save.name:<46} a save of {save.session.config.game}")
     if not found and not named:
         print("no session yet; jitrl play, jitrl watch and jitrl run make one", file=sys.stderr)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    """Write the transcript of a session to a file or to stdout."""
+    from engine.disk import shown
+    from engine.paths import saves_folder
+    from engine.session.transcript import format_of
+    from jitrl_tui.exporting import export, text_of
+
+    recording = _named(args.name, saves_folder(args.saves)).recording
+    if args.output is None or args.output == "-":
+        sys.stdout.write(text_of(recording, args.format or "txt"))
+        return 0
+    target = Path(args.output)
+    export(recording, target, format_of(target, args.format))
+    print(f"wrote {shown(target)}", file=sys.stderr)
     return 0
 
 

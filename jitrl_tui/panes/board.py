@@ -15,6 +15,7 @@ from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.panes.registry import SentencePane
 from jitrl_tui.panes.tabs import TabLine, stage_title
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
@@ -107,17 +108,27 @@ class Panes(Container):
             self._web = True
             self.go_to(self._stages[0].name, window)
 
-    def show(self, view: RunView, choice: Choice | None, *, back: bool, pages: PageStore | None) -> None:
+    def show(
+        self,
+        view: RunView,
+        choice: Choice | None,
+        *,
+        back: bool,
+        pages: PageStore | None,
+        remembered: Remembered | None = None,
+    ) -> None:
         """Draw a view.
 
         Args:
             choice: The displayed decision.
             back: It is an earlier one, not the latest.
             pages: Stored pages.
+            remembered: The map that memory had before the run.
         """
         alone = not self._layout.shown
         for name, pane in self._panes.items():
-            pane.update(view, choice, How(back=back, alone=alone, whole=self._zoomed == name, pages=pages))
+            how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=remembered)
+            pane.update(view, choice, how)
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""

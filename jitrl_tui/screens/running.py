@@ -16,6 +16,8 @@ from jitrl_tui.keymap import Key
 from jitrl_tui.source import Ending, Inbox
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
+FRAME_S, HURRIED_S = 1 / 15, 1 / 4
+"""Shortest time between two drawings in seconds, usually and in fast-forward, where keys must not wait for drawings."""
 PATIENCE_S = 1.5
 """Seconds after which the screen says what it waits for."""
 LONGEST_S = 60.0
@@ -34,7 +36,7 @@ class RunningScreen(Screen[int]):
     """
 
     app: Host
-    frame_s = 1 / 15
+    frame_s = FRAME_S
     """Shortest time between two drawings, in seconds."""
     batch = 800
     """Largest number of items that are processed before keys are handled again."""
