@@ -24,6 +24,7 @@ _MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
 _NAMED = {
     "look(-1)": "look_back", "look(1)": "look_on", "episode(-1)": "episode_before", "episode(1)": "episode_after",
     "difference(-1)": "difference_before", "difference(1)": "difference_after",
+    "scope(-1)": "scope_before", "scope(1)": "scope_after",
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
