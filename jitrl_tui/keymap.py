@@ -17,7 +17,6 @@ from textual.widget import Widget
 from engine.errors import UsageError
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.schema import nearest
-from jitrl_tui.widgets.lines import LinePane
 from jitrl_tui.widgets.pane import Pane, PaneKind
 
 _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
@@ -25,6 +24,7 @@ _MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
 _NAMED = {
     "look(-1)": "look_back", "look(1)": "look_on", "episode(-1)": "episode_before", "episode(1)": "episode_after",
     "difference(-1)": "difference_before", "difference(1)": "difference_after",
+    "scope(-1)": "scope_before", "scope(1)": "scope_after",
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
@@ -314,22 +314,23 @@ def _is_character(name: str) -> bool:
     return True
 
 
-def of_pane(focused: Widget | None) -> list[tuple[str, str, str, int]]:
-    """Return what can be done in the pane with the focus, as entries of the footer: its own keys first."""
+Shown = tuple[str, str, str, int]
+"""An entry of the footer: the key as written, its label, Textual's name of it, its rank."""
+
+
+def with_pane(keys: Sequence[Shown], focused: Widget | None) -> list[Shown]:
+    """Return entries of the footer with what can be done in the pane with the focus: its own keys come first."""
     if not isinstance(focused, Pane):
-        return []
-    own = [
-        Binding(*one) if isinstance(one, tuple) else one
-        for one in type(focused).__dict__.get("BINDINGS", ())
+        return list(keys)
+    bindings = [
+        Binding(*one) if isinstance(one, tuple) else one for one in type(focused).__dict__.get("BINDINGS", ())
     ]
-    found = [
+    own = [
         (one.key_display or one.key.split(",")[0], one.description, one.key.split(",")[0], 0)
-        for one in own
+        for one in bindings
         if one.description
     ]
-    if isinstance(focused, LinePane):
-        found += [("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
-    return found
+    return [*own, *keys, ("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
 
 
 def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:

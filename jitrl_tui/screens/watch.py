@@ -284,7 +284,7 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return [*keymap.of_pane(self.focused), *keys]
+        return keymap.with_pane(keys, self.focused)
 
     def on_descendant_focus(self) -> None:
         """Update the footer, because the pane with the focus and the command line have their own keys."""
