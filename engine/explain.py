@@ -64,7 +64,7 @@ def shown(valuation: Valuation, advantage: Sequence[float]) -> Shown:
     first, plan = first_of_plan(valuation), valuation.plan
     left, spare = (plan.left, plan.spare) if plan is not None else (None, 0.0)
     terms = {TERMS.get(name, name): values for name, values in valuation.terms.items()}
-    if spare:
+    if spare and HOPED in terms:
         terms[HOPED] = tuple(x - spare for x in terms[HOPED])
         terms[SPARE] = (spare,) * len(q)
     if first < 0 or (left is not None and left <= 0.0):
