@@ -21,7 +21,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from engine.errors import UsageError
-from jitrl_tui import closing, crash, history, plain
+from jitrl_tui import closing, crash, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
@@ -379,7 +379,6 @@ def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchSc
     play = saved.kind == "play"
     return WatchScreen(
         live_source(saved, saves),
-        previous=previous_scores(saves, saved),
         delay=0.0 if play else usual_delay(),
         play=play,
         paused=paused,
@@ -387,15 +386,3 @@ def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchSc
         pages=PageStore(saved.folder),
         files=SessionFiles.of(saved, saves),
     )
-
-
-def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
-    """Return the final scores of the session of this game before `saved`, () if there is none."""
-    from engine.session import store as sessions
-
-    for other in sessions.saved(saves):
-        if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":
-            scores = history.scores_of(other.recording)
-            if scores:
-                return scores
-    return ()

@@ -106,6 +106,7 @@ _RUN = (
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
 _REST = (
+    Key("L", "L", "curves", "", "learning curves: scores, tokens, cost, times and memory of every episode"),
     Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),

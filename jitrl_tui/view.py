@@ -37,6 +37,7 @@ from engine.records import (
 )
 from engine.session.account import added, tally_of
 from jitrl_tui import steered
+from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.places import Places
 
@@ -148,7 +149,8 @@ class RunView:
         asks: The session asks about this decision, and goes on after an answer.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
-        previous: Final scores of the session before this one, for comparison.
+        previous: Mean score of each episode in earlier sessions that can be compared with this one.
+        ledger: What each finished episode scored and cost.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
         flips: Decisions of this episode that JitRL changed (`Decision.changed`).
@@ -159,6 +161,7 @@ class RunView:
     """
 
     previous: tuple[float, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
     started: SessionStarted | None = None
     episode: int = 0
     step: int = 0
@@ -188,6 +191,7 @@ class RunView:
     last_episode: EpisodeEnded | None = None
     ended: SessionEnded | None = None
     error: str = ""
+    error_kind: str = ""
     warning: str = ""
     resuming: bool = False
 
@@ -196,6 +200,7 @@ class RunView:
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
+        twin.ledger = self.ledger.copy()
         return twin
 
     def page_at(self, choice: Choice | None) -> PageShown | None:
@@ -239,6 +244,7 @@ class RunView:
     def fold(self, event: Event) -> None:
         """Take in one event."""
         self.places.fold(event)
+        self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
@@ -364,7 +370,7 @@ class RunView:
     def _notice(self, event: Notice) -> None:
         message, text = event.message, noticed(event)
         if event.level == "error":
-            self.error = message
+            self.error, self.error_kind = message, event.kind
         elif event.level == "warning":
             self.warning = message
         if text.startswith("Replaced: "):

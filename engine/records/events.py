@@ -250,10 +250,12 @@ class Notice:
     Attributes:
         level: "info", "warning" or "error". An error stops the session.
         message: A sentence.
+        kind: Name of the error's class in `engine.errors`, "" if it was none.
     """
 
     level: str
     message: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

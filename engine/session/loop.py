@@ -114,7 +114,7 @@ class Session:
             pass
         except JitrlError as error:
             self.error = error
-            self._tell(Notice("error", str(error)))
+            self._tell(Notice("error", str(error), type(error).__name__))
         finally:
             if parts is not None:
                 if self._ahead is not None:
@@ -481,7 +481,7 @@ class Session:
         """Wait until the person has mended what went wrong; without a person, give up."""
         if not self._interactive:
             raise error
-        self._emit(Notice("warning", str(error)))
+        self._emit(Notice("warning", str(error), type(error).__name__))
         self.control.wait_for_resume(lambda: self._emit(Paused(str(error))))
         self._emit(Resumed())
 

@@ -14,7 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from engine.errors import cause_and_remedy
 from engine.records import Decision, ModelCall
+from jitrl_tui import crash, logs
 from jitrl_tui.view import Choice, Paragraph
 from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
@@ -336,24 +338,42 @@ class HelpDialog(Dialog[None]):
 
 
 class ErrorDialog(Dialog[str]):
-    """An error in one sentence, with the possible next steps."""
+    """An error: what happened, what can be done, where more is written, and the possible next steps.
+
+    Args:
+        message: The message of the error.
+        kind: Name of its class in `engine.errors`, "" if it is not known.
+    """
 
     BINDINGS: ClassVar = [
         Binding("enter", "dismiss('look')", show=False),
         Binding("q", "dismiss('leave')", show=False),
+        Binding("y", "copy", show=False),
     ]
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(classes="-error")
-        self._message = message
+        cause, remedy = cause_and_remedy(message, kind)
+        remedy, _, report = remedy.partition(f" {crash.DETAILS} ")
+        named = [("What happened", cause), ("What to do", remedy), ("Report", report), ("Log", logs.where())]
+        self._parts = [(title, text) for title, text in named if text]
 
     def compose(self) -> ComposeResult:
-        """Lay out the sentence and the keys."""
+        """Lay out the sentences and the keys."""
         box = self.box("this cannot go on")
         box.border_subtitle = ""
         with box:
-            yield Static(Content(self._message), classes="message")
-            yield Static(Content.assemble(("Enter", ACCENT), " look around   ", ("q", ACCENT), " leave"))
+            with VerticalScroll():
+                for title, text in self._parts:
+                    yield Static(Content.styled(title, MUTED))
+                    yield Static(Content(text), classes="message")
+            keys = ("Enter", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
+            yield Static(Content.assemble(*keys))
+
+    def action_copy(self) -> None:
+        """Copy the sentences."""
+        self.app.copy_to_clipboard("\n".join(f"{title}: {text}" for title, text in self._parts))
+        self.notify("Copied.", timeout=2)
 
 
 class ConfirmDialog(Dialog[bool]):

@@ -24,6 +24,7 @@ from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.asking import AskingScreen
+from jitrl_tui.screens.curves import WithCurves
 from jitrl_tui.screens.handling import HandsScreen
 from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
@@ -44,12 +45,11 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
+class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
         source: The run: it gives events and takes commands.
-        previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         paused: Whether the session waits at its first decision.
@@ -66,7 +66,6 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
         self,
         source: Source,
         *,
-        previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
         paused: bool = False,
@@ -84,9 +83,8 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
         self.keeper = keeper
         self.files = files
         self.recorded = recorded
-        self.view = RunView(previous=previous)
+        self.view = RunView()
         self._pages = pages
-        self._previous = previous
         self._delay = delay
         self._play = play
         self._paused = paused or play
@@ -166,7 +164,7 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
         for item in items:
             if isinstance(item, RunView):
                 self.view = item
-                self.view.previous = self._previous
+                self.view.previous = self.earlier_scores
                 restart = True
                 continue
             before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
@@ -186,9 +184,10 @@ class WatchScreen(HandsScreen, AskingScreen, PlayingScreen):
 
     def _after_events(self) -> None:
         view = self.view
+        self.look_for_earlier()
         if view.error and view.error != self._told_error:
             self._told_error = view.error
-            self.app.push_screen(dialogs.ErrorDialog(view.error), self._after_error)
+            self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
         if self._wants_overrule and view.activity == "paused" and view.pending:
             self._open_overrule()
 
