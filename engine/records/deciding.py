@@ -227,6 +227,7 @@ class Update:
         without_memory: The action that the same draw chooses from the prior alone.
         equation: The update of the chosen action, written out with its numbers.
         draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
+        best: The candidate that the model called the best, "" if it named none.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -238,6 +239,7 @@ class Update:
     without_memory: str = ""
     equation: str = ""
     draw: float | None = None
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)

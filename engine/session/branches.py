@@ -34,7 +34,7 @@ from engine.records import (
     Stepped,
     TakenBack,
 )
-from engine.session import orders, recording
+from engine.session import notes, orders, recording
 from engine.session import store as sessions
 from engine.session.scratch import copy_as_of
 from engine.session.store import Origin, SavedSession
@@ -180,6 +180,7 @@ def branch(
             shutil.copytree(source.folder / "pages", new.folder / "pages")
         if (source.folder / orders.FILE_NAME).is_file():
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
+        notes.copy(source.folder, new.folder, at)
         lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, next_entry)]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:

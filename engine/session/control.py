@@ -26,6 +26,10 @@ class TakeBack(Exception):
     """The person asked for the last step to be taken back. Not an error."""
 
 
+class Reread(Exception):
+    """The person changed memory, and the decision is to be made again from it. Not an error."""
+
+
 class EndEpisode(Exception):
     """The person asked for the end of the episode. Not an error."""
 
@@ -83,6 +87,7 @@ class Control:
         self._mending = False
         self._take_back = self._redo = False
         self._end_episode = 0
+        self._reread = False
         self._stopped = False
         self._on_stop: list[Callable[[], None]] = []
         self._on_order: list[Callable[[Orders], None]] = []
@@ -161,6 +166,12 @@ class Control:
             self._changed.notify_all()
         for callback in callbacks:
             callback(orders)
+
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now and with the model's same proposals."""
+        with self._changed:
+            self._reread = True
+            self._changed.notify_all()
 
     def set_delay(self, seconds: float) -> None:
         """Show each decision for `seconds` before it is carried out; 0 for no delay."""
@@ -245,6 +256,7 @@ class Control:
             Stopped: The person stopped the session.
             TakeBack: The person undid the last step.
             EndEpisode: The person ended the episode.
+            Reread: The person changed memory.
         """
         until = time.monotonic() + self._delay
         try:
@@ -321,6 +333,9 @@ class Control:
             self._take_back = False
             self._overrides.clear()
             raise TakeBack
+        if self._reread:
+            self._reread = False
+            raise Reread
         ended, self._end_episode = self._end_episode, 0
         if ended == episode:
             raise EndEpisode

@@ -400,7 +400,37 @@ class Session:
                 self._pause_for(error)
         live.account.decided(decision)
         repeatable = parts.environment.info.repeatable
-        return self._steering.settle(live, decision, turn.resolve, repeatable=repeatable, ahead=self._ahead)
+        return self._steering.settle(
+            live,
+            decision,
+            turn.resolve,
+            repeatable=repeatable,
+            ahead=self._ahead,
+            again=lambda made: self._reread(parts, live, made),
+        )
+
+    def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
+        """Make a decision again after a person changed memory. The model is not asked."""
+        from engine.agents.jitrl import JitrlAgent
+        from engine.session.retold import RecordedRun
+        from engine.values.base import Growing
+
+        if not isinstance(parts.agent, JitrlAgent):
+            return decision
+        self._emit(Thinking("deciding again from the changed memory"))
+        try:
+            run = RecordedRun(recording.read(self._saved.recording), parts.scope, live=True)
+            told = run.told((live.number, decision.step), check=self.control.check)
+        except JitrlError as error:
+            self._warn(f"the decision could not be made again from the changed memory: {error}")
+            told = None
+        if told is None:
+            return decision
+        estimator, again = told
+        if isinstance(estimator, Growing):  # others ask memory at every step
+            parts.agent.rest_on(estimator)
+        why = f"{again.now.why} You changed memory before this step."
+        return dataclasses.replace(again.now, why=why)
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

@@ -23,7 +23,7 @@ from engine.records import (
     TakenBack,
 )
 from engine.session import orders, rules
-from engine.session.control import Answer, Control, EndEpisode, Said, TakeBack
+from engine.session.control import Answer, Control, EndEpisode, Reread, Said, TakeBack
 from engine.session.reliving import draws
 from engine.session.vetoes import Vetoes, without
 
@@ -117,6 +117,7 @@ class Steering:
         *,
         repeatable: bool,
         ahead: Lookahead | None,
+        again: Callable[[Decision], Decision] = lambda made: made,
     ) -> Decision:
         """Tell a decision of the agent, and return what is to be carried out in its place, once nothing holds it.
 
@@ -125,6 +126,7 @@ class Steering:
             resolve: Returns an action in the form in which it is remembered, None if it cannot be taken.
             repeatable: Whether steps of the episode can be taken again, to take back the last one.
             ahead: Prepares the next prompt while the person reads; None if nothing does.
+            again: Makes the decision again after the person changed memory.
 
         Raises:
             Stopped: The person stopped the session.
@@ -145,6 +147,12 @@ class Steering:
                 if live.steps:
                     raise
                 self._inform("The episode has just begun: there is no step yet that could be stored.")
+                continue
+            except Reread:
+                made = again(decision)
+                if made is not decision:
+                    self._tell(live, made)
+                    decision, _ = self._forewarned(live, made)
                 continue
             settled = self._answered(live, decision, answer, resolve, hold.names)
             if settled is not None and settled is not decision:

@@ -14,15 +14,22 @@ from textual.widgets import Static
 from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
 from jitrl_tui.screens.asking import AskingScreen
-from jitrl_tui.screens.keeping import TYPED
+from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.screens.running import FRAME_S, HURRIED_S
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
+from jitrl_tui.typed import help_table
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -37,7 +44,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(AskingScreen):
+class WatchScreen(HandsScreen, PlayingScreen, AskingScreen):
     """One run on the screen.
 
     Args:
@@ -49,6 +56,7 @@ class WatchScreen(AskingScreen):
         keeper: Saves and branches; None for a recording.
         recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
+        files: What lies beside the session on disk; None if there is nothing.
         clock: Returns monotonic time in seconds.
     """
 
@@ -65,6 +73,7 @@ class WatchScreen(AskingScreen):
         keeper: Keeper | None = None,
         recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
+        files: SessionFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(source, clock)
@@ -73,6 +82,7 @@ class WatchScreen(AskingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.files = files
         self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
@@ -97,7 +107,7 @@ class WatchScreen(AskingScreen):
         yield Static(id="banner", markup=False)
         yield Panes("body", self._kinds)
         yield Scrubber("scrubber")
-        yield CommandLine("command")
+        yield CommandLine("command", self.files.typed if self.files is not None else None)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
@@ -116,12 +126,18 @@ class WatchScreen(AskingScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
+        if self._remembered is not None:
+            self._remembered.loaded = lambda: self.app.call_later(self._draw)
         self.source.start(self._inbox)
 
     def on_resize(self) -> None:
         """Choose the arrangement for the new size."""
         self._arrange()
         self._draw()
+
+    @property
+    def _remembered(self) -> Remembered | None:
+        return self.files.remembered if self.files is not None else None
 
     @property
     def panes(self) -> Panes:
@@ -183,12 +199,19 @@ class WatchScreen(AskingScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
+        if self.hands.work.busy:
+            self._draw()
 
     # -------------------------------------------------------------------------------------- drawing
 
     @property
     def choice(self) -> Choice | None:
-        """The displayed choice: an earlier one that was selected, or the latest."""
+        """The displayed choice, as it would be if what is tried out were in memory."""
+        return self.hands.shown(self.shown_choice)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -197,19 +220,25 @@ class WatchScreen(AskingScreen):
         if not self.is_mounted:
             return
         self.drawn()
+        self.frame_s = HURRIED_S if self._hurry else FRAME_S
         view, choice = self.view, self.choice
         self._draw_status()
         if view.pages:
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
-        self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
+        self.query_one(MemoryPane).note(self.hands.notes())
+        self.panes.show(
+            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+        )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
-            self.query_one(CommandLine).offer(view.choice.decision)
+            line = self.query_one(CommandLine)
+            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
-        reason = self.banner()
+        reason = self.hands.banner or self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -255,12 +284,17 @@ class WatchScreen(AskingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return [*keymap.of_pane(self.focused), *keys]
 
     def on_descendant_focus(self) -> None:
-        """Update the footer, because the command line has its own keys."""
-        if self._play:
-            self.query_one(KeyBar).show(self._keys())
+        """Update the footer, because the pane with the focus and the command line have their own keys."""
+        self.query_one(KeyBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Follow settings that were changed on another screen."""
+        if self.panes.follow(used().value("app.layout")):
+            self._arrange()
+            self._draw()
 
     # ------------------------------------------------------------------------------------- steering
 
@@ -352,6 +386,7 @@ class WatchScreen(AskingScreen):
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
         self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
         self.source.set_delay(self._delay)
         self._draw_status()
 
@@ -403,6 +438,8 @@ class WatchScreen(AskingScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
+        if self.hands.trying:
+            self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
         if self._play:
@@ -460,7 +497,7 @@ class WatchScreen(AskingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
+        typed = help_table() if self._play else ""
         self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
 
     def action_pane_help(self) -> None:
