@@ -21,7 +21,6 @@ from engine.errors import BadFile, JitrlError, MissingError, ModelError, Storage
 from engine.kinds import Places
 from engine.records import (
     FORMAT,
-    Decided,
     Decision,
     Episode,
     EpisodeEnded,
@@ -430,9 +429,7 @@ class Session:
         if isinstance(estimator, Growing):  # others ask memory at every step
             parts.agent.rest_on(estimator)
         why = f"{again.now.why} You changed memory before this step."
-        decision = dataclasses.replace(again.now, why=why)
-        self._tell(Decided(live.number, decision))
-        return decision
+        return dataclasses.replace(again.now, why=why)
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

@@ -144,7 +144,10 @@ class Steering:
                     raise
                 continue
             except Reread:
-                decision = again(decision)
+                made = again(decision)
+                if made is not decision:
+                    self._tell(live, made)
+                    decision, _ = self._forewarned(live, made)
                 continue
             except EndEpisode:
                 if live.steps:

@@ -132,10 +132,10 @@ class Telling:
                 self.say(noticed(event) if event.level != "info" else f"Info: {event.message}")
             case Paused() if event.reason.startswith("end of"):
                 self.over = True
-            case Paused() if event.question and event.reason and self._play:
-                self.say(event.reason)
             case Paused() if self._steered:
                 self._say_paused()
+            case Paused() if event.question and event.reason:
+                self.say(event.reason)
             case Resumed() if self._steered:
                 self.say("Going on.")
             case SessionEnded():
