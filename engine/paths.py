@@ -16,14 +16,8 @@ from engine.errors import StorageError, UsageError
 def saves_place(given: str | Path | None = None) -> Path:
     """Return where the saves folder is, or would be, as an absolute path. Nothing is created."""
     chosen = given or os.environ.get("JITRL_SAVES")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    checkout = Path(__file__).resolve().parent.parent
-    if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
-        return checkout / "saves"
-    from platformdirs import user_data_path
-
-    return user_data_path("jitrl").absolute()
+    # Absolute, because local sites and workers run in folders of their own.
+    return (Path(chosen).expanduser() if chosen else usual_saves()).absolute()
 
 
 def saves_folder(given: str | Path | None = None) -> Path:
@@ -35,10 +29,20 @@ def saves_folder(given: str | Path | None = None) -> Path:
     Raises:
         StorageError: It cannot be created, or is not a folder.
     """
-    folder = saves_place(given)  # Absolute, because local sites and workers run in folders of their own.
+    folder = saves_place(given)
     if (given or os.environ.get("JITRL_SAVES")) and folder.is_dir():
         return folder
     return ensure_folder(folder)
+
+
+def usual_saves() -> Path:
+    """Return the saves folder where none is chosen: in the checkout, else the platform's user data folder."""
+    checkout = Path(__file__).resolve().parent.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
+        return checkout / "saves"
+    from platformdirs import user_data_path
+
+    return user_data_path("jitrl")
 
 
 def ensure_folder(folder: Path, *, private: bool = True) -> Path:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine import explain
 from engine.records import (
     NO_TALLY,
     Decided,
@@ -35,8 +36,10 @@ from engine.records import (
     Waiting,
 )
 from engine.session.account import added, tally_of
+from jitrl_tui import steered
 from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
+from jitrl_tui.places import Places
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -99,6 +102,7 @@ class Paragraph:
         episode: Where it belongs, 0 if nowhere.
         step: Step of a command, -1 for everything else.
         human: A person did it.
+        by: Who let a command be carried out, in a few words; "" if nobody was asked.
     """
 
     kind: str
@@ -106,6 +110,7 @@ class Paragraph:
     episode: int = 0
     step: int = -1
     human: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,8 @@ class RunView:
     Attributes:
         activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
         doing: The present work, or the reason for waiting.
+        question: Number of the question about the decision that waits; 0 if none waits.
+        asks: The session asks about this decision, and goes on after an answer.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
         previous: Mean score of each episode in earlier sessions that can be compared with this one.
@@ -150,6 +157,7 @@ class RunView:
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
         calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.
+        places: The places seen so far, and the ways between them.
     """
 
     previous: tuple[float, ...] = ()
@@ -160,6 +168,8 @@ class RunView:
     seen: Observation | None = None
     activity: str = "starting"
     doing: str = "opening the session"
+    question: int = 0
+    asks: bool = False
     choice: Choice | None = None
     pending: bool = False
     tokens: int = 0
@@ -175,6 +185,7 @@ class RunView:
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     calls: deque[ModelCalled] = field(default_factory=lambda: deque(maxlen=CALLS))
+    places: Places = field(default_factory=Places)
     paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
     written: int = 0
     last_episode: EpisodeEnded | None = None
@@ -187,7 +198,7 @@ class RunView:
     def copy(self) -> RunView:
         """Return an independent copy."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
-        for name in ("scores", "choices", "pages", "calls", "paragraphs"):
+        for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
         twin.ledger = self.ledger.copy()
         return twin
@@ -232,6 +243,7 @@ class RunView:
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
+        self.places.fold(event)
         self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
@@ -287,6 +299,7 @@ class RunView:
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
+        self._write("notice", steered.told_at_once(event.decision))
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
@@ -299,7 +312,8 @@ class RunView:
         made = self.choice
         if made and not human and made.decision.changed:
             self.flips += 1
-        self._write("command", event.action, event.step, human)
+        decision = made.decision if made is not None else None
+        self._write("command", event.action, event.step, human, explain.credit_in_short(decision, event.provenance))
         self._write("text", event.observation.text)
         change = event.reward if event.reward else event.observation.score - before
         if change:
@@ -341,6 +355,7 @@ class RunView:
             self.activity, self.doing = "starting", BEGINNING
         out = self.started is not None and event.steps >= self.started.steps
         how = event.outcome or ("ended" if event.terminated else "out of steps" if out else "cut off")
+        how = "ended by you" if event.ended_by == "person" else how
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
         changed = (
@@ -364,8 +379,10 @@ class RunView:
 
     def _paused(self, event: Paused) -> None:
         self.activity, self.doing = "paused", one_line(event.reason)
+        self.question, self.asks = event.question, event.asks
 
     def _resumed(self, event: Resumed) -> None:
+        self.question, self.asks = 0, False
         self.activity, self.doing = "running", ""
 
     def _session_ended(self, event: SessionEnded) -> None:
@@ -377,11 +394,11 @@ class RunView:
             average, final = f"average score {points(round(event.average, 1))}", f"last {points(event.final)}"
             self._write("end", f"Session over: {count}, {average}, {final}.")
 
-    def _write(self, kind: str, text: str, step: int = -1, human: bool = False) -> None:
+    def _write(self, kind: str, text: str, step: int = -1, human: bool = False, by: str = "") -> None:
         text = clean(text).strip("\n ") if kind != "text" else clean(text).strip("\n").rstrip()
         if not text:
             return
-        self.paragraphs.append(Paragraph(kind, text, self.episode, step, human))
+        self.paragraphs.append(Paragraph(kind, text, self.episode, step, human, by))
         self.written += 1
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
-from tests import draw_imports, write_formats
+from tests import draw_imports, write_formats, write_settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
@@ -73,9 +73,9 @@ def race(played: Path) -> str:
 @pytest.mark.parametrize("command", SECTIONS)
 def test_a_command_prints_the_fields_that_the_page_lists(command, played, other, race, capsys):
     known = documented(SECTIONS[command])
-    session = next((played / "sessions").iterdir())
+    session = min((played / "sessions").iterdir())  # the oldest one: races have sessions, too
     stands_for = {
-        "SESSION": str(session), "OTHER": str(other), "RACE": race,
+        "SESSION": str(session), "OTHER": str(other), "RACE": race, "RECORDING": str(session),
         "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played), "PROFILE": "default"
     }  # fmt: skip
     if command.startswith("run "):
@@ -99,6 +99,10 @@ def test_the_page_has_the_number_that_results_have(played):
 
 def test_the_page_about_recordings_is_what_the_code_says():
     assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
+
+
+def test_the_page_about_settings_is_what_the_code_says():
+    assert write_settings.FILE.read_text(encoding="utf-8") == write_settings.page(), "python -m tests.write_settings"
 
 
 def test_the_picture_of_the_imports_is_what_the_code_says():

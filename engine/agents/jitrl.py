@@ -54,6 +54,11 @@ class JitrlAgent(StaticAgent):
         decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
         return replace(decision, parts=(*decision.parts, *recalled.parts))
 
+    def rest_on(self, estimator: Estimator) -> None:
+        """Take values from another estimator from now on. It has been told what happened so far."""
+        self._estimator = estimator
+        self.learner = EstimatorLearner(estimator, self._settings) if isinstance(estimator, Growing) else None
+
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
         self._estimator.begin_episode(state)
@@ -171,6 +176,7 @@ class JitrlAgent(StaticAgent):
                 float(update.posterior[chosen]),
             ),
             draw=draw,
+            best=proposal.best,
         )
         return Decision(
             step=turn.step,

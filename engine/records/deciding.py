@@ -227,6 +227,7 @@ class Update:
         without_memory: The action that the same draw chooses from the prior alone.
         equation: The update of the chosen action, written out with its numbers.
         draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
+        best: The candidate that the model called the best, "" if it named none.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -238,6 +239,7 @@ class Update:
     without_memory: str = ""
     equation: str = ""
     draw: float | None = None
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,11 @@ class Decision:
         note: The rule that was applied because something was missing, otherwise "".
         tally: Counts of model calls and of unusable answers.
         parts: Additions of the method: JitRL's update of the logits, or texts that the choice is based on.
+        by: Who let it be carried out: "agent" (nobody was asked), "person", or "rule" (what a person ordered before).
+            Whose action it is, says `provenance`.
+        reason: How: "approved", "chosen instead", "typed", "vetoed", "taken again", "handed over ..."; "" if the agent
+            acted by itself. "... at breakpoint RULE" if a breakpoint held it.
+        vetoed: Actions that a person has forbidden in this state. They have no probability in the posterior.
     """
 
     step: int
@@ -332,6 +339,9 @@ class Decision:
     note: str = ""
     tally: Tally = NO_TALLY
     parts: tuple[Part, ...] = ()
+    by: str = "agent"
+    reason: str = ""
+    vetoed: tuple[str, ...] = ()
 
     @property
     def update(self) -> Update | None:

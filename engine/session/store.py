@@ -152,16 +152,9 @@ def saved(saves: Path) -> Iterator[SavedSession]:
         file = folder / recording.FILE_NAME
         return file.stat().st_mtime if file.is_file() else 0.0
 
-    for folder in sorted((f for f in root.iterdir() if f.is_dir()), key=played, reverse=True):
+    for folder in sorted((f for f in root.iterdir() if f.is_dir() and f.name[0] != "."), key=played, reverse=True):
         try:
             yield load(folder)
         except BadFile:
             continue
 
-
-def last_unfinished(saves: Path) -> SavedSession | None:
-    """Return the session that the screen showed last, if it was not finished."""
-    for session in saved(saves):
-        if session.kind == "watch":
-            return None if session.finished() else session
-    return None

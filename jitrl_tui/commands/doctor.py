@@ -40,8 +40,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _saves, _games, _confined, _models, _embedding, _keys, _own_server, _web,
-        _gymnasium, _terminal,
+        _python, _packages, _compiler, _config, _saves, _games, _confined, _models, _embedding, _keys, _own_server,
+        _web, _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -100,6 +100,14 @@ def _compiler(_: argparse.Namespace) -> Iterator[Check]:
     gcc = shutil.which("gcc") or shutil.which("cc")
     yield Check("compiler", "ok" if gcc else "warn", gcc or "none",
                 "only needed to install Jericho again: apt install gcc make")  # fmt: skip
+
+
+def _config(args: argparse.Namespace) -> Iterator[Check]:
+    made = args.preferences
+    there = "" if made.config.file.is_file() else " (none: the defaults hold)"
+    yield Check("config", "ok", f"{made.config.file}{there}")
+    for problem in made.problems:
+        yield Check("config", "fail", problem, "see: jitrl config show")
 
 
 def _saves(args: argparse.Namespace) -> Iterator[Check]:

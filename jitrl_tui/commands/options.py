@@ -5,37 +5,46 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from engine import agents, environments, values
 from engine.settings import PROFILES, SessionConfig, Settings
+from jitrl_tui.ready import check_game
+
+if TYPE_CHECKING:
+    from engine.session.orders import Orders
 
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
 _SHORT = {"estimator", "rewards", "step_limit"}
 """Settings with an option of their own. The others are set with --set NAME=VALUE."""
 
 
-def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
-    """Add the options of a session."""
+def add_session_options(parser: argparse.ArgumentParser, episodes: int | None = None) -> None:
+    """Add the options of a session.
+
+    Args:
+        episodes: Usual number of episodes of the command; None for the one that the user has set.
+    """
     parser.add_argument(
         "game",
         metavar="GAME",
         help="; ".join(kind.about for kind in environments.BUILT_IN),
     )
     methods = ", ".join(method.name for method in agents.BUILT_IN)
-    parser.add_argument("--agent", default="jitrl", help=f"who plays: {methods} (%(default)s)")
-    parser.add_argument("--model", default="local/smollm2",
+    parser.add_argument("--agent", default=None, help=f"who plays: {methods} (jitrl)")
+    parser.add_argument("--model", default=None,
                         help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
-                             "or two joined by + (%(default)s)")  # fmt: skip
+                             "or two joined by + (local/smollm2)")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=None, metavar="N",
-                        help=f"episodes ({episodes}; of each task of a suite 5)")  # fmt: skip
+                        help=f"episodes ({episodes or 50}; of each task of a suite 5)")  # fmt: skip
     parser.set_defaults(usual_episodes=episodes)
     parser.add_argument("--steps", type=int, default=None, metavar="M",
                         help=f"steps an episode at most ({_usual('step_limit')})")  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
+        "--seed", type=int, default=None, metavar="S", help="seed of game and choices (1)"
     )
     parser.add_argument(
-        "--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s); `jitrl config` tells them"
+        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default); `jitrl config` tells them"
     )
     estimators = "; ".join(f"{estimator.name}, {estimator.about}" for estimator in values.BUILT_IN)
     parser.add_argument(
@@ -52,21 +61,70 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
                         help="a memory of its own, empty at first, instead of the game's shared one")  # fmt: skip
 
 
-def session_config(args: argparse.Namespace) -> SessionConfig:
-    """Return the configuration of a session from the options.
+def add_screen_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a screen that shows a run."""
+    parser.add_argument("--speed", default=None, metavar="N", help="steps per second; 0 for no pause between steps (1)")
+    parser.add_argument("--layout", default=None, metavar="NAME",
+                        help="arrangement of the panes: auto, narrow, side, normal, wide (auto)")  # fmt: skip
+
+
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add `--plain`."""
+    parser.add_argument(
+        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
+    )
+
+
+def add_orders(parser: argparse.ArgumentParser, *, ask: bool) -> None:
+    """Add the options that say where a session stops for a person; with `ask`, also those to be asked."""
+    from engine.session.rules import KINDS
+
+    kinds = ", ".join(written for _, written, _ in KINDS)
+    if ask:
+        parser.add_argument("--ask", action="append", nargs="?", const="", default=[], metavar="RULE",
+                            help="ask before each step, or only where RULE of --break matches; after GAME")  # fmt: skip
+    parser.add_argument("--break", action="append", default=[], metavar="RULE", dest="breaks",
+                        help=f"stop where RULE matches, also in a fast-forward; repeatable: {kinds}")  # fmt: skip
+
+
+def orders_of(args: argparse.Namespace) -> Orders:
+    """Return the standing orders that the options of `add_orders` give.
 
     Raises:
-        UsageError: A name or value is invalid.
+        UsageError: One of them is no rule.
+    """
+    from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
+    from engine.session.rules import parse
+
+    asked = getattr(args, "ask", [])
+    rules = dict.fromkeys(parse(text) for text in (*args.breaks, *filter(None, asked)))
+    return Orders(ALWAYS if "" in asked else BREAKPOINTS if asked else NEVER, tuple(rules))
+
+
+def session_config(args: argparse.Namespace) -> SessionConfig:
+    """Return the configuration of a session from the options, and from what the user has set for those not typed.
+
+    Raises:
+        UsageError: A name or value is invalid, or there is a mistake in the config file.
     """
     from engine.errors import UsageError
+    from jitrl_tui.preferences import used
+
+    set_before = args.preferences or used()
+    set_before.refuse_mistakes()
+
+    def chosen(name: str) -> Any:
+        typed = getattr(args, name)
+        return set_before.value(f"session.{name}") if typed is None else typed
 
     kind, game = environments.resolve(args.game)
-    changes = dict(change(text) for text in args.changes)
+    profile = chosen("profile")
+    changes: dict[str, Any] = {**set_before.settings(), **dict(change(text) for text in args.changes)}
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
     try:
-        settings = kind.profile(args.profile, **changes)
+        settings = kind.profile(profile, **changes)
     except UsageError as error:
         option, _, problem = str(error).partition(" ")
         if option == "step_limit" and args.steps is not None:
@@ -74,30 +132,15 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         raise
     return SessionConfig(
         game=game,
-        agent=args.agent,
-        model=args.model,
-        episodes=args.usual_episodes if args.episodes is None else args.episodes,
-        seed=args.seed,
-        profile=args.profile,
+        agent=chosen("agent"),
+        model=chosen("model"),
+        episodes=args.usual_episodes if args.usual_episodes and args.episodes is None else chosen("episodes"),
+        seed=chosen("seed"),
+        profile=profile,
         settings=settings,
         games=args.games,
-        memory="own" if args.fresh else "shared",
+        memory="own" if args.fresh else set_before.value("session.memory"),
     )
-
-
-def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
-    """Check that a game can be started; return its name, or the names of the tasks of a suite.
-
-    Raises:
-        JitrlError: There is no such game or task, or something that it needs is missing.
-    """
-    from engine.kinds import Places
-    from engine.llm import check_name
-
-    if agents.AGENTS.find(config.agent).asks_model:
-        check_name(config.model)
-    values.ESTIMATORS.find(config.settings.estimator)
-    return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:

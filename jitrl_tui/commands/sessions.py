@@ -1,4 +1,4 @@
-"""`jitrl sessions`: lists sessions, resumes one, and branches from one."""
+"""`jitrl sessions`: lists, resumes, deletes and renames sessions, branches from one, and writes transcripts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
+FORMATS = ("txt", "md", "json")
+"""Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "sessions", parents=[common], help="list what was played and saved, or take one up again"
-    )
+        "sessions", parents=[common], help="list what was played and saved, or take one up again",
+        description="List what was played and saved, newest first; or take a session up again. `jitrl sessions rm "
+                    "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
+                    "`jitrl sessions export NAME` writes its transcript.",
+    )  # fmt: skip
     parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
     parser.add_argument(
         "--branch",
@@ -37,6 +43,20 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="play the branch at once, without a screen or a pause")
     parser.add_argument("--json", action="store_true", help="a list on stdout")
     parser.set_defaults(handler=run)
+    # The command line writes `sessions rm` with a hyphen, because NAME stands in the place of an action.
+    remove = subparsers.add_parser("sessions-rm", parents=[common], prog="jitrl sessions rm")
+    remove.add_argument("names", nargs="+", metavar="NAME", help="delete these sessions with their recordings")
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    remove.set_defaults(handler=_remove)
+    rename = subparsers.add_parser("sessions-rename", parents=[common], prog="jitrl sessions rename")
+    rename.add_argument("name", metavar="NAME", help="give this session")
+    rename.add_argument("new", metavar="NEW", help="this name")
+    rename.set_defaults(handler=_rename)
+    export = subparsers.add_parser("sessions-export", parents=[common], prog="jitrl sessions export")
+    export.add_argument("name", metavar="NAME", help="write the transcript of this session")
+    export.add_argument("--format", choices=FORMATS, help="its format (that of FILE's name, or txt)")
+    export.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    export.set_defaults(handler=_export)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,15 +87,32 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
     for session in found:
         item = _plain(session)
         state = "finished" if item["finished"] else "open"
+        played = f"{item['played']}/{item['episodes']}"
+        scores = "-" if item["last"] is None else f"{item['last']:g}/{item['average']:.1f}/{item['best']:g}"
         of = f"  branch of {item['origin']}" if item["origin"] else ""
-        print(
-            f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {item['episodes']:>4} episodes  {state}{of}"
-        )
+        print(f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}")
     named = list(keeping.named(saves))
     for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")
     if not found and not named:
         print("no session yet; jitrl play, jitrl watch and jitrl run make one", file=sys.stderr)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    """Write the transcript of a session to a file or to stdout."""
+    from engine.disk import shown
+    from engine.paths import saves_folder
+    from engine.session.transcript import format_of
+    from jitrl_tui.exporting import export, text_of
+
+    recording = _named(args.name, saves_folder(args.saves)).recording
+    if args.output is None or args.output == "-":
+        sys.stdout.write(text_of(recording, args.format or "txt"))
+        return 0
+    target = Path(args.output)
+    export(recording, target, format_of(target, args.format))
+    print(f"wrote {shown(target)}", file=sys.stderr)
     return 0
 
 
@@ -126,6 +163,56 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
     return run_saved(branch, saves, paused=True)
 
 
+def _found(saves: Path, name: str) -> SavedSession:
+    """Return the session with a name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from engine.errors import UsageError
+    from engine.session import store as sessions
+
+    folder = saves / "sessions" / name
+    if not name or "/" in name or not folder.is_dir():
+        raise UsageError(f"there is no session {name!r}; `jitrl sessions` lists them")
+    return sessions.load(folder)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    """Delete the named sessions, after a question."""
+    from engine.disk import shown
+    from engine.errors import UsageError
+    from engine.paths import saves_folder
+    from engine.session import changing
+
+    saves = saves_folder(args.saves)
+    doomed = [_found(saves, name) for name in dict.fromkeys(args.names)]
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise UsageError("sessions rm asks before it deletes; without a terminal, add --yes")
+        names = shown(", ".join(args.names))
+        print(f"Delete {names} with their recordings? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+            print("nothing was deleted", file=sys.stderr)
+            return 1
+    for session in doomed:
+        changing.delete(saves, session)
+        print(f"deleted {shown(session.name)}", file=sys.stderr)
+    return 0
+
+
+def _rename(args: argparse.Namespace) -> int:
+    """Give a session another name."""
+    from engine.disk import shown
+    from engine.paths import saves_folder
+    from engine.session import changing
+
+    saves = saves_folder(args.saves)
+    renamed = changing.rename(saves, _found(saves, args.name), args.new)
+    print(f"{shown(args.name)} is {shown(renamed.name)} now", file=sys.stderr)
+    return 0
+
+
 def _place(text: str) -> tuple[int, int]:
     """Return episode and step of STEP or EPISODE:STEP."""
     from engine.errors import UsageError
@@ -153,10 +240,14 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    config, origin = session.config, session.origin
+    from jitrl_tui.facts import facts
+
+    config, origin, known = session.config, session.origin, facts(session.recording)
     return {
         "name": session.name, "kind": session.kind, "game": config.game, "agent": config.agent,
         "model": config.model, "seed": config.seed, "episodes": config.episodes,
-        "finished": session.finished(), "recording": str(session.recording),
+        "finished": session.finished(), "recording": str(session.recording), "played": len(known.scores),
+        "last": known.last, "average": known.average, "best": known.best, "max_score": known.max_score,
+        "changed": known.changed,
         "origin": f"{origin.session} {origin.episode}:{origin.step}" if origin else "",
     }  # fmt: skip

@@ -53,7 +53,8 @@ class CompareScreen(Screen[None]):
 
     def __init__(self, comparison: Comparison, names: Sequence[str]) -> None:
         super().__init__()
-        self._bindings = keymap.bound(self._bindings, keymap.COMPARE, "compare")
+        self.key_table = keymap.of("compare")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "compare")
         self._comparison, self._names = comparison, names
 
     def compose(self) -> ComposeResult:
@@ -68,7 +69,7 @@ class CompareScreen(Screen[None]):
         """Show the first difference."""
         self.rows.focus()
         self.query_one(KeyBar).show(
-            [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in keymap.COMPARE if key.label]
+            [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self.key_table if key.label]
         )
         self._arrange()
         self._show()
@@ -139,7 +140,7 @@ class CompareScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(HelpDialog("help", f"{page('compare')}\n\n{keymap.help_table(keymap.COMPARE)}"))
+        self.app.push_screen(HelpDialog("help", f"{page('compare')}\n\n{keymap.help_table(self.key_table)}"))
 
     def action_leave(self) -> None:
         """Go back to the screen below, or end the app."""

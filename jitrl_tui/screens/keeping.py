@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
 
-TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
-
 
 class KeepingScreen(RunningScreen):
     """A screen for one run, with actions to save it, to compare it and to leave it.
@@ -67,7 +65,7 @@ class KeepingScreen(RunningScreen):
         elif name == "help":
             self.action_help()
         else:
-            self.notify(f"There is no command /{name}. There are {TYPED}.", severity="warning")
+            self.notify(f"There is no command /{name}; /help lists them.", severity="warning")
 
     def action_help(self) -> None:
         """Show the help."""

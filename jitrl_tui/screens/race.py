@@ -65,7 +65,8 @@ class RaceScreen(RunningScreen):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(source, clock)
-        self._bindings = keymap.bound(self._bindings, keymap.RACE, "race")
+        self._table = keymap.of("race")
+        self._bindings = keymap.bound(self._bindings, self._table, "race")
         self.source, self.view = source, RaceView(race)
         self._race, self._saves = race, saves
         self._delay, self._paused = delay, paused
@@ -147,7 +148,7 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in keymap.RACE if key.label]
+        keys = [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self._table if key.label]
         if self._paused:
             keys[0] = (keys[0][0], "go on", *keys[0][2:])
         self.query_one(KeyBar).show(keys)
@@ -235,7 +236,7 @@ class RaceScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("race"), keymap.help_table(keymap.RACE), page("terminal")))
+        text = "\n\n".join((page("race"), keymap.help_table(self._table), page("terminal")))
         self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_theme(self) -> None:

@@ -11,18 +11,26 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.records import EpisodeEnded, SessionEnded
+from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
-from jitrl_tui.screens.keeping import TYPED, KeepingScreen
+from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.screens.running import FRAME_S, HURRIED_S
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
+from jitrl_tui.typed import help_list
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -37,7 +45,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(WithCurves, KeepingScreen):
+class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
@@ -48,6 +56,7 @@ class WatchScreen(WithCurves, KeepingScreen):
         keeper: Saves and branches; None for a recording.
         recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
+        files: What lies beside the session on disk; None if there is nothing.
         clock: Returns monotonic time in seconds.
     """
 
@@ -63,6 +72,7 @@ class WatchScreen(WithCurves, KeepingScreen):
         keeper: Keeper | None = None,
         recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
+        files: SessionFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(source, clock)
@@ -71,6 +81,7 @@ class WatchScreen(WithCurves, KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.files = files
         self.recorded = recorded
         self.view = RunView()
         self._pages = pages
@@ -94,7 +105,7 @@ class WatchScreen(WithCurves, KeepingScreen):
         yield Static(id="banner", markup=False)
         yield Panes("body", self._kinds)
         yield Scrubber("scrubber")
-        yield CommandLine("command")
+        yield CommandLine("command", self.files.typed if self.files is not None else None)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
@@ -113,12 +124,18 @@ class WatchScreen(WithCurves, KeepingScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
+        if self._remembered is not None:
+            self._remembered.loaded = lambda: self.app.call_later(self._draw)
         self.source.start(self._inbox)
 
     def on_resize(self) -> None:
         """Choose the arrangement for the new size."""
         self._arrange()
         self._draw()
+
+    @property
+    def _remembered(self) -> Remembered | None:
+        return self.files.remembered if self.files is not None else None
 
     @property
     def panes(self) -> Panes:
@@ -154,7 +171,7 @@ class WatchScreen(WithCurves, KeepingScreen):
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
                 self._thinking_since = self._clock()
-            over = isinstance(item, SessionEnded) or (
+            over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
             if over:
@@ -181,12 +198,19 @@ class WatchScreen(WithCurves, KeepingScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
+        if self.hands.work.busy:
+            self._draw()
 
     # -------------------------------------------------------------------------------------- drawing
 
     @property
     def choice(self) -> Choice | None:
-        """The displayed choice: an earlier one that was selected, or the latest."""
+        """The displayed choice, as it would be if what is tried out were in memory."""
+        return self.hands.shown(self.shown_choice)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -195,21 +219,25 @@ class WatchScreen(WithCurves, KeepingScreen):
         if not self.is_mounted:
             return
         self.drawn()
+        self.frame_s = HURRIED_S if self._hurry else FRAME_S
         view, choice = self.view, self.choice
         self._draw_status()
         if view.pages:
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
-        self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
+        self.query_one(MemoryPane).note(self.hands.notes())
+        self.panes.show(
+            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+        )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
-            self.query_one(CommandLine).offer(view.choice.decision)
+            line = self.query_one(CommandLine)
+            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
-        reason = view.doing if view.activity == "paused" and self.source.live else ""
-        if reason and view.pending is False:
-            reason = f"{reason}  (space tries again, q leaves)"
+        reason = self.hands.banner or self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -227,6 +255,7 @@ class WatchScreen(WithCurves, KeepingScreen):
                 looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
                 recording=not self.source.live,
                 leaving=self.leaving,
+                asks=self.steering(),
             ),
         )
 
@@ -239,10 +268,10 @@ class WatchScreen(WithCurves, KeepingScreen):
         for key in self._table:
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
-                label = "go on"
+                label = "yes" if self.view.asks else "go on"
             if self._play and key.action == "toggle_pause":
                 continue
-            if not label or (key.action == "overrule" and not self.source.live):
+            if not label or (key.action in ("overrule", "ask") and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
@@ -254,17 +283,24 @@ class WatchScreen(WithCurves, KeepingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return keymap.with_pane(keys, self.focused)
 
     def on_descendant_focus(self) -> None:
-        """Update the footer, because the command line has its own keys."""
-        if self._play:
-            self.query_one(KeyBar).show(self._keys())
+        """Update the footer, because the pane with the focus and the command line have their own keys."""
+        self.query_one(KeyBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Follow settings that were changed on another screen."""
+        if self.panes.follow(used().value("app.layout")):
+            self._arrange()
+            self._draw()
 
     # ------------------------------------------------------------------------------------- steering
 
     def action_toggle_pause(self) -> None:
-        """Pause or continue."""
+        """Pause or continue; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         if self._play and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
@@ -282,7 +318,9 @@ class WatchScreen(WithCurves, KeepingScreen):
         self._draw()
 
     def action_step_once(self) -> None:
-        """Carry out one step."""
+        """Carry out one step; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         self._hurry = 0
         self.source.step_once()
@@ -336,24 +374,6 @@ class WatchScreen(WithCurves, KeepingScreen):
         if self._resume_after:
             self.source.resume()
 
-    def action_forward(self) -> None:
-        """Ask how far to fast-forward."""
-        if self.view.activity == "ended":
-            return
-        self._present()
-        total = self.view.started.episodes if self.view.started else 0
-        self.app.push_screen(dialogs.ForwardDialog(total - self.view.episode), self._forwarded)
-
-    def _forwarded(self, answer: str | None) -> None:
-        if answer is None:
-            return
-        count = int(answer)
-        if self.source.live:
-            self._hurry_from = max(1, self.view.episode)
-            self._hurry = self._hurry_from + count
-        self.source.fast_forward(count)
-        self._draw()
-
     def action_faster(self) -> None:
         """Reduce the time between steps."""
         self._set_speed(-1)
@@ -365,6 +385,7 @@ class WatchScreen(WithCurves, KeepingScreen):
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
         self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
         self.source.set_delay(self._delay)
         self._draw_status()
 
@@ -416,6 +437,8 @@ class WatchScreen(WithCurves, KeepingScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
+        if self.hands.trying:
+            self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
         if self._play:
@@ -473,7 +496,7 @@ class WatchScreen(WithCurves, KeepingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
+        typed = help_list() if self._play else ""
         self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
 
     def action_pane_help(self) -> None:

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
+from jitrl_tui.places import Remembered
 from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ class How:
         alone: No other pane beside the stage is visible.
         whole: The pane has the whole window.
         pages: Stored pages; None if there are none.
+        remembered: The map of the places that memory had before the run; None for a recording.
     """
 
     back: bool = False
     alone: bool = False
     whole: bool = False
     pages: PageStore | None = None
+    remembered: Remembered | None = None
 
 
 class Pane(ScrollView, can_focus=True):

@@ -19,7 +19,7 @@ from jitrl_tui.view import Choice
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
-from tests.tui.test_accounts import PAPER, hit, planned, started
+from tests.tui.test_accounts import PAPER, hit, planned, started, with_update
 from tests.tui.test_one_account import decision
 
 
@@ -41,7 +41,8 @@ def recomputed(fixture: dict) -> dict:
             lam=0.5, alpha=settings["alpha"], baseline=settings["baseline"],
         )  # fmt: skip
     else:  # plans are no part of Algorithm 1: their terms are inputs
-        q = np.sum(list(inputs["terms"].values()), axis=0)
+        nothing = [0.0] * len(actions)  # before anything is known there are no terms
+        q = np.sum([*inputs["terms"].values(), nothing], axis=0)
         prior = jitrl.softmax([candidate["z"] for candidate in inputs["candidates"]])
         values = jitrl.Values(float(prior @ q), q, np.zeros(len(q), dtype=np.int64), tuple(inputs["how"]))
     update = jitrl.policy_update(
@@ -70,6 +71,28 @@ def test_an_exported_decision_by_neighbours_is_computed_again_by_algorithm_1(see
     # A fixture with a wrong number does not pass.
     fixture["outputs"]["z_prime"][0] += 0.01
     with pytest.raises(AssertionError, match="z_prime"):
+        check(fixture)
+
+
+@pytest.mark.parametrize("left", [12.0, 0.0, None])
+def test_an_exported_decision_by_a_plan_is_computed_again_from_its_terms(left):
+    made = with_update(decision(hit("go south", 0), left=left), draw=0.3)
+    z = [candidate.z for candidate in made.candidates]
+    prior = tuple(map(float, jitrl.softmax(z)))
+    values = made.update.valuation
+    v = float(np.dot(prior, values.q))
+    again = jitrl.policy_update(
+        z, jitrl.Values(v, np.array(values.q), np.array(values.n), values.how), beta=20.0, epsilon=1e-8
+    )
+    made = with_update(
+        dataclasses.replace(made, prior=prior, posterior=tuple(map(float, again.posterior))),
+        valuation=dataclasses.replace(values, v=v),
+        **{name: tuple(map(float, getattr(again, name))) for name in ("advantage", "advantage_normalised", "z_prime")},
+    )
+    fixture = deriving.fixture(Choice(2, made, started(), 60))
+    check(fixture)
+    fixture["inputs"]["terms"]["gain"][0] += 1.0
+    with pytest.raises(AssertionError):
         check(fixture)
 
 

@@ -62,6 +62,9 @@ def test_what_is_shown_fits_together_and_never_exceeds_what_is_left(gain, discov
     for i, q in enumerate(seen.q):
         assert sum(term[i] for term in seen.terms.values()) == pytest.approx(q)
         assert seen.advantage[i] == pytest.approx(q - seen.v)
+    assert min(seen.terms[name][0] for name in (explain.EXPECTED, explain.HOPED, explain.SPARE)) >= 0.0
+    share = min(1.0, left / (gain + discovery)) if left is not None else 1.0
+    assert seen.terms["delay"] == pytest.approx([share * x for x in values.terms["delay"]])
     # Scaling advantages says the same of them as the decision did.
     assert normalise(seen.advantage, 1e-12) == pytest.approx(normalise(made.update.advantage, 1e-12))
     assert seen.v == pytest.approx(sum(p * q for p, q in zip(made.prior, seen.q, strict=True)))
