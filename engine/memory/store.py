@@ -62,7 +62,6 @@ class Memory:
         """
         from engine.hiding import secrets_of
         from engine.memory.redact import Redactor
-        from engine.memory.scope import Scope
 
         if not limits.is_text(name, limits.NAME) or not name.isprintable():
             raise UsageError(
@@ -79,7 +78,7 @@ class Memory:
                 secrets = secrets_of(os.environ) if self._secrets is None else self._secrets
                 rules = self._rules(name)
                 redactor = Redactor(secrets, forms=rules.forms)
-                self._open[name] = Scope(
+                self._open[name] = self._opened(
                     folder, name, redactor=redactor, lifted=rules.lifted, notice=self._notice
                 )
             return self._open[name]
@@ -106,6 +105,11 @@ class Memory:
                 except JitrlError as error:
                     found.append((folder.name, str(error)))
         return found
+
+    def _opened(self, folder: Path, name: str, **options: Any) -> Scope:
+        from engine.memory.scope import Scope
+
+        return Scope(folder, name, **options)
 
     def close(self) -> None:
         """Close all scopes; safe to call twice."""
