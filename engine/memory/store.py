@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import limits
+from engine.disk import shown
 from engine.errors import JitrlError, StorageError, UsageError
 from engine.memory.search import ScopeRules
 from engine.paths import ensure_folder, slug
@@ -51,6 +52,11 @@ class Memory:
         self._rules = rules
         self._open: dict[str, Scope] = {}
         self._lock = threading.Lock()
+
+    @property
+    def place(self) -> str:
+        """Where it is, as messages say it."""
+        return shown(self.folder)
 
     def scope(self, name: str) -> Scope:
         """Return a scope by name, opened; a new one is empty and leaves no file before its first episode.

@@ -16,9 +16,7 @@ from pathlib import Path
 
 from engine.codec import event_to_line
 from engine.disk import read_text, write_private
-from engine.environments import scope_rules
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
-from engine.memory import Memory
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,
@@ -220,7 +218,7 @@ def _own(
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     for time, event in events:
         if isinstance(event, SessionStarted):
-            with Memory(sessions.memory_folder(saves, new), rules=scope_rules) as memory:
+            with sessions.open_memory(saves, new) as memory:
                 next_entry = memory.scope(event.environment.scope).next_entry
             event = dataclasses.replace(event, session=new.name, next_entry=next_entry)
         elif isinstance(event, EpisodeStarted) and event.episode not in ended:

@@ -9,6 +9,7 @@ from pathlib import Path
 from engine import agents, environments, values
 from engine.settings import PROFILES, SessionConfig, Settings
 
+MEMORY_HELP = "a PostgreSQL server that many share: postgresql://HOST/DATABASE#SPACE, without a password"
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
 _SHORT = {"estimator", "rewards", "step_limit"}
 """Settings with an option of their own. The others are set with --set NAME=VALUE."""
@@ -48,8 +49,10 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
-    parser.add_argument("--fresh", action="store_true",
+    memory = parser.add_mutually_exclusive_group()
+    memory.add_argument("--fresh", action="store_true",
                         help="a memory of its own, empty at first, instead of the game's shared one")  # fmt: skip
+    memory.add_argument("--memory", metavar="ADDRESS", help=f"the memory on {MEMORY_HELP}")
 
 
 def session_config(args: argparse.Namespace) -> SessionConfig:
@@ -81,23 +84,40 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         profile=args.profile,
         settings=settings,
         games=args.games,
-        memory="own" if args.fresh else "shared",
+        memory=address(args.memory) if args.memory is not None else "own" if args.fresh else "shared",
     )
+
+
+def address(text: str) -> str:
+    """Return the address of a shared memory.
+
+    Raises:
+        UsageError: It is none, or has a password in it.
+    """
+    from engine.settings.address import parsed_address
+
+    parsed_address(text)
+    return text
 
 
 def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
     """Check that a game can be started; return its name, or the names of the tasks of a suite.
 
     Raises:
-        JitrlError: There is no such game or task, or something that it needs is missing.
+        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory, too.
     """
     from engine.kinds import Places
     from engine.llm import check_name
+    from engine.memory.opening import check_address
+    from engine.settings.address import is_address
 
     if agents.AGENTS.find(config.agent).asks_model:
         check_name(config.model)
     values.ESTIMATORS.find(config.settings.estimator)
-    return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
+    names = environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
+    if is_address(config.memory):
+        check_address(config.memory)
+    return names
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:

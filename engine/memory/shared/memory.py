@@ -76,6 +76,11 @@ class SharedMemory(Memory):
             self._follower.start()
 
     @property
+    def place(self) -> str:
+        """The address, as messages say it."""
+        return self.server.where
+
+    @property
     def waiting(self) -> int:
         """Number of writes that wait on this machine until the server is back."""
         return len(self._outbox)

@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,7 +26,7 @@ from engine.errors import BadFile, StorageError
 from engine.memory.disk import files, frame
 from engine.memory.disk.header import FORMAT
 from engine.memory.disk.journal import Changes, Journal
-from engine.memory.disk.reader import Document, Listener
+from engine.memory.disk.reader import Document, Listener, Schema
 from engine.memory.scope import SNAPSHOT
 from engine.memory.shared.log import Counters, Log, Turn
 from engine.memory.shared.rows import Logged
@@ -246,7 +247,7 @@ class Replica(Journal):
         partial = self.path.with_name(f"anew-{os.getpid()}.part")
         try:
             with log.all_of(self._scope) as (counters, rows), files.new_file(partial, replace=True) as fd:
-                last = self.write(fd, counters, rows, self._notice)
+                last = write_journal(fd, self._scope, counters, rows, self._notice)
             with self._held():
                 for name in (CURSOR, SNAPSHOT):
                     self.path.with_name(name).unlink(missing_ok=True)
@@ -258,37 +259,6 @@ class Replica(Journal):
                 self._write_cursor(Cursor(counters.generation, counters.seq, last))
         finally:
             partial.unlink(missing_ok=True)
-
-    def write(self, fd: int, counters: Counters, rows: Iterator[Logged], tell: Callable[[str], None]) -> str:
-        """Write a journal with all rows of a scope; return the key of the last one in the log.
-
-        Rows that are damaged are told and left out.
-        """
-        latest = (0, b"")
-
-        def lines() -> Iterator[bytes]:
-            nonlocal latest
-            yield frame.encode(_json(self._header_of(counters)))
-            for row in rows:
-                latest = max(latest, (row.seq, row.key or b""))
-                document = _document(row, tell)
-                if document is not None:
-                    yield frame.encode(_json({"table": row.table, "put": {row.doc: document}}))
-
-        files.write_lines(fd, lines())
-        return latest[1].hex() if latest[0] == counters.seq else ""
-
-    def _header_of(self, counters: Counters) -> dict[str, Any]:
-        header = counters.header
-        numbers = {"next_entry": counters.next_entry, "next_number": counters.next_number}
-        return {
-            "format": FORMAT,
-            "schema": self._schema.version,
-            "generation": secrets.token_hex(8),
-            "created": header.get("created", round(self._clock(), 3)),
-            "next_ids": counters.next_ids,
-            "about": {**self._about, **header.get("about", {}), **numbers},
-        }
 
     def _move(self, counters: Counters) -> None:
         """Move the cursor behind what this process wrote itself."""
@@ -302,6 +272,43 @@ class Replica(Journal):
             files.replace_file(self.path.with_name(CURSOR), [text], durable=False)
         except OSError as error:
             raise self._failed(error) from None
+
+
+def write_journal(
+    fd: int, scope: str, counters: Counters, rows: Iterator[Logged], tell: Callable[[str], None]
+) -> str:
+    """Write a journal with all rows of a scope; return the key of the last row of the log, "" if it has none.
+
+    Args:
+        fd: Descriptor of an empty file.
+        scope: Name of the scope.
+        counters: Its counters.
+        rows: Its rows, table by table.
+        tell: Called with a sentence for each damaged row; it is left out.
+    """
+    latest = (0, b"")
+    header = counters.header
+    about = {"scope": scope, **header.get("about", {})}
+    first_line = {
+        "format": FORMAT,
+        "schema": Schema().version,
+        "generation": secrets.token_hex(8),
+        "created": header.get("created", round(time.time(), 3)),
+        "next_ids": counters.next_ids,
+        "about": {**about, "next_entry": counters.next_entry, "next_number": counters.next_number},
+    }
+
+    def lines() -> Iterator[bytes]:
+        nonlocal latest
+        yield frame.encode(_json(first_line))
+        for row in rows:
+            latest = max(latest, (row.seq, row.key or b""))
+            document = _document(row, tell)
+            if document is not None:
+                yield frame.encode(_json({"table": row.table, "put": {row.doc: document}}))
+
+    files.write_lines(fd, lines())
+    return latest[1].hex() if latest[0] == counters.seq else ""
 
 
 def _document(row: Logged, tell: Callable[[str], None]) -> Document | None:

@@ -113,5 +113,7 @@ def packed(document: Mapping[str, Any]) -> bytes:
         raise BadFile(f"this cannot be stored: {error}") from None
     data = text.encode("utf-8", "replace")
     if len(data) > limits.LINE:
-        raise StorageError(f"an episode of {len(data) >> 20} MB is too large for memory (limit: {limits.LINE >> 20} MB)")
+        raise StorageError(
+            f"an episode of {len(data) >> 20} MB is too large for memory (limit: {limits.LINE >> 20} MB)"
+        )
     return zlib.compress(data, _LEVEL)

@@ -17,7 +17,7 @@ from engine.memory.scope import _SNAPSHOT_ROWS, JOURNAL, TABLE, Hits, Scope
 from engine.memory.search import Search
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
-from engine.memory.shared.replica import Replica
+from engine.memory.shared.replica import Replica, write_journal
 from engine.memory.shared.rows import new_row
 from engine.memory.shared.server import Away
 from engine.memory.upkeep import Verification, verify
@@ -116,7 +116,7 @@ class SharedScope(Scope):
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             path = Path(name) / JOURNAL
             with self._log.all_of(self.name) as (counters, rows), files.new_file(path) as fd:
-                self.replica.write(fd, counters, rows, problems.append)
+                write_journal(fd, self.name, counters, rows, problems.append)
             checked = verify(path)
         return Verification(
             f"{self._log.server.where}, {self.name}", checked.lines, checked.episodes, checked.entries, checked.mended,

@@ -77,7 +77,7 @@ class Server:
     def __init__(self, address: str) -> None:
         self.address = address
         self._given, self.space = parsed_address(address)
-        self.where = f"the shared memory at {address.partition('#')[0]}"
+        self.where = f"the shared memory at {address.partition('#')[0].partition('?')[0]}"
         self.password = ""
         self.plain = False
         self._identity = ""
@@ -128,7 +128,7 @@ class Server:
 
 
 class Line:
-    """A connection that is opened when it is used, and anew after it broke. Every method may be called from any thread."""
+    """A connection that is opened when it is used, and anew after it broke. Any thread may use it."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
