@@ -88,7 +88,7 @@ class Cluster:
             time.sleep(0.03)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop the server: SIGINT asks it to, SIGKILL does not."""
+        """Stop the server: SIGINT asks it to, SIGQUIT does not let it put anything in order, SIGKILL nothing at all."""
         if self._server is not None:
             self._server.send_signal(how)
             self._server.wait(60)
@@ -114,7 +114,7 @@ class Cluster:
 
     def close(self) -> None:
         """Stop the server and remove its data."""
-        self.stop()
+        self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _call(self, name: str, *arguments: object) -> None:

@@ -147,7 +147,8 @@ def test_neighbours_are_those_of_brute_force(opened: Open) -> None:
         (scope, other)[number % 2].append(episode)
     scope.refresh()
     for _ in range(60):
-        query, k, r, w = make_state(rng), rng.choice([1, 3, 10]), rng.choice([0.0, 0.3, 0.8, 1.0]), rng.choice([0, 0.25])
+        query, k, r = make_state(rng), rng.choice([1, 3, 10]), rng.choice([0.0, 0.3, 0.8, 1.0])
+        w = rng.choice([0, 0.25])
         want = brute_force(lived, query, k=k, r=r, weight=w, gamma=0.5)
         found = scope.neighbours(query, k=k, r=r, gamma=0.5, history_weight=w)
         assert [(n.similarity, n.entry, n.action, n.g, n.episode, n.step, n.state) for n in found] == want

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.errors import BadFile, JitrlError, MissingError, StorageError
+from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
 from engine.settings.address import parsed_address
 
@@ -77,7 +77,8 @@ class Server:
     def __init__(self, address: str) -> None:
         self.address = address
         self._given, self.space = parsed_address(address)
-        self.where = f"the shared memory at {address.partition('#')[0].partition('?')[0]}"
+        at = self._given.partition("?")[0]
+        self.where = f"the shared memory at {at}" if at else "the shared memory that the PG* variables name"
         self.password = ""
         self.plain = False
         self._identity = ""
@@ -92,9 +93,9 @@ class Server:
         """Return a new connection in autocommit, after a look whether the database is the right one.
 
         Raises:
-            Away: The server cannot be reached (`MissingError` on the first connection).
+            Away: The server cannot be reached (`MissingError` on the first connection), or has another database now.
             MissingError: The server is too old, or the tables are missing and cannot be made.
-            BadFile: The database is not ours, newer, or another one than before.
+            BadFile: The database is not ours, or newer.
         """
         psycopg = driver()
         try:
@@ -108,7 +109,7 @@ class Server:
             connection.execute(_SETTINGS)
             about = schema.prepare(connection, self.where)
             if self._identity and about.identity != self._identity:
-                raise BadFile(f"{self.where} is another database than before; nothing was sent to it")
+                raise Away(f"{self.where} is another database than before, and nothing was sent to it")
         except psycopg.Error as error:
             connection.close()
             raise translated(error, self.where) from None
