@@ -7,7 +7,7 @@ export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak soak-postgres qwen results bench-memory bench-games bench-graph bench-llm bench-postgres bench-web
+.PHONY: help setup play test lint types check lock clean soak soak-postgres qwen results bench-memory bench-games bench-graph bench-llm bench-postgres bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,7 +52,7 @@ soak-postgres: setup  ## Long fault trials of a shared memory: killed workers, k
 results: setup  ## Measure learning on six games anew (hours; `jitrl bench resume last` goes on where it stopped)
 	$(BIN)/jitrl bench games
 
-bench-memory bench-games bench-graph bench-llm bench-postgres bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
+bench-memory bench-games bench-graph bench-llm bench-postgres bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
 	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
 
 lock:  ## Resolve requirements.lock anew (hashes, no index addresses)

@@ -1,10 +1,11 @@
-"""Explains a decision in one sentence, and writes its equation with numbers."""
+"""Explains a decision in one sentence, puts its values into one unit, and writes its equation with numbers."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from engine.records import Candidate, Decision, Neighbour, Update, Valuation
@@ -14,13 +15,83 @@ _METHODS = {
     "knn": ("values: nearest neighbours, the paper's", "neighbours"),
 }
 
+POINTS, NOVELTY, RETURN = "points", "novelty", "return G"
+"""Units of values: points of the environment, a rank of what was done least, discounted returns (Eq. 3)."""
+
+EXPECTED, HOPED, SPARE = "expected", "hoped", "spare"
+TERMS = {"gain": EXPECTED, "discovery": HOPED, "delay": "delay", "risk": "risk"}
+"""The terms of Q from plans, and what they are called on screens, where `SPARE` is apart from `HOPED`."""
+
 MEMORYLESS = ("static", "random")
 """Agents of this project that remember nothing."""
 
 
 def number(x: float) -> str:
     """Return x with a sign and two decimals. It uses a minus sign instead of a hyphen, so that columns line up."""
-    return f"{x:+.2f}".replace("-", "\N{MINUS SIGN}")
+    return _signed(x, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Values as they are shown. V, Q, A and the terms have one unit, and Q is the sum of its terms.
+
+    Attributes:
+        unit: `POINTS`, `NOVELTY` or `RETURN`.
+        terms: The terms of Q by the names that screens use.
+        total: What the plan is worth to the decision, before the cut; 0 if there is none.
+        left: What it was cut to, the points that are left to gain; None if nothing was cut.
+    """
+
+    unit: str
+    v: float
+    q: tuple[float, ...]
+    advantage: tuple[float, ...]
+    terms: Mapping[str, tuple[float, ...]]
+    total: float = 0.0
+    left: float | None = None
+
+
+def shown(valuation: Valuation, advantage: Sequence[float]) -> Shown:
+    """Return values and advantages as they are shown.
+
+    What a plan hopes from untried actions is optimistic, so that it is tried: it may be more than there is to gain.
+    Then the whole value of the plan is shown as the points that are left. Delay and risk, which are shares of that
+    value, shrink in proportion. So do advantages, and normalised advantages are the same as before.
+    """
+    v, q, a = valuation.v, valuation.q, tuple(advantage)
+    if not valuation.terms:
+        return Shown(RETURN, v, q, a, {})
+    first, plan = first_of_plan(valuation), valuation.plan
+    left, spare = (plan.left, plan.spare) if plan is not None else (None, 0.0)
+    terms = {TERMS.get(name, name): values for name, values in valuation.terms.items()}
+    if spare:
+        terms[HOPED] = tuple(x - spare for x in terms[HOPED])
+        terms[SPARE] = (spare,) * len(q)
+    if first < 0 or (left is not None and left <= 0.0):
+        return Shown(NOVELTY, v, q, a, terms)
+    gain, hope = (valuation.terms.get(name, (0.0,) * len(q)) for name in ("gain", "discovery"))
+    total = gain[first] + hope[first]
+    if left is None or total <= left:
+        return Shown(POINTS, v, q, a, terms, total)
+    share, kept = left / total, min(gain[first], left)
+    idle = (left - kept) * spare / hope[first] if hope[first] > 0.0 else 0.0
+    capped = {EXPECTED: kept, HOPED: left - kept - idle, SPARE: idle}
+    scaled = {TERMS[name]: tuple(share * x for x in valuation.terms.get(name, ())) for name in ("delay", "risk")}
+    terms = {**{name: (points,) * len(q) for name, points in capped.items()}, **scaled}
+    return Shown(
+        POINTS,
+        left + share * (v - total),
+        tuple(left + share * (x - total) for x in q),
+        tuple(share * x for x in a),
+        terms,
+        total,
+        left,
+    )
+
+
+def explores(valuation: Valuation) -> bool:
+    """Return whether values come from the running episode alone, because nothing is remembered yet."""
+    return valuation.plan is not None and not valuation.plan.remembered
 
 
 def why(
@@ -30,8 +101,14 @@ def why(
     neighbours: Sequence[Neighbour],
     advantage: Sequence[float],
     without_memory: str,
+    *,
+    preferred: bool = True,
 ) -> str:
-    """Return why `candidates[chosen]` was chosen, as one sentence for people."""
+    """Return why `candidates[chosen]` was chosen, as one sentence for people.
+
+    Args:
+        preferred: Whether no other candidate was more probable.
+    """
     from engine import jitrl  # not at the top: screens import this module before they need numpy
 
     action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
@@ -39,7 +116,7 @@ def why(
     if how == jitrl.PRIOR:
         return _unremembered(chosen, candidates)
     if valuation.terms:
-        return _planned(chosen, candidates, valuation, without_memory)
+        return _planned(chosen, candidates, valuation, without_memory, preferred=preferred)
     visits = f"{n} similar visit{'s' if n != 1 else ''}"
     if how == jitrl.KNOWN:
         took = valuation.n[chosen]
@@ -54,6 +131,8 @@ def why(
         sentence = (
             f"'{action}' was never tried in {visits} and the draw gave it no bonus (Q = 0 against V = {v})"
         )
+    if not preferred:
+        sentence = f"The draw decided, another action was more probable: {sentence}"
     if not without_memory:
         return f"{sentence}; the model gave no usable answer."
     if without_memory != action:
@@ -98,23 +177,37 @@ def first_of_plan(valuation: Valuation) -> int:
 
     It is the only candidate without a delay: any other first action postpones the plan.
     """
+    if valuation.plan is not None and not valuation.plan.steps:
+        return -1
     at_once = [i for i, delay in enumerate(valuation.terms.get("delay", ())) if delay >= 0]
     return at_once[0] if len(at_once) == 1 else -1
 
 
-def _planned(chosen: int, candidates: Sequence[Candidate], valuation: Valuation, without_memory: str) -> str:
+def _planned(
+    chosen: int,
+    candidates: Sequence[Candidate],
+    valuation: Valuation,
+    without_memory: str,
+    *,
+    preferred: bool,
+) -> str:
     """Return why an action with a value from a plan was chosen: the parts of its value, and what it beat."""
     action, first = candidates[chosen].action, first_of_plan(valuation)
-    parts = [f"{name} {number(values[chosen])}" for name, values in valuation.terms.items() if values[chosen]]
+    seen = shown(valuation, (0.0,) * len(candidates))
+    parts = [f"{name} {number(x[chosen])}" for name, x in seen.terms.items() if abs(x[chosen]) >= 0.005]
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
-    if chosen == first:
+    if chosen == first and explores(valuation):
+        sentence = (
+            f"Nothing is remembered yet, so exploration within this episode decided: it begins with '{action}' ({how})"
+        )
+    elif chosen == first:
         sentence = f"The best plan found for the steps left begins with '{action}' ({how})"
     elif first >= 0:
-        other = candidates[first].action
-        sentence = f"'{action}' ({how}) was chosen, though the best plan found begins with '{other}'"
+        other, took = candidates[first].action, "chosen" if preferred else "drawn"
+        sentence = f"'{action}' ({how}) was {took}, though the best plan found begins with '{other}'"
     else:
         sentence = f"No plan promises anything from here, and '{action}' ({how}) may show something yet"
-    sentence += f": Q = {' '.join(parts) or '0'}, against V = {number(valuation.v)}"
+    sentence += f": Q = {' '.join(parts) or '0'} {seen.unit}, against V = {number(seen.v)}"
     if not without_memory:
         return f"{sentence}; the model gave no usable answer."
     if without_memory != action:
@@ -142,20 +235,30 @@ def _method(settings: Mapping[str, Any], agent: str) -> tuple[str, str]:
 
 
 def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
-    """Return a sentence if the action was sampled although another was more probable, else ""."""
+    """Return how the action was taken from the policy: sampled or greedy, with the draw; "" if nobody knows.
+
+    Args:
+        settings: Settings of the run.
+    """
     i, policy, update = decision.chosen, decision.posterior, decision.update
-    if decision.provenance != "agent" or i < 0 or settings.get("selection") != "sample":
+    selection = settings.get("selection")
+    if decision.provenance != "agent" or i < 0 or selection not in ("sample", "greedy"):
         return ""
     remembered = update is not None and not set(update.valuation.how) <= {"prior"}
     if settings.get("unremembered") == "best_action" and not remembered:
         return ""  # the action that the model named as best need not have its highest probability
+    draw = "" if update is None or update.draw is None else f" {update.draw:.2f}"
+    if selection == "greedy":
+        name, logits = ("z′", update.z_prime) if update is not None else ("z", [c.z for c in decision.candidates])
+        even = sum(z >= max(logits) - 1e-12 for z in logits)
+        if even > 1:
+            return f"Greedy: {even} candidates share the highest {name}; the draw{draw} fell on '{decision.action}'."
+        return f"Greedy: the candidate with the highest {name} is taken."
+    said = f"Sampled: the draw{draw} fell on '{decision.action}' ({policy[i]:.0%})"
     top = max(range(len(policy)), key=policy.__getitem__)
     if policy[i] >= policy[top]:
-        return ""
-    return (
-        f"'{decision.action}' was drawn with probability {policy[i]:.0%}, though "
-        f"'{decision.candidates[top].action}' had {policy[top]:.0%}."
-    )
+        return f"{said}, the most probable one."
+    return f"{said}; '{decision.candidates[top].action}' had {policy[top]:.0%}."
 
 
 def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") -> str:
@@ -177,6 +280,16 @@ def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") ->
     c = max(c, LEAST_CONFIDENCE)
     # If k confidences sum to 100, their mean is 100 / k; this is then the same as ln(c k / 100).
     return f"z = ln(c / mean c) = ln({c:g} / {c / math.exp(candidate.z):.4g}) = {number(candidate.z)}"
+
+
+def difference(q: float, v: float, a: float) -> tuple[str, str, str]:
+    """Return Q, V and A = Q - V with as many decimals as needed for the written difference to be right."""
+    places = next((n for n in (2, 3) if abs(round(q, n) - round(v, n) - round(a, n)) < 0.1 ** (n + 1)), 4)
+    return _signed(q, places), _signed(v, places), _signed(a, places)
+
+
+def _signed(x: float, places: int) -> str:
+    return f"{x:+.{places}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def equation(

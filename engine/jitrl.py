@@ -187,7 +187,7 @@ def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute") -> Arr
 
 
 def update_logits(z: ArrayLike, advantage: ArrayLike, beta: float) -> Array:
-    """Return z' = z + beta * A (step 6; Eq. 11), the maximiser of E[A] - KL(pi' || pi) / beta."""
+    """Return z' = z + beta * A (step 6; Eq. 10), the maximiser of E[A] - KL(pi' || pi) / beta."""
     return _finite(z, "logits") + beta * _finite(advantage, "advantages")
 
 

@@ -23,20 +23,21 @@ def saves_folder(given: str | Path | None = None) -> Path:
         StorageError: It cannot be created, or is not a folder.
     """
     chosen = given or os.environ.get("JITRL_SAVES")
-    if chosen:
-        folder = Path(chosen).expanduser()
-        if folder.is_dir():
-            return folder.absolute()
-    else:
-        checkout = Path(__file__).resolve().parent.parent
-        if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
-            folder = checkout / "saves"
-        else:
-            from platformdirs import user_data_path
-
-            folder = user_data_path("jitrl")
+    folder = Path(chosen).expanduser() if chosen else usual_saves()
+    if chosen and folder.is_dir():
+        return folder.absolute()
     # Absolute, because local sites and workers run in folders of their own.
     return ensure_folder(folder).absolute()
+
+
+def usual_saves() -> Path:
+    """Return the saves folder where none is chosen: in the checkout, else the platform's user data folder."""
+    checkout = Path(__file__).resolve().parent.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "saves").is_dir():
+        return checkout / "saves"
+    from platformdirs import user_data_path
+
+    return user_data_path("jitrl")
 
 
 def ensure_folder(folder: Path, *, private: bool = True) -> Path:

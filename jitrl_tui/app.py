@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shlex
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,16 +23,20 @@ from textual.screen import Screen
 from engine.errors import UsageError
 from jitrl_tui import closing, crash, history, plain
 from jitrl_tui.driver import sturdy
+from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
-from jitrl_tui.offer import Offer, find_games
 from jitrl_tui.output import clean
+from jitrl_tui.palette import KeyCommands
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
+from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
 from jitrl_tui.strips import SafeLines
-from jitrl_tui.themes import CYCLE, DARK, LIGHT, quiet_colours
+from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -48,6 +55,7 @@ class JitrlApp(Host):
 
     TITLE = "jitrl"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = Host.COMMANDS | {KeyCommands}
     BINDINGS: ClassVar = [Binding("ctrl+q", "leave", "leave", show=False, priority=True)]
     CSS = "Toast { max-width: 60; }"
 
@@ -64,10 +72,12 @@ class JitrlApp(Host):
         self.graphics = graphics or Graphics()
         self._overlay: Overlay | None = None
         self._safe_lines = SafeLines()
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        wanted = os.environ.get("TEXTUAL_THEME", "")
+        for theme in OWN:
+            self.register_theme(theme)
+        wanted = used().value("app.theme")
         self.theme = wanted if wanted in self.available_themes else DARK.name
+        # Textual begins with the variable's theme before it is registered, and then sees no change.
+        self._watch_theme(self.theme)
         self.animation_level = "none"
 
     def on_mount(self) -> None:
@@ -79,6 +89,7 @@ class JitrlApp(Host):
                 loop.add_signal_handler(number, handler)
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread: a test, or a server with its own handlers
+        self.theme_changed_signal.subscribe(self, lambda theme: self.remember("app.theme", theme.name))
         self.push_screen(self._first())
 
     def get_css_variables(self) -> dict[str, str]:
@@ -143,7 +154,7 @@ class JitrlApp(Host):
     def action_leave(self) -> None:
         """End the app properly from any screen."""
         screen = self.watching
-        if screen is None:
+        if screen is None or not screen.source.live:
             self.leave_now()
         else:
             screen.action_leave()
@@ -204,16 +215,33 @@ class JitrlApp(Host):
         if self._saves is not None:
             self.switch_screen(home_screen(self._saves, self._games))
 
-    def go_on_with(self, saved: SavedSession) -> None:
-        """Replace the present screen with that of a saved session."""
+    def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
+        """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
         if self._saves is not None:
-            self.switch_screen(_watch(saved, self._saves))
+            self.switch_screen(_watch(saved, self._saves, paused=paused))
+
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen."""
+        from jitrl_tui.screens.cell_recording import RecordingScreen
+
+        self.push_screen(RecordingScreen(folder, uid))
 
     def next_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
-        self.notify(f"Theme: {self.theme}", timeout=2)
+        fixed = used().fixed("app.theme")
+        lasts = f" until you leave: it is set by the {fixed.told}" if fixed else ""
+        self.notify(f"Theme: {self.theme}{lasts}", timeout=6 if fixed else 2)
+
+    def remember(self, key: str, value: object) -> None:
+        """Keep a value for the next start, unless something sets it anyway."""
+        if used().fixed(key) is None and used().value(key) != value:
+            used().remembered.keep({key: value})
+
+    def action_settings(self) -> None:
+        """Show the settings."""
+        self.push_screen(SettingsScreen())
 
 
 def run_app(
@@ -227,94 +255,118 @@ def run_app(
     pictures = pictures or (saves is not None and any(saves.glob("sessions/*/pages")))
     app = JitrlApp(first, saves=saves, games=games, graphics=detect(os.environ) if pictures else None)
     result = app.run()
-    if app.return_code and app.last_source is not None:
-        app.last_source.wait(10)  # the screen failed: give the session time to store its data
+    source = app.last_source
+    if app.return_code and source is not None:
+        source.wait(10)  # the screen failed: give the session time to store its data
+    again = source.again() if isinstance(source, LiveSource) else ""
+    if again:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            sys.stderr.write(f"Resume with: {again}\n")
     return result if isinstance(result, int) else app.return_code or 0
 
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:
-    """Return a source that continues a saved session."""
+    """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
+    from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
 
-    return LiveSource(lambda emit: Session(saved, saves, emit, interactive=True), saves=saves)
+    return LiveSource(
+        lambda emit: Session(saved, saves, emit, interactive=True),
+        saves=saves,
+        after=lambda: discard_unplayed(saved),
+        again=lambda: command_to_resume(saved, saves),
+    )
 
 
-def run_saved(saved: SavedSession, saves: Path) -> int:
-    """Resume a saved session."""
-    if plain.wants_plain():
+def command_to_resume(saved: SavedSession, saves: Path) -> str:
+    """Return the command that resumes a session, "" if it is finished or was deleted."""
+    from engine.paths import usual_saves
+
+    if not saved.folder.is_dir() or saved.finished():
+        return ""
+    usual = Path(os.environ.get("JITRL_SAVES") or usual_saves()).absolute()
+    return shlex.join(["jitrl", "sessions", saved.name, *([] if saves == usual else ["--saves", str(saves)])])
+
+
+def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_lines: bool = False) -> int:
+    """Resume a saved session. On the screen, it waits at its first decision if it is `paused`.
+
+    Args:
+        in_lines: Whether the plain mode is asked for.
+    """
+    if in_lines or plain.wants_plain():
         return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
     pictures = kind_of(saved.config.game).pictures
-    return run_app(lambda: _watch(saved, saves), saves=saves, games=saved.config.games, pictures=pictures)
+    return run_app(
+        lambda: _watch(saved, saves, paused=paused), saves=saves, games=saved.config.games, pictures=pictures
+    )
 
 
-def run_watch(config: SessionConfig, saves: Path) -> int:
+def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Watch a new session."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "watch"), saves)
+    return run_saved(sessions.create(saves, config, "watch"), saves, in_lines=in_lines)
 
 
-def run_play(config: SessionConfig, saves: Path) -> int:
+def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
     """Open a new session in which a person plays and the agent advises."""
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves)
+    return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
 
 
-def run_replay(path: Path, speed: float = 1.0) -> int:
-    """Play back a recording at `speed` steps per second."""
+def usual_delay() -> float:
+    """Return the seconds between two steps that the user has set."""
+    speed = used().value("app.speed")
+    return 1.0 / speed if speed > 0 else 0.0
+
+
+def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False, paced: bool = False) -> int:
+    """Play back a recording. It can be compared with the sessions in a saves folder.
+
+    Args:
+        in_lines: Whether the plain mode is asked for.
+        paced: Whether a speed is asked for. Without one, the plain mode does not wait between steps.
+    """
+    if in_lines or plain.wants_plain():
+        return plain.run_recording_plain(path, usual_delay() if paced else None)
     from engine.session import recording
     from jitrl_tui.replay import ReplaySource
 
-    delay = 1.0 / speed if speed > 0 else 0.0
-    if plain.wants_plain():
-        return plain.run_plain(ReplaySource(lambda: recording.read(path), delay=0.0), path, play=False)
+    delay = usual_delay()
     from engine.web.browser.pages import PageStore
 
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
-    source = ReplaySource(lambda: recording.read(path), delay=delay)
+    source = ReplaySource(lambda: recording.read(path), delay=delay, path=path)
+    files = SessionFiles.recorded(path)
     return run_app(
-        lambda: WatchScreen(source, delay=delay, pages=pages), pictures=(folder / "pages").is_dir()
+        lambda: WatchScreen(
+            source, delay=delay, pages=pages, files=files, recorded=(saves, path) if saves is not None else None
+        ),
+        pictures=(folder / "pages").is_dir(),
     )
 
 
 def run_home(saves: Path, games: str | None) -> int:
-    """Resume the last unfinished session, or show the home screen."""
-    from engine.session import store as sessions
-
-    last = sessions.last_unfinished(saves)
-    if last is not None and history.has_begun(last.recording):
-        return run_saved(last, saves)
+    """Show the home screen, on which sessions are resumed and begun."""
     if plain.wants_plain():
         raise UsageError(
-            "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME"
+            "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME; "
+            "`jitrl sessions NAME` goes on with a session"
         )
     return run_app(lambda: home_screen(saves, games), saves=saves, games=games)
 
 
 def home_screen(saves: Path, games: str | None) -> HomeScreen:
     """Return the home screen."""
-    from engine.session import store as sessions
-
-    def load() -> Offer:
-        found = [
-            s
-            for s in sessions.saved(saves)
-            if s.kind != "run" and history.has_begun(s.recording) and not s.finished()
-        ][:9]
-        rows, message = find_games(saves, games)
-        return Offer(rows, found, message)
-
-    def begin(config: SessionConfig) -> WatchScreen:
-        return _watch(sessions.create(saves, config, "watch"), saves)
-
-    return HomeScreen(load, begin, lambda saved: _watch(saved, saves), games)
+    return HomeScreen(StoredHome(saves, lambda saved: _watch(saved, saves), games), games)
 
 
-def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
+def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchScreen:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
 
@@ -322,10 +374,12 @@ def _watch(saved: SavedSession, saves: Path) -> WatchScreen:
     return WatchScreen(
         live_source(saved, saves),
         previous=previous_scores(saves, saved),
-        delay=0.0 if play else 1.0,
+        delay=0.0 if play else usual_delay(),
         play=play,
+        paused=paused,
         keeper=Keeper(saves, saved),
         pages=PageStore(saved.folder),
+        files=SessionFiles.of(saved, saves),
     )
 
 

@@ -116,7 +116,7 @@ class ArmCurve:
         letter: The letter that marks it in the plot, which no other arm of the run has.
         name: Name of the arm, with its model if the run has several.
         values: For each n, the mean of the average of the first n scores, over the seeds that have played n episodes.
-        seeds: Number of seeds that have a score.
+        seeds: Number of seeds that have a score; 0 where a curve is of one run alone.
     """
 
     letter: str

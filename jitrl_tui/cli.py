@@ -19,18 +19,23 @@ from importlib import import_module
 from jitrl_tui.output import guard
 
 COMMANDS = (
-    "watch", "play", "run", "bench", "replay", "sessions", "memory", "games", "models", "web", "config", "doctor",
+    "watch", "play", "run", "race", "bench", "replay", "whatif", "sessions", "compare", "memory", "games", "models",
+    "web", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
+SESSIONS = ("watch", "play", "run")
+"""Commands that begin sessions. They refuse a config file with a mistake."""
+TELL_THEMSELVES = (None, "", "config", "doctor")
+"""Commands that go on without what is wrong in the config file, and say so. None and "" stand for the home screen."""
 _GARBAGE = 100_000
 """Number of new objects after which Python's garbage collector runs. Memory holds a million small objects that are
 never freed, and plans make many that need no collector, so frequent runs would only cost time."""
 
 DESCRIPTION = """\
 Watch a frozen language model get better at text adventures, episode after episode,
-with Just-In-Time Reinforcement Learning. Without a command, jitrl takes up the last
-session where it stood, or shows what can be played."""
+with Just-In-Time Reinforcement Learning. Without a command, jitrl shows what can be
+resumed, played and looked at."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,8 +46,17 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
 
-def make_parser() -> Parser:
-    """Return the parser with every subcommand."""
+class Version(argparse.Action):
+    """Prints the version. It is only looked up when it is asked for, because that takes as long as all the rest."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Exit with 0."""
+        print(f"jitrl {version()}")
+        parser.exit()
+
+
+def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
+    """Return the parser with these subcommands."""
     common = argparse.ArgumentParser(add_help=False)
     where = common.add_argument_group("places")
     # SUPPRESS, so that a place given before the subcommand is not overwritten by the subcommand's default.
@@ -50,25 +64,49 @@ def make_parser() -> Parser:
         "--saves", metavar="DIR", default=argparse.SUPPRESS, help="folder of all that persists"
     )
     where.add_argument("--games", metavar="DIR", default=argparse.SUPPRESS, help="folder with more stories")
+    where.add_argument(
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="config file (the usual one: `jitrl config path`)"
+    )
+    common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
     parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
                     parents=[common])  # fmt: skip
-    parser.add_argument("--version", action="version", version=f"jitrl {version()}")
-    parser.set_defaults(handler=None)
-    subparsers = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, title="commands")
-    for name in COMMANDS:
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
+    parser.set_defaults(handler=None, name_of_command="", preferences=None)
+    subparsers = parser.add_subparsers(
+        metavar="COMMAND", parser_class=Parser, title="commands", dest="name_of_command"
+    )
+    for name in commands:
         import_module(f"jitrl_tui.commands.{name}").register(subparsers, common)
     return parser
 
 
-def _expanded(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with `bench SUITE` written as `bench run SUITE`."""
-    words, at = list(argv), 0
-    while at < len(words) and words[at].startswith("-"):  # the places, which may stand before the command
+def _command_at(words: Sequence[str]) -> int:
+    """Return the index of the command in the arguments, behind the places that may stand before it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
         at += 1 if "=" in words[at] else 2
+    return at
+
+
+def _needed(words: Sequence[str]) -> Sequence[str]:
+    """Return the commands whose parsers the arguments need: a known one alone, all for the help and for mistakes."""
+    at = _command_at(words)
+    if at < len(words):
+        name = words[at].partition("-")[0]  # an action on sessions is one word with its command
+        return [name] if name in COMMANDS else COMMANDS
+    return () if not set(words) & {"-h", "--help"} else COMMANDS
+
+
+def _expanded(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with `bench SUITE` written as `bench run SUITE`, and actions on sessions as one word."""
+    words = list(argv)
+    at = _command_at(words)
     if words[at : at + 1] == ["bench"] and at + 1 < len(words):
         actions = import_module("jitrl_tui.commands.bench").ACTIONS
         if not words[at + 1].startswith("-") and words[at + 1] not in actions:
             words.insert(at + 1, "run")
+    if words[at : at + 1] == ["sessions"] and words[at + 1 : at + 2] in (["rm"], ["rename"], ["export"]):
+        words[at : at + 2] = [f"sessions-{words[at + 1]}"]
     return words
 
 
@@ -87,10 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     guard()
     gc.set_threshold(_GARBAGE, 20, 10)
-    parser = make_parser()
-    args = parser.parse_args(_expanded(sys.argv[1:] if argv is None else argv))
-    args.saves = getattr(args, "saves", None) or os.environ.get("JITRL_SAVES") or None
-    args.games = getattr(args, "games", None) or os.environ.get("JITRL_GAMES") or None
+    words = _expanded(sys.argv[1:] if argv is None else argv)
+    args = make_parser(_needed(words)).parse_args(words)
     from engine.disk import shown
     from engine.errors import JitrlError
     from engine.hiding import without_credentials
@@ -99,6 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
     try:
+        _follow_preferences(args)
         return handler(args)
     except JitrlError as error:
         print(f"jitrl: {shown(without_credentials(str(error)))}", file=sys.stderr)
@@ -112,6 +149,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # what no command foresaw: a name too long, a folder without permission
         print(f"jitrl: {_refused(error)}", file=sys.stderr)
         return 2 if error.errno == errno.ENAMETOOLONG else 1
+
+
+def _follow_preferences(args: argparse.Namespace) -> None:
+    """Read what the user has set, and set what all commands need of it.
+
+    Raises:
+        UsageError: The config file cannot be read, and the command would go on in the wrong places.
+    """
+    from engine.disk import shown
+    from jitrl_tui import preferences
+
+    # Flags of the screen; those of a session are read by its command, because each has its own.
+    flags = {
+        option.key: option.parsed(str(value))
+        for option in preferences.schema.OPTIONS
+        if option.section == "app" and option.default is not False
+        and (value := getattr(args, option.name, None)) is not None
+    }  # fmt: skip
+    made = args.preferences = preferences.load(getattr(args, "config", None), flags=flags)
+    preferences.use(made)
+    if made.problems and args.name_of_command not in TELL_THEMSELVES:
+        if made.config.lost:
+            made.refuse_mistakes()
+        for problem in made.problems if args.name_of_command not in SESSIONS else ():
+            print(f"jitrl: {shown(problem)}", file=sys.stderr)
+    args.saves = getattr(args, "saves", None) or made.value("places.saves") or None
+    args.games = getattr(args, "games", None) or made.value("places.games") or None
+    for key, variable in (("app.pictures", "JITRL_PICTURES"), ("app.plain", "JITRL_PLAIN")):
+        value = made.value(key)
+        if value and not os.environ.get(variable):
+            os.environ[variable] = str(value)
 
 
 def _refused(error: OSError) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from engine import explain
-from engine.records import Basis, Decision, Neighbour, Update
+from engine.records import Basis, Candidate, Decision, Neighbour, Update
 from jitrl_tui.view import Choice, points, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
+KNOWN = "The plan goes through these steps (this: the running episode)"
 ALSO = "Also done in this place before"
 EMPTY = "Memory is empty. It fills at the end of each episode."
+EXPLORES = "Nothing is remembered yet: exploration within this episode decides."
 ORIGINS = 6
 """Largest number of origins in a line."""
+NEUTRAL = ("memory", "valid", "random")
+"""Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
+TRIES = 3
+"""Largest number of untried actions named in a line."""
 
 
 def repeated(decision: Decision) -> tuple[Neighbour, ...]:
@@ -27,6 +33,69 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
             break
         found.append(hit)
     return tuple(found)
+
+
+def shown(update: Update) -> explain.Shown:
+    """Return the values of a choice in the unit in which they are shown."""
+    return explain.shown(update.valuation, update.advantage)
+
+
+def headed(plan: tuple[Neighbour, ...]) -> str:
+    """Return the line above the steps of a plan."""
+    return REPEATED if all(hit.episode > 0 for hit in plan) else KNOWN
+
+
+def tried(update: Update, index: int) -> str:
+    """Return how often a candidate was tried: in memory, then in the running episode if it was tried there."""
+    n, plan = update.valuation.n[index], update.valuation.plan
+    here = plan.now[index] if plan is not None and index < len(plan.now) else 0
+    return f"{n - here}+{here}" if here else str(n)
+
+
+def is_neutral(candidate: Candidate) -> bool:
+    """Return whether the model gave no opinion on a candidate, so that its logit is the neutral 0."""
+    return candidate.source in NEUTRAL and not candidate.z
+
+
+def account(decision: Decision) -> list[tuple[str, str, str]]:
+    """Return what the value of a plan is made of: an amount in points, what it is, and a remark.
+
+    The first is the whole value, the others add up to it. It is empty for values that are not of a plan.
+    """
+    update = decision.update
+    plan = update.valuation.plan if update is not None else None
+    if update is None or plan is None:
+        return []
+    seen, first = shown(update), explain.first_of_plan(update.valuation)
+    if seen.unit != explain.POINTS or first < 0:
+        return []
+    expected, hoped, spare = (seen.terms.get(name, (0.0,) * len(seen.q))[first]
+                              for name in (explain.EXPECTED, explain.HOPED, explain.SPARE))  # fmt: skip
+    listed = sum(hit.expected for hit in repeated(decision))
+    rows = [(listed, "expected of these steps", "")] if repeated(decision) else []
+    rows.append((expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
+    rows.append((hoped, "hoped from untried actions", _named(plan.tries)))
+    rows.append((spare, "for steps left over", ""))
+    lines = [(signed(amount), what, remark) for amount, what, remark in rows if abs(amount) >= 0.005]
+    remark = ""
+    if seen.left is not None:
+        remark = f"all that is left to gain (the search counted {seen.total:.1f})"
+    return [(signed(seen.q[first]), f"points, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
+
+
+def _named(tries: tuple[str, ...]) -> str:
+    more = f" and {len(tries) - TRIES} more" if len(tries) > TRIES else ""
+    return ", ".join(tries[:TRIES]) + more
+
+
+def taken(choice: Choice) -> str:
+    """Return how an action was taken from the policy, "" where there is no policy or nobody knows."""
+    return "" if choice.agent in ("random", "human") else explain.drawn(choice.decision, choice.settings)
+
+
+def unit(seen: explain.Shown) -> str:
+    """Return what a value is measured in, for the line above the candidates."""
+    return {explain.POINTS: "points", explain.NOVELTY: "novelty, no points"}.get(seen.unit, "return G")
 
 
 def ordered(decision: Decision) -> list[int]:
@@ -64,6 +133,8 @@ def rests_on(basis: Basis) -> str:
 def source(update: Update) -> str:
     """Return the source of values in a few words."""
     count = len(update.neighbours)
+    if explain.explores(update.valuation):
+        return "exploration within this episode"
     return (
         "plans through memory"
         if update.valuation.terms
@@ -104,14 +175,13 @@ def nothing(choice: Choice, entries: int) -> str:
     if update is None:
         return "Nothing kept bears on this choice."
     if update.valuation.terms and explain.first_of_plan(update.valuation) < 0:
+        if not entries:
+            return f"{EXPLORES} What was done least may show something yet."
         return f"No plan promises anything from here: what was done least may show something yet. {count}."
     if update.valuation.terms and not entries:
-        return f"{EMPTY} Until then the plan goes by what this episode has shown, or tries something new."
+        return EXPLORES
     if update.valuation.terms:
-        return (
-            "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
-            f"something new. {count}."
-        )
+        return f"The plan repeats nothing that is known: it tries something new. {count}."
     if not entries:
         return EMPTY
     if choice.settings.get("estimator") == "graph":
@@ -152,13 +222,17 @@ def _basis(basis: Basis) -> list[str]:
 def _remembered(choice: Choice, entries: int) -> list[str]:
     hits = choice.decision.update.neighbours if choice.decision.update is not None else ()
     if not hits:
-        return [nothing(choice, entries)]
+        return [nothing(choice, entries), *_accounted(choice.decision)]
     if hits[0].ahead < 0:
         return [_neighbour(hit) for hit in hits]
     plan = repeated(choice.decision)
-    lines = [f"{REPEATED}:" if plan else nothing(choice, entries), *map(_planned, plan)]
+    lines = [f"{headed(plan)}:" if plan else nothing(choice, entries), *map(_planned, plan)]
     others = hits[len(plan) :]
-    return [*lines, *([f"{ALSO}:"] if others else []), *map(_done, others)]
+    return [*lines, *_accounted(choice.decision), *([f"{ALSO}:"] if others else []), *map(_done, others)]
+
+
+def _accounted(decision: Decision) -> list[str]:
+    return [f"{amount} {what}{f': {remark}' if remark else ''}" for amount, what, remark in account(decision)]
 
 
 def _neighbour(n: Neighbour) -> str:
@@ -167,7 +241,8 @@ def _neighbour(n: Neighbour) -> str:
 
 
 def _planned(n: Neighbour) -> str:
-    return f"{f'in {steps(n.ahead)}' if n.ahead else 'now'}, {_done(n)}"
+    due = f", {signed(n.expected)} expected" if n.expected else ""
+    return f"{f'in {steps(n.ahead)}' if n.ahead else 'now'}, {_done(n)}{due}"
 
 
 def _done(n: Neighbour) -> str:
@@ -176,4 +251,4 @@ def _done(n: Neighbour) -> str:
 
 
 def _where(n: Neighbour) -> str:
-    return f"episode {n.episode} step {n.step + 1}, by {n.provenance}"
+    return f"{f'episode {n.episode}' if n.episode else 'this episode'} step {n.step + 1}, by {n.provenance}"

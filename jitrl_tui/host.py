@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -33,8 +34,8 @@ class Host(App[int]):
         """Replace the present screen with the home screen."""
         raise NotImplementedError
 
-    def go_on_with(self, saved: SavedSession) -> None:
-        """Replace the present screen with that of a saved session."""
+    def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
+        """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
         raise NotImplementedError
 
     def hang_up(self) -> None:
@@ -47,6 +48,27 @@ class Host(App[int]):
 
     def next_theme(self) -> None:
         """Change to the next theme."""
+        raise NotImplementedError
+
+    def remember(self, key: str, value: object) -> None:
+        """Keep a value for the next start, unless something sets it anyway.
+
+        Args:
+            key: Name of a setting with its section.
+        """
+        raise NotImplementedError
+
+    def action_settings(self) -> None:
+        """Show the settings."""
+        raise NotImplementedError
+
+    def replay(self, folder: Path, uid: str = "") -> None:
+        """Show a recording over the present screen.
+
+        Args:
+            folder: The session's folder.
+            uid: The episode to begin with, "" for the first one.
+        """
         raise NotImplementedError
 
     def place_picture(self) -> None:

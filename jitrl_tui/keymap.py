@@ -1,13 +1,32 @@
-"""The keys of the watch screen and of the bench screen, in one table each for bindings, footer and help."""
+"""The keys of the screens, in one table each for bindings, footer, help and command palette.
+
+Users give actions other keys by their names, in the table [keys] of the config file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.binding import Binding, BindingsMap
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
+from textual.widget import Widget
 
-from jitrl_tui.widgets.pane import PaneKind
+from engine.errors import UsageError
+from jitrl_tui.preferences import used
+from jitrl_tui.preferences.schema import nearest
+from jitrl_tui.widgets.lines import LinePane
+from jitrl_tui.widgets.pane import Pane, PaneKind
+
+_SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
+_MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
+_NAMED = {
+    "look(-1)": "look_back", "look(1)": "look_on", "episode(-1)": "episode_before", "episode(1)": "episode_after",
+    "difference(-1)": "difference_before", "difference(1)": "difference_after",
+}  # fmt: skip
+"""Names of actions whose own names would not tell what they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +49,19 @@ class Key:
     meaning: str
     rank: int = 1
 
+    @property
+    def name(self) -> str:
+        """The name of the action in the config file."""
+        plain = self.action.removeprefix("app.")
+        return _NAMED.get(plain) or re.sub(r"\W+", "_", plain).strip("_")
 
+    @property
+    def first(self) -> str:
+        """The key that a click in the footer presses."""
+        return self.keys.split(",")[0]
+
+
+_SETTINGS = Key("comma", ",", "app.settings", "", "settings: every value, where it comes from, and what it means")
 _RUN = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
     Key("n", "n", "step_once", "step", "one step, then pause; with `→` you only look"),
@@ -41,6 +72,7 @@ _RUN = (
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
+    Key("e", "e", "explain", "", "explain each number of this choice: equation, code, calculation"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),
@@ -52,11 +84,18 @@ _RUN = (
         "b",
         "branch",
         "",
-        "branch: go on from before the step on show (`←` looks back), in a new session",
+        "branch: go on from before the step on show (`←` looks back), in a new session that begins paused",
     ),
+    Key("V", "V", "compare", "", "compare this session with another, side by side: its branches first"),
     Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
     Key("right", "→", "look(1)", "", "look at the step after"),
+    Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
     Key("escape", "esc", "present", "", "back to the present; end the zoom"),
+    Key("H", "H", "hint", "", "a hint at the best-known action: one more word each time"),
+    Key("N", "N", "notes", "", "the notes of this session; a new one"),
+    Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
+    Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
+    Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
@@ -65,6 +104,7 @@ _REST = (
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),
     Key("right_square_bracket", "]", "episode(1)", "", "in a recording: the episode after"),
+    _SETTINGS,
 )
 
 BENCH = (
@@ -75,12 +115,95 @@ BENCH = (
     Key("question_mark", "?", "help", "help", "this page"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
+    _SETTINGS,
 )
-"""The keys of the bench screen."""
+"""The keys of the bench screen, before users change them."""
+
+HOME = (
+    Key("enter", "Enter", "begin", "", "do what the line below the list says"),
+    Key("1", "1", "section('resume')", "", "sessions to resume"),
+    Key("2", "2", "section('start')", "", "games to start"),
+    Key("3", "3", "section('web')", "", "web tasks to start, and what is missing for others"),
+    Key("4", "4", "section('recordings')", "", "recordings, to look at"),
+    Key("5", "5", "section('benches')", "", "runs of benchmarks, to look at"),
+    Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
+    Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
+    Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
+    Key("question_mark", "?", "help", "help", "this page", 2),
+    Key("d", "d", "theme", "theme", "the next theme", 3),
+    Key("q", "q", "app.leave", "leave", "leave", 0),
+    Key("escape", "esc", "to_list", "", "go to the list"),
+    dataclasses.replace(_SETTINGS, label="settings"),
+)
+"""The keys of the home screen, before users change them."""
+
+COMPARE = (
+    Key("n", "n", "difference(1)", "next difference", "the next step at which the sessions differ"),
+    Key("N", "N", "difference(-1)", "one before", "the difference before", 2),
+    Key("f", "f", "first", "first", "the first difference"),
+    Key("right_square_bracket", "]", "episode(1)", "episode", "the first difference of the next episode", 2),
+    Key("left_square_bracket", "[", "episode(-1)", "", "the first difference of the episode before"),
+    Key("y", "y", "copy", "", "copy the marked text, or the step under the cursor"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q,escape", "q", "leave", "leave", "go back", 0),
+)
+"""The keys of the compare screen."""
+
+RACE = (
+    Key("space", "space", "toggle_pause", "pause", "pause before the next step, and go on"),
+    Key("n,right", "n", "step_once", "step", "one step of all racers, then pause"),
+    Key("left", "←", "step_back", "", "in a recording: the step before"),
+    Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 2),
+    Key("minus,underscore", "-", "slower", "slower", "more time between steps", 2),
+    Key("V", "V", "compare", "compare", "two of the racers side by side, step by step", 1),
+    Key("tab", "tab", "app.focus_next", "", "the next racer"),
+    Key("z", "z", "zoom", "", "give the whole width to the racer with the focus, and back"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; a race that is being run can be taken up again", 0),
+)
+"""The keys of the race screen."""
+
+
+MEMORY = (
+    Key("slash", "/", "filter", "filter", "words that must be in a step, and conditions: `ep:5`, `by:human`, `G>1`, "
+        "`points>0`, `hits>3`, `decided>0`, `edited`, `pinned`"),
+    Key("s", "s", "sort", "sort", "sort by the next column"),
+    Key("v", "v", "reverse", "reverse", "reverse the order", 3),
+    Key("delete,backspace", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
+    Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
+    Key("plus", "+", "points", "", "give the step other points, for plans"),
+    Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
+    Key("u", "u", "undo", "undo", "undo the last change that is not kept", 2),
+    Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
+    Key("U", "U", "put_back", "", "put back what was forgotten last"),
+    Key("I", "I", "count", "", "count in the recordings how often steps were behind decisions, and decided them"),
+    Key("M", "M", "merge", "merge", "take what another memory knows and this one does not", 4),
+    Key("D", "D", "diff", "compare", "compare with another memory, episode by episode", 4),
+    Key("X", "X", "export", "export", "write this game's memory to a file", 4),
+    Key("left_square_bracket", "[", "scope(-1)", "", "the game before"),
+    Key("right_square_bracket", "]", "scope(1)", "", "the game after"),
+    Key("escape", "esc", "present", "", "cancel the work; show all steps again; leave"),
+    Key("question_mark", "?", "help", "help", "this page"),
+    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("q", "q", "leave", "leave", "leave; changes that are not kept are dropped, after a question", 0),
+)
+"""The keys of the memory screen, besides those of the list."""
+
+_OTHERS: Mapping[str, tuple[Key, ...]] = {
+    "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
+    "memory": (*MEMORY, _SETTINGS),
+}  # fmt: skip
+"""Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
+    return remapped(_usual_watch(kinds), "watch")
+
+
+def _usual_watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     taken = {name for key in (*_RUN, *_REST) for name in key.keys.split(",")}
     panes = []
     for kind in kinds:
@@ -91,12 +214,124 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     return (*_RUN, *(key for key in panes if key.keys), *_REST)
 
 
+def tables(kinds: Sequence[PaneKind]) -> dict[str, tuple[Key, ...]]:
+    """Return the usual keys of all screens, by the name of the screen."""
+    return {"watch": _usual_watch(kinds), **_OTHERS}
+
+
+def of(screen: str) -> tuple[Key, ...]:
+    """Return the keys of a screen other than the watch screen, by its name."""
+    return remapped(_OTHERS[screen], screen)
+
+
+def remapped(keys: Sequence[Key], screen: str, chosen: Mapping[str, str] | None = None) -> tuple[Key, ...]:
+    """Return keys with those that the user has chosen. A choice that cannot be followed leaves an action its usual key.
+
+    Args:
+        chosen: Keys by SCREEN.ACTION, None for those of the config file.
+    """
+    chosen = used().config.keys if chosen is None else chosen
+    wrong = {name for name, _ in _mistakes(keys, screen, chosen)}
+    found = []
+    for key in keys:
+        name = f"{screen}.{key.name}"
+        if name in chosen and name not in wrong:
+            key = dataclasses.replace(key, keys=textual_names(chosen[name]), written=chosen[name])
+        found.append(key)
+    return tuple(found)
+
+
+def mistakes(tables: Mapping[str, Sequence[Key]], chosen: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each key of the user that cannot be followed.
+
+    Args:
+        tables: Usual keys by the name of the screen.
+        chosen: Keys by SCREEN.ACTION.
+    """
+    names = [f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys]
+    unknown = [f"there is no action {name!r}{nearest(name, names)}" for name in chosen if name not in names]
+    return unknown + [text for screen, keys in tables.items() for _, text in _mistakes(keys, screen, chosen)]
+
+
+def _mistakes(keys: Sequence[Key], screen: str, chosen: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the names of one screen's actions whose chosen keys cannot be followed, each with a sentence."""
+    taken: dict[str, str] = {}
+    names = {key: f"{screen}.{key.name}" for key in keys}
+    for key, name in names.items():
+        if name not in chosen:
+            taken |= dict.fromkeys(key.keys.split(","), name)
+    for name in names.values():
+        if name not in chosen:
+            continue
+        try:
+            wanted = textual_names(chosen[name]).split(",")
+        except UsageError as error:
+            yield name, f"{name}: {error}"
+            continue
+        other = next((taken[one] for one in wanted if one in taken), None)
+        if other is not None:
+            yield name, f"{name} cannot be {chosen[name]!r}: that is the key of {other}; give that another key, too"
+        else:
+            taken |= dict.fromkeys(wanted, name)
+
+
+def textual_names(text: str) -> str:
+    """Return keys as Textual names them, separated by commas.
+
+    Args:
+        text: Keys as people write them, separated by commas: "x", "?", "ctrl+n", "f5", "space", "comma".
+
+    Raises:
+        UsageError: One is no key.
+    """
+    known = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+    found = []
+    for word in (part.strip() for part in text.split(",")):
+        plain = word
+        while plain.startswith(_MODIFIERS):
+            plain = plain.partition("+")[2]
+        name = _character_to_key(plain) if len(plain) == 1 else _SHORT.get(plain, plain)
+        if not plain.isprintable() or not plain or (len(plain) > 1 and name not in known and not _is_character(name)):
+            raise UsageError(f"{word!r} is no key; a key is for instance x, ?, ctrl+n, f5, space or comma")
+        found.append(word[: len(word) - len(plain)] + name)
+    return ",".join(found)
+
+
+def _is_character(name: str) -> bool:
+    """Return whether a name is Textual's for a character, such as "question_mark"."""
+    import unicodedata
+
+    try:
+        unicodedata.lookup(name.replace("_", " ").upper())
+    except (KeyError, ValueError):  # no name, or no text
+        return False
+    return True
+
+
+def of_pane(focused: Widget | None) -> list[tuple[str, str, str, int]]:
+    """Return what can be done in the pane with the focus, as entries of the footer: its own keys first."""
+    if not isinstance(focused, Pane):
+        return []
+    own = [
+        Binding(*one) if isinstance(one, tuple) else one
+        for one in type(focused).__dict__.get("BINDINGS", ())
+    ]
+    found = [
+        (one.key_display or one.key.split(",")[0], one.description, one.key.split(",")[0], 0)
+        for one in own
+        if one.description
+    ]
+    if isinstance(focused, LinePane):
+        found += [("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
+    return found
+
+
 def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:
     """Return `before` with bindings for a table of keys added. Their ids, with the name of the screen, allow users to
     remap them.
     """
     ours = [
-        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"{screen}.{key.action}")
+        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"{screen}.{key.name}")
         for key in keys
     ]
     return BindingsMap.from_keys({**before.key_to_bindings, **BindingsMap(ours).key_to_bindings})

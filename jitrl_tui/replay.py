@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
 from jitrl_tui.source import InThread
@@ -21,6 +22,8 @@ class ReplaySource(InThread):
         read: Returns the recorded (time, event) pairs, oldest first. Called in the thread.
         delay: Seconds between steps.
         paused: Whether to wait at the first decision.
+        path: The recording that `read` reads, None if it is none on the disk.
+        from_episode: Uid of the episode to begin with, "" for the first one.
     """
 
     live = False
@@ -31,8 +34,12 @@ class ReplaySource(InThread):
         *,
         delay: float = 1.0,
         paused: bool = False,
+        path: Path | None = None,
+        from_episode: str = "",
     ) -> None:
         super().__init__("replay")
+        self.path = path
+        self._from_episode = from_episode
         self._read = read
         self._delay = delay
         self._playing = not paused
@@ -73,6 +80,9 @@ class ReplaySource(InThread):
     def take_back(self) -> None:
         """Do nothing, because a recording cannot be changed."""
 
+    def reread(self) -> None:
+        """Do nothing, because a recording cannot be changed."""
+
     def set_delay(self, seconds: float) -> None:
         """Set the time between steps in seconds."""
         with self._changed:
@@ -105,6 +115,15 @@ class ReplaySource(InThread):
                 index = bisect.bisect_left(self._moments, position) + moments
             self._target = self._moments[min(max(index, 0), len(self._moments) - 1)]
             self._changed.notify()
+
+    def seek_step(self, episode: int, step: int) -> None:
+        """Go to the decision of a step, the first one of the agent."""
+        with self._changed:
+            for at, event in enumerate(self._events, 1):
+                if isinstance(event, Decided) and (event.episode, event.decision.step) == (episode, step):
+                    self._target = at
+                    self._changed.notify()
+                    return
 
     def seek_to(self, share: float) -> None:
         """Go to the decision nearest to a share of the recording, from 0 to 1."""
@@ -143,6 +162,7 @@ class ReplaySource(InThread):
             self.put(Notice("error", "The recording is empty; there is nothing to replay."))
 
     def _load(self) -> None:
+        wanted: int | None = None
         for _, event in self._read():
             if self._stopped:
                 return
@@ -150,12 +170,16 @@ class ReplaySource(InThread):
                 continue
             if isinstance(event, EpisodeStarted):
                 self._episodes.append(len(self._events))
+                if self._from_episode and event.uid == self._from_episode:
+                    wanted = len(self._events)
             self._events.append(event)
             if isinstance(event, Decided):
                 self._moments.append(len(self._events))
         if not self._moments or self._moments[-1] != len(self._events):
             self._moments.append(len(self._events))
         self._stops = frozenset(self._moments)
+        if wanted is not None:
+            self._target = self._moments[min(bisect.bisect_right(self._moments, wanted), len(self._moments) - 1)]
 
     def _play(self) -> None:
         told = None

@@ -102,6 +102,10 @@ class Source(Ending, Protocol):
         """Undo the last step of this episode, then wait."""
         ...
 
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+        ...
+
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""
         ...
@@ -189,6 +193,8 @@ class LiveSource(InThread):
         open_session: Makes the session. Its argument is called with each event. It should be fast; `run`
             loads the rest in the thread.
         saves: Folder for the traceback of an unexpected exception.
+        after: Called in the thread when the session has ended.
+        again: Returns the command that resumes the session, "" if there is nothing to resume.
     """
 
     live = True
@@ -198,8 +204,12 @@ class LiveSource(InThread):
         open_session: Callable[[Callable[[Event], None]], RunnableSession],
         *,
         saves: Path | None = None,
+        after: Callable[[], object] = lambda: None,
+        again: Callable[[], str] = lambda: "",
     ) -> None:
         super().__init__("session", saves)
+        self._after = after
+        self.again = again
         self._session = open_session(self.put)
 
     def pause(self) -> None:
@@ -222,6 +232,10 @@ class LiveSource(InThread):
         """Undo the last step of this episode, then wait."""
         self._session.control.take_back()
 
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+        self._session.control.reread()
+
     def set_delay(self, seconds: float) -> None:
         """Leave this much time between steps."""
         self._session.control.set_delay(seconds)
@@ -236,7 +250,10 @@ class LiveSource(InThread):
 
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""
-        self._session.run()
+        try:
+            self._session.run()
+        finally:
+            self._after()
         error = getattr(self._session, "error", None)
         if error is not None:
             self.failure, self.exit_code = str(error), error.exit_code

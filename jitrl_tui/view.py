@@ -36,6 +36,7 @@ from engine.records import (
 )
 from engine.session.account import added, tally_of
 from jitrl_tui.output import clean, one_line
+from jitrl_tui.places import Places
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -144,10 +145,11 @@ class RunView:
         previous: Final scores of the session before this one, for comparison.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
-        flips: Decisions of this episode that JitRL changed: the model alone would have taken another action.
+        flips: Decisions of this episode that JitRL changed (`Decision.changed`).
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
         calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.
+        places: The places seen so far, and the ways between them.
     """
 
     previous: tuple[float, ...] = ()
@@ -172,6 +174,7 @@ class RunView:
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     calls: deque[ModelCalled] = field(default_factory=lambda: deque(maxlen=CALLS))
+    places: Places = field(default_factory=Places)
     paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
     written: int = 0
     last_episode: EpisodeEnded | None = None
@@ -183,7 +186,7 @@ class RunView:
     def copy(self) -> RunView:
         """Return an independent copy."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
-        for name in ("scores", "choices", "pages", "calls", "paragraphs"):
+        for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
@@ -227,6 +230,7 @@ class RunView:
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
+        self.places.fold(event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)

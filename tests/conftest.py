@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from jitrl_tui import preferences
+from jitrl_tui.preferences.schema import OPTIONS
+
+# No test, and no process that a test starts, sees or changes what the user of this machine has set.
+_USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
+os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "config"), str(_USER / "state")
+for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
+    os.environ.pop(_name, None)
+
 # The same examples in every run. `make soak` tries others.
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.load_profile("same")
+
+
+@pytest.fixture(autouse=True)
+def nothing_set() -> Iterator[None]:
+    """Begin and end each test with nothing set or remembered."""
+    preferences.use(preferences.Preferences())
+    shutil.rmtree(_USER, ignore_errors=True)
+    yield
+    preferences.use(preferences.Preferences())
 
 
 def _games_folder() -> Path | None:

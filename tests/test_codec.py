@@ -56,7 +56,7 @@ def test_numbers_must_be_finite(number):
 # ----------------------------------------------------------------------------------- parts of a decision
 
 STATE = {"text": "[Hall: lamp]", "tokens": ["lamp"]}
-PLAIN = {"step": 2, "state": STATE, "valid_actions": ["go", "wait"], "chosen": 0, "action": "go", "prior": [0.5, 0.5],
+PLAIN = {"step": 2, "state": STATE, "valid_actions": ["go", "wait"], "chosen": 0, "action": "go", "prior": [0.4, 0.6],
          "posterior": [0.9, 0.1], "candidates": [{"action": "go", "z": 0.0}, {"action": "wait", "z": 0.0}]}  # fmt: skip
 VALUES = {"valuation": {"v": 1.0, "q": [2.0, 0.0], "n": [1, 0], "how": ["known", "neutral"]},
           "neighbours": [], "advantage": [1.0, -1.0], "advantage_normalised": [1.0, -1.0],

@@ -10,7 +10,7 @@ import pytest
 
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
-from tests import draw_imports, write_formats
+from tests import draw_imports, write_formats, write_settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
@@ -53,16 +53,36 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saves
 
 
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another session, in a saves folder of its own."""
+    saves = tmp_path_factory.mktemp("other")
+    assert main(["--saves", str(saves), "run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "6",
+                 "--seed", "5", "--estimator", "knn", "--quiet"]) == 0  # fmt: skip
+    return next((saves / "sessions").iterdir())
+
+
+@pytest.fixture(scope="module")
+def race(played: Path) -> str:
+    """Name of a race in the saves folder."""
+    assert main(["--saves", str(played), "race", "pantry", "--arm", "static", "--arm", "random",
+                 "--model", "prior/verbs", "--episodes", "1", "--steps", "6", "--plain"]) == 0  # fmt: skip
+    return next((played / "races").iterdir()).stem
+
+
 @pytest.mark.parametrize("command", SECTIONS)
-def test_a_command_prints_the_fields_that_the_page_lists(command, played, capsys):
+def test_a_command_prints_the_fields_that_the_page_lists(command, played, other, race, capsys):
     known = documented(SECTIONS[command])
+    session = min((played / "sessions").iterdir())  # the oldest one: races have sessions, too
     stands_for = {
+        "SESSION": str(session), "OTHER": str(other), "RACE": race, "RECORDING": str(session),
         "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played), "PROFILE": "default"
     }  # fmt: skip
     if command.startswith("run "):
         printed = (played / "result.json").read_text()
     else:
         arguments = [stands_for.get(word, word) for word in command.split()]
+        capsys.readouterr()
         assert main(["--saves", str(played), *arguments]) in (0, 3)
         printed = capsys.readouterr().out
     found = fields(json.loads(printed), known)
@@ -79,6 +99,10 @@ def test_the_page_has_the_number_that_results_have(played):
 
 def test_the_page_about_recordings_is_what_the_code_says():
     assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
+
+
+def test_the_page_about_settings_is_what_the_code_says():
+    assert write_settings.FILE.read_text(encoding="utf-8") == write_settings.page(), "python -m tests.write_settings"
 
 
 def test_the_picture_of_the_imports_is_what_the_code_says():

@@ -54,10 +54,11 @@ def test_a_branch_goes_the_same_way_as_what_it_branched_from(whole, at):
     assert transcript(play(saves, branch)) == transcript(events)
 
 
-def test_a_branch_may_go_another_way_and_is_remembered_apart(tmp_path):
+@pytest.mark.parametrize(("shared", "stored"), [(False, 1), (True, 2)])
+def test_a_branch_may_go_another_way_and_is_remembered_apart(tmp_path, shared, stored):
     saved = sessions.create(tmp_path, config(agent="jitrl"), "play")
     play(tmp_path, saved)
-    branch = keeping.branch(tmp_path, saved, (1, 3))
+    branch = keeping.branch(tmp_path, saved, (1, 3), shared=shared)
 
     def other(session, event):
         if isinstance(event, Decided) and event.decision.step == 3 and event.decision.provenance == "agent":
@@ -65,9 +66,9 @@ def test_a_branch_may_go_another_way_and_is_remembered_apart(tmp_path):
 
     events = play(tmp_path, branch, other)
     assert [s.action for s in only(events, Stepped)][3] == "look"
-    with Memory(tmp_path / "memory") as memory:
+    with Memory(tmp_path / "memory" if shared else branch.folder / "memory") as memory:
         (name,) = memory.scopes()
-        assert len(list(memory.scope(name).episodes())) == 2
+        assert len(list(memory.scope(name).episodes())) == stored
     uids = [only([e for _, e in recording.read(s.folder)], EpisodeStarted)[0].uid for s in (saved, branch)]
     assert len(set(uids)) == 2
 

@@ -54,6 +54,11 @@ class JitrlAgent(StaticAgent):
         decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
         return replace(decision, parts=(*decision.parts, *recalled.parts))
 
+    def rest_on(self, estimator: Estimator) -> None:
+        """Take values from another estimator from now on. It has been told what happened so far."""
+        self._estimator = estimator
+        self.learner = EstimatorLearner(estimator, self._settings) if isinstance(estimator, Growing) else None
+
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
         self._estimator.begin_episode(state)
@@ -119,7 +124,9 @@ class JitrlAgent(StaticAgent):
         draw: float,
     ) -> Decision:
         settings = self._settings
-        candidates = tuple(map(_sourced, candidates, valuation.n))
+        now = valuation.plan.now if valuation.plan is not None else (0,) * len(candidates)
+        remembered = [n - here for n, here in zip(valuation.n, now, strict=True)]
+        candidates = tuple(map(_sourced, candidates, remembered))
         z = [c.z for c in candidates]
         values = jitrl.Values(
             valuation.v, np.asarray(valuation.q), np.asarray(valuation.n, dtype=np.int64), valuation.how
@@ -144,7 +151,13 @@ class JitrlAgent(StaticAgent):
         mine = [z[i] for i in own]
         without = candidates[own[self.select(mine, jitrl.softmax(mine), draw)]].action if own else ""
         sentence = explain.why(
-            chosen, candidates, valuation, neighbours, tuple(map(float, update.advantage)), without
+            chosen,
+            candidates,
+            valuation,
+            neighbours,
+            tuple(map(float, update.advantage)),
+            without,
+            preferred=bool(update.posterior[chosen] >= update.posterior.max() - 1e-9),
         )
         part = Update(
             neighbours=valuation.hits or neighbours,
@@ -162,6 +175,8 @@ class JitrlAgent(StaticAgent):
                 float(update.prior[chosen]),
                 float(update.posterior[chosen]),
             ),
+            draw=draw,
+            best=proposal.best,
         )
         return Decision(
             step=turn.step,
@@ -236,8 +251,9 @@ def _resolved(turn: Turn, neighbours: tuple[Neighbour, ...]) -> tuple[Neighbour,
 
 
 def _sourced(candidate: Candidate, n: int) -> Candidate:
-    """Return the candidate with "both" as its source if the model proposed what memory knows."""
-    return replace(candidate, source="both") if candidate.source == "llm" and n > 0 else candidate
+    """Return the candidate with its source: "memory" or "both" if n remembered steps took it."""
+    source = {"llm": "both", "valid": "memory"}.get(candidate.source, candidate.source) if n > 0 else candidate.source
+    return candidate if source == candidate.source else replace(candidate, source=source)
 
 
 def _mean_return(action: str, neighbours: tuple[Neighbour, ...]) -> float:

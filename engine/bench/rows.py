@@ -128,7 +128,8 @@ class _Told:
                 if decided is not None:
                     self.calls += decided.decision.calls
                     update = decided.decision.update
-                    self.hits += [near.episode for near in update.neighbours] if update is not None else []
+                    near = update.neighbours if update is not None else ()
+                    self.hits += [one.episode for one in near if one.episode > 0]  # not the running one
                 decided = None
 
     def hits_of_others(self, owners: Mapping[int, str], task: str) -> int:

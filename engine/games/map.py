@@ -1,14 +1,15 @@
-"""A map built from episodes: places, ways between them, and the score at which each place was first reached.
+"""A map built from episodes: places, ways between them, the score at which each place was first reached, and returns.
 
 Places are identified by name alone, so rooms with the same name (as in a maze) are one place. Build a map from steps,
-merge maps of several episodes, store it with `to_plain`, and draw it with `draw`.
+merge maps of several episodes, store it with `to_plain`, and draw it with `draw`, or with a `Chart` where places need
+styles.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.errors import BadFile
@@ -39,21 +40,59 @@ class Place:
         first_score: Score with which it was first reached.
         visits: How often it was reached.
         gained: Highest reward of one action there, in points.
+        total: Sum of the returns G of the remembered steps that were taken there, in points.
+        count: Number of these steps.
     """
 
     name: str
     first_score: float
     visits: int = 0
     gained: float = 0.0
+    total: float = 0.0
+    count: int = 0
+
+    @property
+    def value(self) -> float | None:
+        """Mean return of the remembered steps that were taken there, None if there are none."""
+        return self.total / self.count if self.count else None
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a place stands in a chart: in `line`, from the column `start` up to `end`."""
+
+    place: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing of a map.
+
+    Attributes:
+        lines: The drawing, with north at the top.
+        marks: Where its places stand, one for each line of a place.
+        rest: Ways that are not drawn: (place, action, place it leads to).
+    """
+
+    lines: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    rest: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(slots=True)
 class GameMap:
-    """Places and the ways between them, built step by step."""
+    """Places and the ways between them, built step by step.
 
-    def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
-        self.ways: dict[str, dict[str, str]] = {}
-        """By place and action: the place that the action last led to."""
+    Attributes:
+        places: The places by name.
+        ways: By place and action: the place that the action last led to.
+    """
+
+    places: dict[str, Place] = field(default_factory=dict)
+    ways: dict[str, dict[str, str]] = field(default_factory=dict)
 
     # ----------------------------------------------------------------------------------------- building
 
@@ -80,14 +119,29 @@ class GameMap:
             if place:
                 self.ways.setdefault(place, {})[action] = then
 
-    def add(self, episode: Episode) -> None:
-        """Record all steps of an episode."""
+    def judge(self, place: str, g: float) -> None:
+        """Record the return G, in points, of a remembered step at `place`; a place that is not known is ignored."""
+        here = self.places.get(place)
+        if here is not None:
+            here.total, here.count = here.total + g, here.count + 1
+
+    def add(self, episode: Episode, returns: Sequence[float] = ()) -> None:
+        """Record all steps of an episode, and their returns, in points, if they are given."""
         if not episode.steps:
             return
         self.arrive(episode.steps[0].state.place, 0.0)
         following = [step.state.place for step in episode.steps[1:]] + [episode.final.place]
         for step, then in zip(episode.steps, following, strict=True):
             self.step(step.state.place, step.action, then, step.score - step.env_reward, step.score)
+        for step, g in zip(episode.steps, returns, strict=False):
+            self.judge(step.state.place, g)
+
+    def copy(self) -> GameMap:
+        """Return an independent copy."""
+        return GameMap(
+            {name: replace(place) for name, place in self.places.items()},
+            {place: dict(ways) for place, ways in self.ways.items()},
+        )
 
     def merge(self, other: GameMap) -> None:
         """Add the contents of another map. A place keeps the lower first score."""
@@ -96,6 +150,7 @@ class GameMap:
             mine.first_score = min(mine.first_score, place.first_score)
             mine.visits += place.visits
             mine.gained = max(mine.gained, place.gained)
+            mine.total, mine.count = mine.total + place.total, mine.count + place.count
         for name, ways in other.ways.items():
             self.ways.setdefault(name, {}).update(ways)
 
@@ -168,17 +223,36 @@ class GameMap:
         """
         if not self.places:
             return "No place is known yet."
+
+        def label(place: Place) -> tuple[str, ...]:
+            return (f"[{place.name}]" if place.name == here else place.name,)
+
+        chart = self.chart(here, width, label)
+        rest = [f"{place}: {action} to {then}"[:width] for place, action, then in chart.rest]
+        return "\n".join([*chart.lines, *(["", *rest] if rest else [])])
+
+    def chart(self, here: str, width: int, label: Callable[[Place], Sequence[str]]) -> Chart:
+        """Return a drawing of at most `width` columns around the place `here`.
+
+        Args:
+            label: Returns the lines for a place, the same number for each.
+        """
+        if not self.places:
+            return Chart((), (), ())
+        labels = {name: tuple(label(place)) for name, place in self.places.items()}
         spots = self._spots(here if here in self.places else next(iter(self.places)))
-        shown, grid = _window(spots, spots.get(here, (0, 0)), width)
-        lines = _paint(shown, grid, self._lines(shown), here, width)
-        drawn = {frozenset((a, b)) for a, b, _ in self._lines(shown)}
-        rest = [
-            f"{place}: {action} to {then}"
+        widest = max(len(line) for lines in labels.values() for line in lines)
+        shown, cell = _window(spots, spots.get(here, (0, 0)), width, widest)
+        ways = self._lines(shown)
+        lines, marks = _paint(shown, cell, ways, labels, width)
+        drawn = {frozenset((a, b)) for a, b, _ in ways}
+        rest = tuple(
+            (place, action, then)
             for place, ways in self.ways.items()
             for action, then in ways.items()
             if frozenset((place, then)) not in drawn
-        ]
-        return "\n".join([*lines, *(["", *(text[:width] for text in rest)] if rest else [])])
+        )
+        return Chart(tuple(lines), tuple(marks), rest)
 
     def _spots(self, start: str) -> dict[str, tuple[int, int]]:
         """Return a column and a row for each place, following directions outwards from `start`."""
@@ -257,11 +331,11 @@ _GAP, _NARROW, _WIDE = 3, 6, 18
 
 
 def _window(
-    spots: Mapping[str, tuple[int, int]], centre: tuple[int, int], width: int
+    spots: Mapping[str, tuple[int, int]], centre: tuple[int, int], width: int, widest: int
 ) -> tuple[dict[str, tuple[int, int]], int]:
     """Return the places that fit the width, with columns and rows counted from 0, and the width of a cell."""
     columns = max(1, min(_columns(spots), (width + _GAP) // (_NARROW + _GAP)))
-    cell = max(1, min(_WIDE, max(map(len, spots)) + 2, (width + _GAP) // columns - _GAP))
+    cell = max(1, min(_WIDE, widest + 2, (width + _GAP) // columns - _GAP))
     left = min(column for column, _ in spots.values())
     if _columns(spots) > columns:
         right = max(column for column, _ in spots.values()) - columns + 1
@@ -284,25 +358,40 @@ def _paint(
     spots: Mapping[str, tuple[int, int]],
     cell: int,
     ways: Iterable[tuple[str, str, tuple[int, int]]],
-    here: str,
+    labels: Mapping[str, Sequence[str]],
     width: int,
-) -> list[str]:
-    """Return the lines of the drawing: rows of names, with rows of connecting lines between them."""
+) -> tuple[list[str], list[Mark]]:
+    """Return the lines of the drawing and where the places stand in them.
+
+    There are rows of places, each as high as its label, with a row of connecting lines between them.
+    """
+    high = len(next(iter(labels.values())))
     rows = max(row for _, row in spots.values()) + 1
-    canvas = [[" "] * (width + _GAP) for _ in range(2 * rows - 1)]
+    canvas = [[" "] * (width + _GAP) for _ in range((high + 1) * rows - 1)]
+    marks: list[Mark] = []
     for place, (column, row) in spots.items():
-        name = place if len(place) <= cell - 2 else place[: max(1, cell - 3)] + "~"
-        label = (f"[{name}]" if place == here else name).center(cell)[:cell]
-        start = column * (cell + _GAP)
-        canvas[2 * row][start : start + cell] = list(label)
+        start, top = column * (cell + _GAP), (high + 1) * row
+        for line, text in enumerate(labels[place], top):
+            shown = _shortened(text, cell).center(cell)
+            canvas[line][start : start + cell] = list(shown)
+            before = len(shown) - len(shown.lstrip())
+            marks.append(Mark(place, line, start + before, start + before + len(shown.strip())))
     for first, _, step in ways:
         column, row = spots[first]
-        start = column * (cell + _GAP)
+        start, top = column * (cell + _GAP), (high + 1) * row
         if step == (1, 0):
-            canvas[2 * row][start + cell : start + cell + _GAP] = ["-"] * _GAP
+            canvas[top][start + cell : start + cell + _GAP] = ["-"] * _GAP
         elif step == (0, 1):
-            canvas[2 * row + 1][start + cell // 2] = "|"
+            canvas[top + high][start + cell // 2] = "|"
         else:
             at = start + cell + 1 if step == (1, 1) else start - 2
-            canvas[2 * row + 1][at] = "X" if canvas[2 * row + 1][at] != " " else _LINES[step]
-    return ["".join(line)[:width].rstrip() for line in canvas]
+            canvas[top + high][at] = "X" if canvas[top + high][at] != " " else _LINES[step]
+    return ["".join(line)[:width].rstrip() for line in canvas], marks
+
+
+def _shortened(text: str, cell: int) -> str:
+    """Return a text that fits a cell; a bracket at its end stays."""
+    if len(text) <= cell:
+        return text
+    end = "]" if text.endswith("]") else ""
+    return text[: max(1, cell - 1 - len(end))] + "~" + end

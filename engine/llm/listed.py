@@ -19,17 +19,23 @@ PRIORS = {
     "prior/verbs": "no model: what people try first; on the web, the words of the task",
 }
 """The stand-ins that need no model, each with a description for people."""
+_OWN = ("local", "prior")
+"""Beginnings of names that are not litellm's."""
 _LIST = "model_prices_and_context_window_backup.json"
+_PROVIDERS = "provider_endpoints_support_backup.json"
 
 
 def check_name(name: str) -> None:
-    """Check the name of a model as far as this is quick: nothing is opened, and litellm is not imported.
+    """Check the name of a model as far as this is quick: nothing is opened.
+
+    litellm is imported only for a provider that its lists do not have.
 
     Args:
         name: As for `open_model`.
 
     Raises:
-        UsageError: There is no such prior or local model; or it has no provider, and litellm's list does not have it.
+        UsageError: There is no such prior or local model; or it has no provider, and litellm's list does not have it;
+            or litellm does not know its provider.
         MissingError: A local file is missing.
         BadFile: A local file is no model.
     """
@@ -45,6 +51,29 @@ def check_name(name: str) -> None:
             raise UsageError(
                 f"there is no model {part!r}; write provider/model, for instance openai/{part}, or use local/smollm2"
             )
+        provider, separator, _ = part.partition("/")
+        if separator and ":" not in provider and provider not in _OWN and not _is_provider(provider):
+            raise UsageError(
+                f"there is no model {part!r}: litellm knows no provider {provider!r}; write provider/model, such as "
+                "gemini/gemini-2.5-flash"
+            )
+
+
+def _is_provider(name: str) -> bool:
+    """Return whether litellm knows a provider of this name. It is also true where litellm is not installed."""
+    if not _models() or name in _providers():
+        return True
+    from engine.llm.calls.gateway import import_litellm
+
+    return name in {str(getattr(one, "value", one)) for one in import_litellm().provider_list}
+
+
+@functools.cache
+def _providers() -> frozenset[str]:
+    """Return the providers that litellm's lists name. It knows some others, too."""
+    named = {name.partition("/")[0] for name in _models() if "/" in name}
+    named |= {str(entry.get("litellm_provider")) for entry in _models().values()}
+    return frozenset(named | set(_read(_PROVIDERS).get("providers", {})))
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -60,9 +89,14 @@ def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float 
 @functools.cache
 def _models() -> Mapping[str, Any]:
     """Return the list by model, {} if it is not there."""
+    return _read(_LIST)
+
+
+def _read(name: str) -> Mapping[str, Any]:
+    """Return the object in a file of litellm, {} if it is not there."""
     spec = find_spec("litellm")
     if spec is None or not spec.submodule_search_locations:
         return {}
-    file = Path(spec.submodule_search_locations[0]) / _LIST
-    models: Mapping[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
-    return models
+    file = Path(spec.submodule_search_locations[0]) / name
+    read: Mapping[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
+    return read

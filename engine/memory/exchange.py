@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,7 +19,7 @@ from typing import IO, Any
 from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, shown
-from engine.errors import BadFile, UsageError
+from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.reader import Reader, Schema
@@ -73,6 +74,28 @@ def export_episodes(file: IO[str], scopes: Iterable[Scope]) -> tuple[int, int]:
     return episodes, records
 
 
+def export_to(path: Path, scopes: Iterable[Scope]) -> tuple[int, int]:
+    """Write an export to a file, which is there only when it is whole; return how many episodes and kept records.
+
+    Raises:
+        UsageError: The path is no name of a file.
+        StorageError: It cannot be written.
+    """
+    if not path.name or path.is_dir():
+        raise UsageError(f"{str(path)!r} is no name of a file")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        # A file that the user asked for has the usual rights of their files. A link is not followed.
+        with partial.open("x", encoding="utf-8") as file:
+            counts = export_episodes(file, scopes)
+        os.replace(partial, path)
+    except OSError as error:
+        if not isinstance(error, FileExistsError):
+            partial.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+    return counts
+
+
 def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> Taken:
     """Take what an exported file holds; each step and each kept record gets the provenance `imported:NAME`.
 
@@ -96,6 +119,18 @@ def merge(memory: Memory, source: Source, *, name: str | None = None) -> Taken:
         found = contents(taken.problems.append)
         _take(memory, (_marked(one, name) if name else one for one in found), taken, None)
     return taken
+
+
+def merge_from(memory: Memory, path: Path, *, name: str | None = None) -> Taken:
+    """Merge what is at a path, as `merge` does.
+
+    Raises:
+        UsageError: There is nothing, or it is this memory itself.
+        BadFile: It is foreign or damaged.
+    """
+    if path.exists() and memory.folder.resolve() in (path.resolve(), (path / "memory").resolve()):
+        raise UsageError("that is this memory itself; name another one")
+    return merge(memory, open_source(path), name=name)
 
 
 def _take(memory: Memory, found: Iterator[Carried], taken: Taken, into: str | None) -> None:

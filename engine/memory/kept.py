@@ -53,6 +53,11 @@ class KeptRecords:
         """Return the records with the ids of their documents, oldest first. A damaged one is left out and told."""
         with self._journal.lock:
             self._journal.refresh()
+            return self.known()
+
+    def known(self) -> list[tuple[int, Kept]]:
+        """Return what `entered` does, without looking for what other processes wrote."""
+        with self._journal.lock:
             generation = self._journal.reader.position.generation
             if generation != self._generation:
                 self._generation, self._read = generation, {}

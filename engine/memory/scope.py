@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import math
 import time
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from engine import limits
 from engine.errors import BadFile
+from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB, JournalStorage, JournalTable
 from engine.memory.disk.journal import Journal
@@ -24,7 +26,8 @@ from engine.memory.exact.retrieval import nearest
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
-from engine.memory.search import Retriever, Search
+from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
+from engine.memory.table import Table
 from engine.records import Episode, Neighbour, State, Step
 
 JOURNAL = "episodes.jnl"
@@ -88,6 +91,7 @@ class Scope:
         )
         self._lock = self._journal.lock
         self.records = self._make_records(self._journal, self._redactor, name, self._tell)
+        self._corrections = Corrections(self)
         self._snapshot_rows = 0
         self._retrievals, self._retrieval_s = 0, 0.0
         self._journal.open()
@@ -186,17 +190,28 @@ class Scope:
         """Return N(s): at most k remembered steps of similarity r or more.
 
         The similarity is (1 - w) J(states) + w J(histories) with w = `search.history_weight`. The most similar step
-        comes first, the newest first among equals.
+        comes first, the newest first among equals. Pinned steps of similarity r or more come besides the k.
         """
 
         def find(entries: Entries, state: State) -> Hits:
-            own = search.zero_rewards == "own"
-            return nearest(
+            pinned = {
+                row for entry, one in self.corrections(search.lens).items()
+                if one.pinned and (row := entries.row(entry)) is not None
+            }  # fmt: skip
+            found = nearest(
                 entries, state.tokens, state.history_tokens,
-                k=search.k, r=search.r, weight=search.history_weight, floor=search.state_floor,
+                k=len(entries) if pinned else search.k,
+                r=search.r, weight=search.history_weight, floor=search.state_floor,
                 keep_above=search.keep_above,
-                returns=entries.returns(search.gamma, own) if search.ties == "return" else None,
+                returns=self._returns(search) if search.ties == "return" else None,
             )  # fmt: skip
+            if not pinned:
+                return found
+            close = search.keep_above if search.keep_above > 0 else 2.0
+            return [
+                (row, similarity) for n, (row, similarity) in enumerate(found)
+                if n < search.k or similarity >= close or row in pinned
+            ]  # fmt: skip
 
         return self.found(state, find, search)
 
@@ -209,15 +224,14 @@ class Scope:
             state: The state to search for. Secrets are removed from it.
             find: Takes the entries and the cleaned state and returns (row, similarity) pairs. The memory is locked
                 while it runs.
-            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed.
+            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed, its `lens` which hits
+                are left out and which returns are corrected.
         """
         began = time.perf_counter()
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            near = self._neighbours(
-                find(self._entries, state), search.gamma, search.zero_rewards == "own"
-            )
+            near = self._neighbours(find(self._entries, state), search)
             self._retrievals += 1
             self._retrieval_s += time.perf_counter() - began
         return near
@@ -287,6 +301,67 @@ class Scope:
                 return episode, -1
             named = dataclasses.replace(episode, number=self._entries.numbers[place], scope=self.name)
             return named, int(self._entries.first[place])
+
+    def first_entry(self, uid: str) -> int | None:
+        """Return the entry number of step 0 of the episode with this uid, None if it is not stored."""
+        with self._lock:
+            place = self._entries.uids.get(uid)
+            return None if place is None else int(self._entries.first[place])
+
+    def located(self, entry: int) -> tuple[Episode, int] | None:
+        """Return the episode of an entry and the index of its step; None if there is none or it was forgotten."""
+        with self._lock:
+            row = self._entries.row(entry)
+            if row is None or self._entries.columns["state"][row] == NOTHING:
+                return None
+            return self._episode(self._entries.columns["episode"][row]), self._entries.step(row)
+
+    def corrections(self, lens: Lens = CLEAR) -> Mapping[int, Correction]:
+        """Return what persons corrected, by entry number, as far as a lens shows it."""
+        with self._lock:
+            return self._corrections.seen_through(lens)
+
+    def table(self, gamma: float, zero_rewards: str = "zero") -> Table:
+        """Return all remembered steps as columns.
+
+        Args:
+            gamma: Discount of the returns.
+            zero_rewards: How a later reward of 0 counts in a return, as in `Search`.
+        """
+        with self._lock:
+            self._journal.refresh()
+            entries = self._entries
+            corrections = self.corrections()
+            columns = {
+                name: np.array(entries.columns[name], np.int64) for name in ("state", "action", "episode", "provenance")
+            }
+            rows = np.flatnonzero(columns["state"] != NOTHING)
+            places = columns["episode"][rows]
+            starts, firsts = np.array(entries.start, np.int64), np.array(entries.first, np.int64)
+            step = rows - starts[places]
+            found = Table(
+                entry=firsts[places] + step if len(rows) else rows,
+                episode=np.array(entries.numbers, np.int64)[places] if len(rows) else rows,
+                step=step,
+                action=columns["action"][rows],
+                g=np.array(self._returns(Search(1, 0.0, gamma, zero_rewards=zero_rewards)), np.float64)[rows],
+                points=np.array(entries.columns["env_reward"], np.float64)[rows],
+                provenance=columns["provenance"][rows],
+                actions=tuple(entries.actions),
+                provenances=tuple(entries.provenances),
+                corrections=dict(corrections),
+            )
+            for entry, one in corrections.items():
+                at = int(np.searchsorted(found.entry, entry))
+                if one.gain is not None and at < len(found) and found.entry[at] == entry:
+                    found.points[at] = one.gain
+            return found
+
+    def text(self, entry: int) -> str:
+        """Return the text of the state of an entry, "" if there is none."""
+        with self._lock:
+            row = self._entries.row(entry)
+            return "" if row is None or self._entries.columns["state"][row] == NOTHING else self._text(row)
 
     def score(self, place: int) -> tuple[float, float | None]:
         """Return the score and the highest reachable score of the episode at an index; index 0 is the oldest."""
@@ -423,19 +498,37 @@ class Scope:
         self.notices.append(text)
         self._tell_user(text)
 
-    def _neighbours(self, hits: Hits, gamma: float, own: bool) -> tuple[Neighbour, ...]:
-        entries = self._entries
-        columns, returns = entries.columns, entries.returns(gamma, own)
+    def _returns(self, search: Search) -> array[float]:
+        """Return the return of every row, with corrections."""
+        returns = self._entries.returns(search.gamma, search.zero_rewards == "own")
+        changed = {
+            row: one.g for entry, one in self.corrections(search.lens).items()
+            if one.g is not None and (row := self._entries.row(entry)) is not None
+        }  # fmt: skip
+        if changed:
+            returns = returns[:]
+            for row, g in changed.items():
+                returns[row] = g
+        return returns
+
+    def _neighbours(self, hits: Hits, search: Search) -> tuple[Neighbour, ...]:
+        entries, lens = self._entries, search.lens
+        columns, returns = entries.columns, entries.returns(search.gamma, search.zero_rewards == "own")
+        corrections = self.corrections(lens)
         found = []
         for row, similarity in hits:
             episode = columns["episode"][row]
             step = row - entries.start[episode]
+            entry = entries.first[episode] + step
+            if lens.hides(entry):
+                continue
+            known = corrections.get(entry)
             found.append(
                 Neighbour(
-                    entry=entries.first[episode] + step,
+                    entry=entry,
                     similarity=similarity,
                     action=entries.actions[columns["action"][row]],
-                    g=returns[row],
+                    g=returns[row] if known is None or known.g is None else known.g,
                     episode=entries.numbers[episode],
                     step=step,
                     state=self._text(row),

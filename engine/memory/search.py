@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from engine.records import Neighbour, State
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a person changed about one remembered step. The step itself stays as it was stored.
+
+    Attributes:
+        g: Its return G in place of the computed one, for any discount; None for the computed one.
+        gain: The points it gave, for plans, in place of the environment's; None for the environment's.
+        pinned: Whether it is a neighbour of every state that it is similar enough to (r), besides the k most similar.
+    """
+
+    g: float | None = None
+    gain: float | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """Which part of a memory is seen, and with which changes. Nothing is stored.
+
+    Attributes:
+        before: Entries from this number on are not seen; None sees all.
+        until: Unix time after which corrections were not yet made, seconds.
+        without: Entry numbers of steps that are not seen.
+        corrections: By entry number: a correction in place of the stored one.
+        partly: Whether episodes from `before` on that lack a step are seen all the same where episodes are told. They
+            are not told to an estimator as part of its session, because what was forgotten is not learnt again.
+    """
+
+    before: int | None = None
+    until: float = math.inf
+    without: frozenset[int] = frozenset()
+    corrections: Mapping[int, Correction] = field(default_factory=dict)
+    partly: bool = False
+
+    def hides(self, entry: int) -> bool:
+        """Whether the step with this entry number is not seen."""
+        return entry in self.without or (self.before is not None and entry >= self.before)
+
+
+CLEAR = Lens()
+"""The lens that shows a memory as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +68,7 @@ class Search:
         keep_above: Steps of this similarity or more are all returned, even beyond k; 0 for none.
         ties: "newest", or "return": the higher return comes first among equals, then the newest.
         zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
+        lens: What is seen of the memory.
     """
 
     k: int
@@ -34,6 +79,7 @@ class Search:
     keep_above: float = 0.0
     ties: str = "newest"
     zero_rewards: str = "zero"
+    lens: Lens = CLEAR
 
 
 class Retriever(Protocol):

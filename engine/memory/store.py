@@ -58,6 +58,11 @@ class Memory:
         """Where it is, as messages say it."""
         return shown(self.folder)
 
+    @property
+    def address(self) -> str:
+        """The address of a shared one, "" of one on disk."""
+        return ""
+
     def scope(self, name: str) -> Scope:
         """Return a scope by name, opened; a new one is empty and leaves no file before its first episode.
 

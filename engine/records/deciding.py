@@ -141,17 +141,18 @@ class Neighbour:
     """One remembered step that values are computed from: a neighbour of N(s), or a step of a plan.
 
     Attributes:
-        entry: Entry number of the step in its scope.
+        entry: Entry number of the step in its scope; -1 for a step of the running episode, which is not in memory yet.
         similarity: Similarity to the query state, 0 to 1. For a step of a plan: 1 if it was taken in the same state.
         action: The action that was taken.
         g: Discounted return G of the remembered step.
-        episode: Number of its episode, from 1 within its scope.
+        episode: Number of its episode, from 1 within its scope; 0 for the running episode.
         step: Step within that episode, from 0.
         state: The state in words.
         provenance: "agent", "human" or "imported:NAME".
         taken: The action as it was taken, if `action` is translated to the words of another task; "" if it is the same.
         ahead: For a step of a plan: how many steps from now the plan repeats it. -1 for a neighbour.
         gain: Points that the environment gave for it.
+        expected: For a step of a plan: the points that the plan expects of it.
     """
 
     entry: int
@@ -165,6 +166,28 @@ class Neighbour:
     taken: str = ""
     ahead: int = -1
     gain: float = 0.0
+    expected: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAccount:
+    """What the value of a plan rests on besides the steps that it repeats.
+
+    Attributes:
+        steps: Steps of the plan up to the first thing never done, or to its last gain; 0 if there is no plan.
+        tries: The actions never done that the plan hopes for, each with its place if it is another one.
+        spare: Points that steps left over are counted with. They are part of the term "discovery".
+        left: Points between the present score and the maximum, None if there is no known maximum.
+        now: How often each candidate was tried in the running episode; part of N.
+        remembered: Number of remembered steps that plans could be made of.
+    """
+
+    steps: int = 0
+    tries: tuple[str, ...] = ()
+    spare: float = 0.0
+    left: float | None = None
+    now: tuple[int, ...] = ()
+    remembered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +201,7 @@ class Valuation:
         how: "known", "optimistic", "neutral" (not explored in this draw) or "prior" (nothing remembered).
         terms: Named terms whose sum is Q, if the estimator has any.
         hits: The remembered steps from which V and Q were computed; for plans, the steps that the plan repeats.
+        plan: For values from plans: what they rest on besides the hits.
     """
 
     v: float
@@ -186,6 +210,7 @@ class Valuation:
     how: tuple[str, ...]
     terms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     hits: tuple[Neighbour, ...] = ()
+    plan: PlanAccount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +226,8 @@ class Update:
         beta: The beta that was used.
         without_memory: The action that the same draw chooses from the prior alone.
         equation: The update of the chosen action, written out with its numbers.
+        draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
+        best: The candidate that the model called the best, "" if it named none.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -211,6 +238,8 @@ class Update:
     beta: float = 1.0
     without_memory: str = ""
     equation: str = ""
+    draw: float | None = None
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +288,9 @@ class UnknownPart:
     part: str
     fields: Mapping[str, Any]
 
+
+TIE = 1.1
+"""Probabilities whose ratio is at most this are a tie, as 33 % and 32 % are."""
 
 Part = Update | Basis | UnknownPart
 """An addition to a decision that only some methods make."""
@@ -309,12 +341,32 @@ class Decision:
         return next((part for part in self.parts if isinstance(part, Update)), None)
 
     @property
+    def tie_broken(self) -> bool:
+        """Whether JitRL's update only decided between two actions that the prior rates alike."""
+        mine, other = self._pair()
+        return mine >= 0 and other >= 0 and mine != other and self._alike(mine, other)
+
+    @property
     def bases(self) -> tuple[Basis, ...]:
         """The texts that the choice is based on, by kind."""
         return tuple(part for part in self.parts if isinstance(part, Basis))
 
     @property
     def changed(self) -> bool:
-        """Whether JitRL's update changed the action that the prior alone would choose."""
+        """Whether JitRL's update changed the action: with the same draw, the prior alone takes another one, and rates
+        the two differently. Where it rates them alike (`TIE`), the update has only broken a tie.
+        """
         update = self.update
-        return update is not None and update.without_memory not in ("", self.action)
+        if update is None or update.without_memory in ("", self.action):
+            return False
+        return not self.tie_broken
+
+    def _pair(self) -> tuple[int, int]:
+        """Return the indices of the chosen action and of the one that the prior alone takes; -1 for none."""
+        without = self.update.without_memory if self.update is not None else ""
+        actions = [candidate.action for candidate in self.candidates]
+        return self.chosen, actions.index(without) if without in actions else -1
+
+    def _alike(self, one: int, other: int) -> bool:
+        low, high = sorted((self.prior[one], self.prior[other]))
+        return high <= TIE * low

@@ -215,7 +215,7 @@ class EpisodeEnded:
         tokens: Model tokens of the episode, input plus output.
         cost_usd: Cost of the episode in US dollars.
         wall_s: Duration in seconds.
-        flips: Number of decisions that would have been others without memory.
+        flips: Number of decisions that JitRL's update changed, broken ties apart (`Decision.changed`).
         tally: What became of the model's answers.
         retrievals: Number of retrievals from memory.
         retrieval_s: Seconds that they took.

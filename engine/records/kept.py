@@ -22,7 +22,7 @@ class Kept:
         episode: Number of the episode in that session, from 1; 0 before the first one.
         episode_uid: The episode's uid, "" before the first one.
         at: Unix time, seconds.
-        provenance: "agent", or "imported:NAME".
+        provenance: "agent", "human" (corrections of a person), or "imported:NAME".
         uid: Unique id. A record with a uid that is already stored is not stored again.
     """
 

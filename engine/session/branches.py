@@ -2,6 +2,10 @@
 
 A save is a copy of a session's folder. A session itself needs no saving, because it is recorded step by step and can be
 resumed where it ends. Loading a save makes a branch of it, so a save can be loaded any number of times.
+
+A branch from a step has a memory of its own with what the session remembered at that step. So it shows what would have
+happened if something else had been done there: with the same actions, it decides as the session did. It can also use
+the memory of the session instead, as that is now.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from pathlib import Path
 from engine.codec import event_to_line
 from engine.disk import read_text, write_private
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
+from engine.memory import Memory
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,
@@ -28,9 +33,10 @@ from engine.records import (
     Stepped,
     TakenBack,
 )
-from engine.session import recording
+from engine.session import notes, recording
 from engine.session import store as sessions
-from engine.session.store import SavedSession
+from engine.session.scratch import copy_as_of
+from engine.session.store import Origin, SavedSession
 
 _FOLDER = "named"
 _NAME = "name.txt"
@@ -64,9 +70,13 @@ class Keeper:
         """Return a new session that continues from a save."""
         return load(self.saves, name)
 
-    def branch(self, episode: int, step: int) -> SavedSession:
-        """Return a new session that continues after `step` steps of an episode of this one."""
-        return branch(self.saves, self.session, (episode, step))
+    def branch(self, episode: int, step: int, *, shared: bool = False) -> SavedSession:
+        """Return a new session that continues after `step` steps of an episode of this one.
+
+        Args:
+            shared: Whether it uses the memory of this session, as that is now, instead of one of its own.
+        """
+        return branch(self.saves, self.session, (episode, step), shared=shared)
 
 
 def keep(saves: Path, session: SavedSession, name: str) -> None:
@@ -107,7 +117,7 @@ def named(saves: Path) -> Iterator[Named]:
 
 
 def load(saves: Path, name: str) -> SavedSession:
-    """Return a new session that continues from a save.
+    """Return a new session that continues from a save. It uses the shared memory if the saved session does.
 
     Raises:
         UsageError: There is no such save.
@@ -119,43 +129,56 @@ def load(saves: Path, name: str) -> SavedSession:
         raise UsageError(
             f"there is no save {name!r}; " + (f"there are: {names}" if names else "none was made")
         )
-    return branch(saves, sessions.load(folder))
+    source = sessions.load(folder)
+    return branch(saves, source, shared=source.config.memory != "own")
 
 
-def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None) -> SavedSession:
+def branch(
+    saves: Path,
+    source: SavedSession,
+    at: tuple[int, int] | None = None,
+    *,
+    shared: bool = False,
+    episodes: int | None = None,
+) -> SavedSession:
     """Return a new session with the events of `source` up to a step, which continues from there.
 
-    The new session has everything that the source has stored in memory so far, including later episodes. For the
-    agent, the branch begins now (`SessionStarted.next_entry`).
+    It has a memory of its own with what `source` remembered at that step. With the same actions it decides as `source`
+    did. After the last step of an episode that has ended, it goes on with the next episode.
 
     Args:
         at: (episode, number of its steps) to continue from; None for the end of the source.
+        shared: Whether it uses the memory of `source` instead, with all that is there now. For the agent, the branch
+            begins now (`SessionStarted.next_entry`).
+        episodes: Number of the last episode to play; None for that of the source.
 
     Raises:
         UsageError: The source has no such step, or the step is within an episode on a site that is not reset.
         BadFile: The recording or the memory of the source is damaged.
         StorageError: The new session cannot be written.
     """
-    if not source.recording.is_file():
-        raise BadFile(f"the session in {source.folder} cannot be read: it has no recording")
-    events = _effective(source)
-    if at is not None:
-        events = _until(events, *at, source)
-    while events and isinstance(events[-1][1], Decided):
-        del events[-1]  # A decision that was not carried out is made anew.
+    events = until(source, at)
     _refuse_what_happens_once(events)
-    kind = "watch" if source.kind == "run" else source.kind
     config = source.config
-    if at is not None and at[0] > config.episodes:
-        config = dataclasses.replace(config, episodes=at[0])
-    new = sessions.create(saves, config, kind)
+    last = episodes if episodes is not None else max(config.episodes, at[0] if at is not None else 1)
+    which = (f"own:{source.name}" if config.memory == "own" else config.memory) if shared else "own"
+    origin = None if at is None else Origin(source.name, *at)
+    new = sessions.create(
+        saves,
+        dataclasses.replace(config, episodes=last, memory=which),
+        "watch" if source.kind == "run" else source.kind,
+        origin,
+    )
     try:
-        memory = source.folder / "memory"
-        if memory.is_dir():
-            shutil.copytree(memory, new.folder / "memory")
+        with sessions.open_memory(saves, source, follow=False) as memory:
+            if shared:
+                next_entry = _next_entry(events, memory)
+            else:
+                next_entry = copy_as_of(events, source.name, memory, sessions.memory_folder(saves, new))
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
-        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, saves)]
+        notes.copy(source.folder, new.folder, at)
+        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, next_entry)]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:
         shutil.rmtree(new.folder, ignore_errors=True)
@@ -164,6 +187,33 @@ def branch(saves: Path, source: SavedSession, at: tuple[int, int] | None = None)
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None
     return new
+
+
+def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple[float, Event]]:
+    """Return the events of a session up to a step, without steps that were undone.
+
+    Args:
+        at: (episode, number of its steps); None for the end of the session. A decision that was not carried out there
+            is left out.
+
+    Raises:
+        UsageError: It has no such step.
+        BadFile: The recording is damaged.
+    """
+    if not source.recording.is_file():
+        raise BadFile(f"the session in {source.folder} cannot be read: it has no recording")
+    events = _effective(source)
+    if at is not None:
+        events = _until(events, *at, source)
+    while events and isinstance(events[-1][1], Decided):
+        del events[-1]  # A decision that was not carried out is made anew.
+    return events
+
+
+def _next_entry(events: list[tuple[float, Event]], memory: Memory) -> int:
+    """Return the entry number of the next step that this memory will remember."""
+    started = next(event for _, event in events if isinstance(event, SessionStarted))
+    return memory.scope(started.environment.scope).next_entry
 
 
 def _effective(source: SavedSession) -> list[tuple[float, Event]]:
@@ -181,7 +231,7 @@ def _effective(source: SavedSession) -> list[tuple[float, Event]]:
 def _until(
     events: list[tuple[float, Event]], episode: int, step: int, source: SavedSession
 ) -> list[tuple[float, Event]]:
-    """Return the events up to the one after which `episode` has `step` steps."""
+    """Return the events up to the one after which `episode` has `step` steps; its end belongs to its last step."""
     taken = -1
     for index, (_, event) in enumerate(events):
         if isinstance(event, EpisodeStarted) and event.episode == episode:
@@ -189,7 +239,8 @@ def _until(
         elif isinstance(event, Stepped) and event.episode == episode:
             taken = event.step + 1
         if taken == step:
-            return events[: index + 1]
+            following = events[index + 1][1] if index + 1 < len(events) else None
+            return events[: index + 1 + isinstance(following, EpisodeEnded)]
     if taken < 0:
         raise UsageError(f"the session {source.name} has no episode {episode}")
     raise UsageError(f"episode {episode} of the session {source.name} has steps 0 to {taken}, not {step}")
@@ -212,14 +263,12 @@ def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
 
 
 def _own(
-    events: list[tuple[float, Event]], new: SavedSession, saves: Path
+    events: list[tuple[float, Event]], new: SavedSession, next_entry: int
 ) -> Iterator[tuple[float, Event]]:
     """Yield the events with the new session's name. An unfinished episode gets a new uid, to be stored separately."""
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     for time, event in events:
         if isinstance(event, SessionStarted):
-            with sessions.open_memory(saves, new) as memory:
-                next_entry = memory.scope(event.environment.scope).next_entry
             event = dataclasses.replace(event, session=new.name, next_entry=next_entry)
         elif isinstance(event, EpisodeStarted) and event.episode not in ended:
             event = dataclasses.replace(event, uid=uuid.uuid4().hex)

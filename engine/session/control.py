@@ -18,6 +18,10 @@ class TakeBack(Exception):
     """The person asked for the last step to be taken back. Not an error."""
 
 
+class Reread(Exception):
+    """The person changed memory, and the decision is to be made again from it. Not an error."""
+
+
 class Control:
     """Commands, and the gate at which the session waits for them. Thread-safe.
 
@@ -34,6 +38,7 @@ class Control:
         self._fast_until: int | None = None
         self._override: str | None = None
         self._take_back = False
+        self._reread = False
         self._stopped = False
         self._on_stop: list[Callable[[], None]] = []
 
@@ -69,6 +74,12 @@ class Control:
         with self._changed:
             self._paused, self._fast_until, self._single_steps = True, None, 0
             self._take_back = True
+            self._changed.notify_all()
+
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now and with the model's same proposals."""
+        with self._changed:
+            self._reread = True
             self._changed.notify_all()
 
     def set_delay(self, seconds: float) -> None:
@@ -126,6 +137,7 @@ class Control:
         Raises:
             Stopped: The person stopped the session.
             TakeBack: The person undid the last step.
+            Reread: The person changed memory.
         """
         until = time.monotonic() + self._delay
         told = False
@@ -137,6 +149,9 @@ class Control:
                     if self._take_back:
                         self._take_back, self._override = False, None
                         raise TakeBack
+                    if self._reread:
+                        self._reread = False
+                        raise Reread
                     if self._override is not None:
                         action, self._override = self._override, None
                         return action

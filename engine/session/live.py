@@ -66,7 +66,7 @@ class Live:
 
     @property
     def flips(self) -> int:
-        """Number of decisions in which JitRL's update changed the action."""
+        """Number of decisions in which JitRL's update changed the action, broken ties apart."""
         return sum(decision.changed for decision in self.decisions)
 
     def take(self, decision: Decision, observation: Observation) -> Step:

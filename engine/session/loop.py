@@ -43,7 +43,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
-from engine.session.control import Control, Stopped, TakeBack
+from engine.session.control import Control, Reread, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import Relived, draws
@@ -394,10 +394,37 @@ class Session:
             except TakeBack:
                 if self._can_take_back(parts, live):
                     raise
+            except Reread:
+                decision = self._reread(parts, live, decision)
         if action is not None:
             resolve = turn.resolve
             decision = overrule(decision, (resolve(action) if resolve else None) or action)
             self._tell(Decided(live.number, decision))
+        return decision
+
+    def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
+        """Make a decision again after a person changed memory. The model is not asked."""
+        from engine.agents.jitrl import JitrlAgent
+        from engine.session.retold import RecordedRun
+        from engine.values.base import Growing
+
+        if not isinstance(parts.agent, JitrlAgent):
+            return decision
+        self._emit(Thinking("deciding again from the changed memory"))
+        try:
+            run = RecordedRun(recording.read(self._saved.recording), parts.scope, live=True)
+            told = run.told((live.number, decision.step), check=self.control.check)
+        except JitrlError as error:
+            self._warn(f"the decision could not be made again from the changed memory: {error}")
+            told = None
+        if told is None:
+            return decision
+        estimator, again = told
+        if isinstance(estimator, Growing):  # others ask memory at every step
+            parts.agent.rest_on(estimator)
+        why = f"{again.now.why} You changed memory before this step."
+        decision = dataclasses.replace(again.now, why=why)
+        self._tell(Decided(live.number, decision))
         return decision
 
     def _can_take_back(self, parts: Parts, live: Live) -> bool:

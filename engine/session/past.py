@@ -125,8 +125,11 @@ def charged(account: Account, events: Iterable[Event]) -> Account:
         if isinstance(event, ModelCalled):
             account.called(event.call)
         elif isinstance(event, Decided):
-            decision = event.decision
-            if decision.provenance == "agent":  # a person's stands for the agent's that was told before it
+            before, decision = decision, event.decision
+            again = before is not None and (before.step, before.calls) == (decision.step, decision.calls)
+            if decision.provenance == "agent" and not again:
+                # A person's stands for the agent's that was told before it, and so does what is decided again with the
+                # same calls because a person changed memory.
                 account.decided(decision)
         elif isinstance(event, (Stepped, TakenBack)):
             if isinstance(event, Stepped) and decision is not None:

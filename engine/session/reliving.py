@@ -5,7 +5,7 @@ All of it is read from the recording and from memory: nothing is played, and no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +59,7 @@ class Relived:
         if first < self.before:
             return
         for take in past.takes:
-            self._take(past.started.episode, take, episode.final)
+            self._take(past.started.episode, take, episode.final, first)
         self.learner.remembered(episode, first)
 
     def decided(self, episode: int, decision: Decision, seen: Observation) -> None:
@@ -80,20 +80,25 @@ class Relived:
         )
         self.learner.decided(turn, decision, draws(self.config.seed, episode, decision.step))
 
-    def _take(self, episode: int, take: Take, final: State | None = None) -> None:
-        """Tell of the steps of an episode.
+    def _take(self, episode: int, take: Take, final: State | None = None, first: int = -1) -> None:
+        """Tell of the steps of an episode, with the points that a person gave them in place of the game's.
 
         Args:
             final: The state after the last one, if nothing was decided there.
+            first: Entry number of its step 0 in memory, -1 if it is not there.
         """
+        corrections = self.scope.corrections() if first >= 0 else {}
         states = [step.decision.state for step in take.steps]
         last = take.decided.state if take.decided is not None else final
         states += [last] if last is not None else []
         self.learner.begin_episode(states[0])
-        for step, then in zip(take.steps, states[1:], strict=False):
+        for at, (step, then) in enumerate(zip(take.steps, states[1:], strict=False)):
             if step.decided is not None:
                 self.decided(episode, step.decided, step.before)
             lived = taken(step.decision, step.decision.state, step.before, step.after)
+            corrected = corrections.get(first + at)
+            if corrected is not None and corrected.gain is not None:
+                lived = replace(lived, env_reward=corrected.gain)
             lost = step.after.outcome == "lost"
             self.learner.observe(lived, then, terminated=step.after.terminated, lost=lost)
         if take.decided is not None and take.steps:

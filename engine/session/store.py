@@ -31,17 +31,34 @@ _FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a branch begins.
+
+    Attributes:
+        session: Name of the session that it branches from.
+        episode: Episode of that session.
+        step: Number of steps of the episode that it has in common with the branch.
+    """
+
+    session: str
+    episode: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class SavedSession:
     """A session on disk.
 
     Attributes:
         kind: "watch" for sessions of the screen, "run" for headless ones.
+        origin: Where it begins if it is a branch, None otherwise.
     """
 
     name: str
     folder: Path
     config: SessionConfig
     kind: str
+    origin: Origin | None = None
 
     @property
     def recording(self) -> Path:
@@ -60,33 +77,45 @@ class SavedSession:
         return last.startswith(b'{"event":"SessionEnded"') and b'"finished":true' in last
 
 
-def create(saves: Path, config: SessionConfig, kind: str) -> SavedSession:
+def create(saves: Path, config: SessionConfig, kind: str, origin: Origin | None = None) -> SavedSession:
     """Create a session: make its folder and write its configuration.
+
+    Args:
+        origin: Where it begins if it is a branch.
 
     Raises:
         StorageError: It cannot be written.
     """
-    stem = Path(config.game).stem.lower()
+    return create_in(ensure_folder(saves / "sessions") / new_name(config.game), config, kind, origin)
+
+
+def new_name(game: str) -> str:
+    """Return a name for something new that is played: the time, the game, and four random digits."""
+    stem = Path(game).stem.lower()
     readable = "".join(c if c.isalnum() else "-" for c in stem)[:24].strip("-") or "game"
-    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
-    return create_in(ensure_folder(saves / "sessions") / name, config, kind)
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{readable}-{secrets.token_hex(2)}"
 
 
-def create_in(folder: Path, config: SessionConfig, kind: str) -> SavedSession:
+def create_in(
+    folder: Path, config: SessionConfig, kind: str, origin: Origin | None = None
+) -> SavedSession:
     """Create a session in a given folder, whose name is the session's.
 
     Raises:
         StorageError: It cannot be written.
     """
     ensure_folder(folder)
-    content = json.dumps({"format": _FORMAT, "kind": kind, "config": to_plain(config)}, indent=1)
+    data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
+    if origin is not None:
+        data["origin"] = to_plain(origin)
+    content = json.dumps(data, indent=1)
     try:
         write_private(folder / CONFIG, content)
     except OSError as error:
         raise StorageError(
             f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
         ) from None
-    return SavedSession(folder.name, folder, config, kind)
+    return SavedSession(folder.name, folder, config, kind, origin)
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
@@ -98,10 +127,17 @@ def memory_folder(saves: Path, session: SavedSession) -> Path:
     return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
 
 
-def open_memory(saves: Path, session: SavedSession, notice: Callable[[str], None] = lambda text: None) -> Memory:
+def open_memory(
+    saves: Path,
+    session: SavedSession,
+    notice: Callable[[str], None] = lambda text: None,
+    *,
+    follow: bool = True,
+) -> Memory:
     """Return a session's memory, opened: that of a folder, or a shared one.
 
     Args:
+        follow: Whether a shared one shows what others store while it is open.
         notice: Called with a sentence when something was recovered or left out.
 
     Raises:
@@ -112,7 +148,13 @@ def open_memory(saves: Path, session: SavedSession, notice: Callable[[str], None
 
     which = session.config.memory
     place = which if is_address(which) else memory_folder(saves, session)
-    return opened(place, saves, notice=notice, rules=scope_rules)
+    return opened(place, saves, follow=follow, notice=notice, rules=scope_rules)
+
+
+def uses(saves: Path, session: SavedSession, memory: Memory) -> bool:
+    """Whether this is the memory of a session."""
+    which = session.config.memory
+    return which == memory.address if is_address(which) else memory_folder(saves, session) == memory.folder
 
 
 def load(folder: Path) -> SavedSession:
@@ -127,11 +169,12 @@ def load(folder: Path) -> SavedSession:
         if not limits.is_count(number) or not limits.is_text(kind):
             raise BadFile("it says no format and kind")
         made = from_plain(SessionConfig, config) if number <= _FORMAT else None
+        origin = from_plain(Origin, data["origin"]) if "origin" in data else None
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
         raise BadFile(f"the session in {folder} cannot be read ({clipped(str(error), 300)})") from None
     if made is None:
         raise BadFile(f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl")
-    return SavedSession(folder.name, folder, made, kind)
+    return SavedSession(folder.name, folder, made, kind, origin)
 
 
 def saved(saves: Path) -> Iterator[SavedSession]:
@@ -144,16 +187,9 @@ def saved(saves: Path) -> Iterator[SavedSession]:
         file = folder / recording.FILE_NAME
         return file.stat().st_mtime if file.is_file() else 0.0
 
-    for folder in sorted((f for f in root.iterdir() if f.is_dir()), key=played, reverse=True):
+    for folder in sorted((f for f in root.iterdir() if f.is_dir() and f.name[0] != "."), key=played, reverse=True):
         try:
             yield load(folder)
         except BadFile:
             continue
 
-
-def last_unfinished(saves: Path) -> SavedSession | None:
-    """Return the session that the screen showed last, if it was not finished."""
-    for session in saved(saves):
-        if session.kind == "watch":
-            return None if session.finished() else session
-    return None

@@ -16,6 +16,7 @@ from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
+    from engine.memory.view import View
     from engine.settings import Settings
     from engine.values.base import Estimator, Growing
 
@@ -46,10 +47,13 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
     return KnnEstimator(retriever(memory, settings), settings)
 
 
-def _graph(memory: Scope, settings: Settings, before: int | None = None) -> Growing:
+def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
+    from engine.memory.search import Lens
+    from engine.memory.view import View
     from engine.values.graph import GraphEstimator
 
-    return GraphEstimator(memory, settings, before)
+    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
+    return GraphEstimator(view, settings)
 
 
 BUILT_IN = (

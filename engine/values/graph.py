@@ -137,7 +137,7 @@ class GraphEstimator:
         (step, then, terminated, died), self._last = self._last, None
         now, after = self._experience.reader.read_step(step, then, possible)
         self._arrive(now)
-        self._sources.take(now)
+        self._sources.take(now, step)
         self._experience.see(now, step.valid_actions)
         fresh = (now.place, step.action) not in self._progress.gained
         self._experience.learn(
@@ -223,6 +223,12 @@ class GraphEstimator:
                 for i, name in enumerate(("gain", "discovery", "delay", "risk"))
             },
             hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
+            plan=self._basis.account(
+                plan,
+                now.place,
+                query.to_gain,
+                (min(n, self._progress.tried[(now.place, c.action)]) for c, n in zip(candidates, tried, strict=True)),
+            ),
         )
 
     def again(self, query: Query, rng: np.random.Generator) -> None:
@@ -357,7 +363,8 @@ class GraphEstimator:
         if self._limits.curiosity <= 0.0:
             return Plan(0.0, 0.0, ())
         way = self._frontier.toward(now, query.steps_left, promise, deadly)
-        return Plan(_RESORT * self._limits.curiosity if way else 0.0, 0.0, way)
+        tries = (("", way[-1]),) if way else ()
+        return Plan(_RESORT * self._limits.curiosity if way else 0.0, 0.0, way, tries=tries)
 
     def _shortened(self, steps: list[TrailStep]) -> list[TrailStep] | None:
         x = self._experience

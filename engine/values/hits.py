@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from engine.records import Neighbour
+from engine.records import Neighbour, PlanAccount
 from engine.values.conditions import Tokens
 from engine.values.experience import Key
 from engine.values.legs import Route
@@ -24,6 +25,7 @@ class _PlanStep(NamedTuple):
     key: Key
     at: Expected
     gains: bool
+    points: float
 
 
 class Basis:
@@ -58,8 +60,11 @@ class Basis:
             taken = (((now.place, action), Expected(now.have, now.see)) for now, action in known)
         else:
             taken = _expected(_along(plan.way, plan.detour), world)
-        self._steps = [_PlanStep(key, at, key in gains and key not in gained) for key, at in taken]
-        self._paying = [number for number, step in enumerate(self._steps) if step.gains]
+        earned = _earned(plan.way) if plan.way is not None else {}
+        self._steps = [
+            _PlanStep(key, at, key in gains and key not in gained, earned.pop(key, 0.0)) for key, at in taken
+        ]
+        self._paying = [number for number, step in enumerate(self._steps) if step.gains or step.points]
         self._length = len(plan.actions)
         self._found.clear()
 
@@ -83,7 +88,7 @@ class Basis:
             else:
                 fit = self._fit(number)
             if fit is not None:
-                found.append(_shown(*fit, number - begin))
+                found.append(_shown(*fit, number - begin, self._steps[number].points))
                 if len(found) == _MOST:
                     break
         for action in others:
@@ -92,10 +97,25 @@ class Basis:
                 found.append(_shown(lived, alike(lived, here), 0))
         return tuple(found)
 
+    def account(
+        self, plan: Plan, place: str, left: float | None, now: Iterable[int]
+    ) -> PlanAccount:
+        """Return what the value of the plan in force rests on besides the hits.
+
+        Args:
+            place: Where the episode stands.
+            left: Points that are left to gain, None if nobody knows.
+            now: How often each candidate was tried in this episode.
+        """
+        tries = tuple(_tried(where, action, place) for where, action in dict.fromkeys(plan.tries))
+        return PlanAccount(
+            len(plan.actions), tries, plan.spare, left, tuple(now), self._sources.remembered
+        )
+
     def _fit(self, number: int) -> tuple[Lived, float] | None:
         """Return the remembered step that a step of the plan repeats, and how similar it is."""
         if number not in self._found:
-            key, at, gains = self._steps[number]
+            key, at, gains, _ = self._steps[number]
             lived = self._sources.best(key, at, gains=gains)
             self._found[number] = (lived, alike(lived, at)) if lived is not None else None
         return self._found[number]
@@ -147,20 +167,25 @@ def _stops(route: Route) -> list[tuple[Key, Tokens]]:
     return steps
 
 
-def _shown(lived: Lived, similarity: float, ahead: int) -> Neighbour:
-    hit = lived.hit
-    if similarity == 1.0 and not ahead:
-        return hit
-    return Neighbour(
-        hit.entry,
-        similarity,
-        hit.action,
-        hit.g,
-        hit.episode,
-        hit.step,
-        hit.state,
-        hit.provenance,
-        hit.taken,
-        ahead,
-        hit.gain,
-    )
+def _tried(where: str, action: str, place: str) -> str:
+    """Return what a detour tries, for people."""
+    name = where.removeprefix("place:")
+    if not action:
+        return f"go to {name}"
+    return action if where in ("", place) else f"{action} (in {name})"
+
+
+def _earned(route: Route) -> dict[Key, float]:
+    """Return the points that a route expects, by where they are gained."""
+    stops = _stops(route)
+    earned: dict[Key, float] = {}
+    for steps, points in route.earned:
+        key = stops[steps - 1][0]
+        earned[key] = earned.get(key, 0.0) + points
+    return earned
+
+
+def _shown(lived: Lived, similarity: float, ahead: int, expected: float = 0.0) -> Neighbour:
+    if (similarity, ahead, expected) == (1.0, 0, 0.0):
+        return lived.hit
+    return replace(lived.hit, similarity=similarity, ahead=ahead, expected=expected)

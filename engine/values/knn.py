@@ -8,6 +8,7 @@ import numpy as np
 
 from engine import jitrl
 from engine.memory.search import Retriever, Search
+from engine.memory.view import View
 from engine.records import Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from engine.memory.scope import Scope
 
 
-def retriever(memory: Scope, settings: Settings) -> Retriever:
-    """Return what finds neighbours in a memory scope the way that `retrieval` and `other_tasks` say.
+def retriever(memory: Scope | View, settings: Settings) -> Retriever:
+    """Return what finds neighbours in a memory scope, or a view of one, the way that `retrieval` and `other_tasks` say.
 
     Raises:
         MissingError: The package of `settings.embedder` is not installed.
@@ -28,12 +29,14 @@ def retriever(memory: Scope, settings: Settings) -> Retriever:
         from engine.memory.embeddings.semantic import SemanticMemory
 
         found = SemanticMemory(
-            memory,
+            memory.scope if isinstance(memory, View) else memory,
             settings.retrieval,
             open_embedder(settings.embedder),
             settings.recall_pool,
             settings.recall_times,
         )
+        if isinstance(memory, View):
+            found = memory.through(found)
     if settings.other_tasks == "lifted" and memory.lifted is not None:
         return memory.lifted(found)
     return found

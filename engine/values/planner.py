@@ -41,6 +41,8 @@ class Plan:
         goal: What is to be done last of these, and where.
         way: The route that it goes, as it was when the plan was made; None for the way to something never done.
         detour: The first of those made from it.
+        tries: What its detours try, and where; the first one's first, then the most promising.
+        spare: Points that the steps left over are counted with.
     """
 
     value: float
@@ -51,6 +53,8 @@ class Plan:
     faithful: bool = False
     way: Route | None = None
     detour: Detour | None = None
+    tries: tuple[Key, ...] = ()
+    spare: float = 0.0
 
 
 class Planner:
@@ -179,7 +183,10 @@ class Planner:
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
         value += SPARE * slack
-        return Plan(value, route.value, actions, goal, route.actions, route.faithful, route, first)
+        tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
+        return Plan(
+            value, route.value, actions, goal, route.actions, route.faithful, route, first, tries, SPARE * slack
+        )
 
     def _passes(self, detour: Detour) -> bool:
         """Return whether a detour begins with a way that is open here, and not for long."""

@@ -1,4 +1,4 @@
-"""Where what is known was lived: for each action at each place the latest steps of episodes in memory.
+"""Where what is known was lived: for each action at each place the latest steps in memory, else of this episode.
 
 Plans are made of what all remembered steps say together. Who wants to know what a plan rests on wants to see the
 steps themselves; of each kind a few are enough.
@@ -67,13 +67,25 @@ class Sources:
         self._lived: dict[Key, list[Lived]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
+        self._running: dict[Key, Lived] = {}
+        self.remembered = 0
+        """Number of steps in memory that were read."""
 
     def begin(self) -> None:
         """An episode begins."""
-        self._passed = []
+        self._passed, self._running = [], {}
 
-    def take(self, now: Situation) -> None:
-        """Take note of the situation of its next step, which is not in memory yet."""
+    def take(self, now: Situation, step: Step | None = None) -> None:
+        """Take note of the situation of its next step, which is not in memory yet.
+
+        Args:
+            step: The step itself if the episode is running. What memory does not have is shown from it.
+        """
+        if step is not None:
+            hit = self._hit(step, -1, 0, len(self._passed), 0.0)
+            known = self._running.get((now.place, step.action))
+            if known is None or known.hit.gain <= max(0.0, hit.gain):
+                self._running[(now.place, step.action)] = Lived(now, digest(step.state.tokens), hit)
         self._passed.append(now)
 
     def remember(self, episode: Episode, first: int) -> None:
@@ -92,6 +104,7 @@ class Sources:
                 now = next(passed)
                 hit = self._hit(step, first + number, episode.number, number, g)
                 self._keep((now.place, step.action), Lived(now, digest(step.state.tokens), hit))
+        self.remembered += len(lived)
 
     def _hit(self, step: Step, entry: int, episode: int, number: int, g: float) -> Neighbour:
         text = step.state.text
@@ -123,14 +136,16 @@ class Sources:
             del known[next((n for n, other in enumerate(known[:-1]) if other.hit.gain <= 0), 0)]
 
     def best(self, key: Key, at: Expected, *, gains: bool = False) -> Lived | None:
-        """Return the step that shows best what comes of an action: in the same situation, else the latest.
+        """Return the step that shows best what comes of an action: in the same situation, else the latest in memory.
+
+        What memory has none of is shown from the running episode.
 
         Args:
             gains: Whether points are expected of it, so that a step that gained any shows it better.
         """
         known = self._lived.get(key)
         if not known:
-            return None
+            return self._running.get(key)
         if gains:
             known = [lived for lived in known if lived.hit.gain > 0] or known
         for lived in reversed(known):

@@ -1,4 +1,4 @@
-"""`jitrl config`: shows the settings, their meaning, and the differences of profiles."""
+"""`jitrl config`: shows what is set, by what, and changes it; shows and compares profiles."""
 
 from __future__ import annotations
 
@@ -6,20 +6,37 @@ import argparse
 import dataclasses
 import json
 import shutil
+import sys
 import textwrap
 from typing import Any
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("config", parents=[common], help="show settings and compare profiles")
+    parser = subparsers.add_parser("config", parents=[common], help="show and change settings, and compare profiles")
     parser.set_defaults(handler=lambda args: _help(parser))
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    show = commands.add_parser("show", parents=[common], help="the settings of a profile, with their meaning")
-    show.add_argument("profile", nargs="?", default="default")
-    diff = commands.add_parser("diff", parents=[common], help="the settings in which two profiles differ")
-    diff.add_argument("one")
-    diff.add_argument("other")
+    show = commands.add_parser(
+        "show", parents=[common], help="what is set, and by what; or the settings of a profile",
+        description="Without a profile: every value, and where it comes from. A flag comes before an environment "
+                    "variable, that before the config file, that before what the app remembers, that before the "
+                    "profile, and that before the default.",
+    )  # fmt: skip
+    show.add_argument("profile", nargs="?", default=None)
+    diff = commands.add_parser(
+        "diff", parents=[common], help="what differs from the defaults; or the settings in which two profiles differ"
+    )
+    diff.add_argument("one", nargs="?", default=None)
+    diff.add_argument("other", nargs="?", default=None)
+    put = commands.add_parser("set", parents=[common], help="write a setting to the config file")
+    put.add_argument("name", help="such as theme, model, beta, or keys.watch.step_once")
+    put.add_argument("value")
+    put.set_defaults(handler=_set)
+    take = commands.add_parser("unset", parents=[common], help="take a setting out of the config file")
+    take.add_argument("name")
+    take.set_defaults(handler=_unset)
+    path = commands.add_parser("path", parents=[common], help="where the config file is")
+    path.set_defaults(handler=_path)
     schema = commands.add_parser("schema", parents=[common], help="every setting as JSON schema")
     for command in (show, diff):
         command.add_argument(
@@ -38,7 +55,9 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """Print all settings of a profile. Those that differ from the default value are marked."""
+    """Print all settings of a profile, or what is set. Values that differ from the default are marked."""
+    if args.profile is None:
+        return _show_set(args, changed=False)
     from engine.environments import profile
     from engine.settings import GROUPS, Settings
 
@@ -56,7 +75,13 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    """Print the settings in which two profiles differ, with the value in each and the meaning."""
+    """Print the settings in which two profiles differ, or those that are set, with both values and the meaning."""
+    if args.one is None:
+        return _show_set(args, changed=True)
+    if args.other is None:
+        from engine.errors import UsageError
+
+        raise UsageError("config diff takes two profiles, or none to show what differs from the defaults")
     from engine.environments import profile
     from engine.settings import Settings, differences
 
@@ -68,6 +93,79 @@ def _diff(args: argparse.Namespace) -> int:
     print(f"{'setting':<19} {args.one:<14} {args.other:<14} meaning")
     for name, (a, b) in found.items():
         _row(f"{name:<19} {_text(a):<14} {_text(b):<14} ", meanings[name])
+    return 0
+
+
+def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
+    """Print every setting with its value and where it comes from; with `changed`, those that are not the default."""
+    from engine.disk import shown
+    from engine.environments import profile
+    from jitrl_tui.preferences.schema import OPTIONS
+
+    made = args.preferences
+    values = dataclasses.asdict(profile(made.value("session.profile"), args.kind))
+    found = [(option, made.found(option.key, profile=values)) for option in OPTIONS]
+    if changed:
+        found = [(option, one) for option, one in found if one.value != option.default]
+    if args.json:
+        print(json.dumps([
+            {"key": option.key, "value": one.value, "default": option.default, "source": one.source, "where": one.where,
+             "meaning": option.meaning, "variable": option.variable, "flag": option.flag}
+            for option, one in found
+        ], indent=1))  # fmt: skip
+    else:
+        group = ""
+        for option, one in found:
+            if option.group != group:
+                group = option.group
+                print(f"\n{group}.")
+            mark = "*" if one.value != option.default else " "
+            _row(f"{mark} {option.name:<19} {_text(one.value) or '-':<14} {one.source:<11} ", option.meaning)
+        print(f"\nconfig file: {shown(made.config.file)}")
+        for name, keys in made.config.keys.items():
+            print(shown(f"  key of {name}: {keys}"))
+    for problem in made.problems:
+        print(f"jitrl: {shown(problem)}", file=sys.stderr)
+    return 2 if made.problems else 0
+
+
+def _set(args: argparse.Namespace) -> int:
+    """Write a setting to the config file."""
+    from engine.disk import shown
+    from engine.errors import UsageError
+    from jitrl_tui import keymap
+    from jitrl_tui.panes.registry import kinds
+    from jitrl_tui.preferences import config
+
+    made = args.preferences
+    key, value = config.checked(args.name, args.value)
+    if key.startswith("keys."):
+        wrong = keymap.mistakes(keymap.tables(kinds()), {**made.config.keys, key.removeprefix("keys."): value})
+        if wrong:
+            raise UsageError(wrong[0])
+    config.set_value(made.config.file, key, value)
+    print(shown(f"{key} = {_text(value)} in {made.config.file}"), file=sys.stderr)
+    first = made.fixed(key) if not key.startswith("keys.") else None
+    if first is not None and first.source == "environment":
+        print(f"the {first.told} comes before it", file=sys.stderr)
+    return 0
+
+
+def _unset(args: argparse.Namespace) -> int:
+    """Take a setting out of the config file."""
+    from jitrl_tui.preferences import config
+    from jitrl_tui.preferences.schema import find
+
+    key = args.name if args.name.startswith("keys.") else find(args.name).key
+    config.set_value(args.preferences.config.file, key, None)
+    return 0
+
+
+def _path(args: argparse.Namespace) -> int:
+    """Print the path of the config file."""
+    from engine.disk import shown
+
+    print(shown(args.preferences.config.file))
     return 0
 
 
@@ -105,4 +203,6 @@ def _row(head: str, meaning: str) -> None:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from engine import agents, environments, values
 from engine.settings import PROFILES, SessionConfig, Settings
+from jitrl_tui.ready import check_game
 
 MEMORY_HELP = "a PostgreSQL server that many share: postgresql://HOST/DATABASE#SPACE, without a password"
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
@@ -15,28 +17,32 @@ _SHORT = {"estimator", "rewards", "step_limit"}
 """Settings with an option of their own. The others are set with --set NAME=VALUE."""
 
 
-def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
-    """Add the options of a session."""
+def add_session_options(parser: argparse.ArgumentParser, episodes: int | None = None) -> None:
+    """Add the options of a session.
+
+    Args:
+        episodes: Usual number of episodes of the command; None for the one that the user has set.
+    """
     parser.add_argument(
         "game",
         metavar="GAME",
         help="; ".join(kind.about for kind in environments.BUILT_IN),
     )
     methods = ", ".join(method.name for method in agents.BUILT_IN)
-    parser.add_argument("--agent", default="jitrl", help=f"who plays: {methods} (%(default)s)")
-    parser.add_argument("--model", default="local/smollm2",
+    parser.add_argument("--agent", default=None, help=f"who plays: {methods} (jitrl)")
+    parser.add_argument("--model", default=None,
                         help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
-                             "or two joined by + (%(default)s)")  # fmt: skip
+                             "or two joined by + (local/smollm2)")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=None, metavar="N",
-                        help=f"episodes ({episodes}; of each task of a suite 5)")  # fmt: skip
+                        help=f"episodes ({episodes or 50}; of each task of a suite 5)")  # fmt: skip
     parser.set_defaults(usual_episodes=episodes)
     parser.add_argument("--steps", type=int, default=None, metavar="M",
                         help=f"steps an episode at most ({_usual('step_limit')})")  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
+        "--seed", type=int, default=None, metavar="S", help="seed of game and choices (1)"
     )
     parser.add_argument(
-        "--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s); `jitrl config` tells them"
+        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default); `jitrl config` tells them"
     )
     estimators = "; ".join(f"{estimator.name}, {estimator.about}" for estimator in values.BUILT_IN)
     parser.add_argument(
@@ -55,21 +61,44 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int) -> None:
     memory.add_argument("--memory", metavar="ADDRESS", help=f"the memory on {MEMORY_HELP}")
 
 
+def add_screen_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a screen that shows a run."""
+    parser.add_argument("--speed", default=None, metavar="N", help="steps per second; 0 for no pause between steps (1)")
+    parser.add_argument("--layout", default=None, metavar="NAME",
+                        help="arrangement of the panes: auto, narrow, side, normal, wide (auto)")  # fmt: skip
+
+
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add `--plain`."""
+    parser.add_argument(
+        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
+    )
+
+
 def session_config(args: argparse.Namespace) -> SessionConfig:
-    """Return the configuration of a session from the options.
+    """Return the configuration of a session from the options, and from what the user has set for those not typed.
 
     Raises:
-        UsageError: A name or value is invalid.
+        UsageError: A name or value is invalid, or there is a mistake in the config file.
     """
     from engine.errors import UsageError
+    from jitrl_tui.preferences import used
+
+    set_before = args.preferences or used()
+    set_before.refuse_mistakes()
+
+    def chosen(name: str) -> Any:
+        typed = getattr(args, name)
+        return set_before.value(f"session.{name}") if typed is None else typed
 
     kind, game = environments.resolve(args.game)
-    changes = dict(change(text) for text in args.changes)
+    profile = chosen("profile")
+    changes: dict[str, Any] = {**set_before.settings(), **dict(change(text) for text in args.changes)}
     for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
         if getattr(args, option) is not None:
             changes[name] = getattr(args, option)
     try:
-        settings = kind.profile(args.profile, **changes)
+        settings = kind.profile(profile, **changes)
     except UsageError as error:
         option, _, problem = str(error).partition(" ")
         if option == "step_limit" and args.steps is not None:
@@ -77,15 +106,20 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         raise
     return SessionConfig(
         game=game,
-        agent=args.agent,
-        model=args.model,
-        episodes=args.usual_episodes if args.episodes is None else args.episodes,
-        seed=args.seed,
-        profile=args.profile,
+        agent=chosen("agent"),
+        model=chosen("model"),
+        episodes=args.usual_episodes if args.usual_episodes and args.episodes is None else chosen("episodes"),
+        seed=chosen("seed"),
+        profile=profile,
         settings=settings,
         games=args.games,
-        memory=address(args.memory) if args.memory is not None else "own" if args.fresh else "shared",
+        memory=_memory(args) or set_before.value("session.memory"),
     )
+
+
+def _memory(args: argparse.Namespace) -> str:
+    """Return the memory that was asked for, "" if none was."""
+    return address(args.memory) if args.memory is not None else "own" if args.fresh else ""
 
 
 def address(text: str) -> str:
@@ -98,26 +132,6 @@ def address(text: str) -> str:
 
     parsed_address(text)
     return text
-
-
-def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
-    """Check that a game can be started; return its name, or the names of the tasks of a suite.
-
-    Raises:
-        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory, too.
-    """
-    from engine.kinds import Places
-    from engine.llm import check_name
-    from engine.memory.opening import check_address
-    from engine.settings.address import is_address
-
-    if agents.AGENTS.find(config.agent).asks_model:
-        check_name(config.model)
-    values.ESTIMATORS.find(config.settings.estimator)
-    names = environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
-    if is_address(config.memory):
-        check_address(config.memory)
-    return names
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:

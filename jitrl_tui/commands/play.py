@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, one_game, session_config
+from jitrl_tui.commands.options import (
+    add_plain,
+    add_screen_options,
+    add_session_options,
+    one_game,
+    session_config,
+)
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -16,9 +20,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "play", parents=[common], help="play yourself; the agent says what it would do"
     )
     add_session_options(parser, episodes=1)
-    parser.add_argument(
-        "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
-    )
+    add_screen_options(parser)
+    add_plain(parser)
     parser.set_defaults(handler=run)
 
 
@@ -29,15 +32,6 @@ def run(args: argparse.Namespace) -> int:
     config = session_config(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
-    if (
-        args.plain
-        or os.environ.get("JITRL_PLAIN")
-        or os.environ.get("TERM") == "dumb"
-        or not sys.stdout.isatty()
-    ):
-        from jitrl_tui.plain import run_play_plain
-
-        return run_play_plain(config, saves)
     from jitrl_tui.app import run_play
 
-    return run_play(config, saves)
+    return run_play(config, saves, in_lines=args.plain)

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from jitrl_tui.commands.options import add_plain, add_screen_options
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -13,7 +15,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
     )
-    parser.add_argument("--speed", type=float, default=1.0, help="1 is one step a second (%(default)s)")
+    add_screen_options(parser)
+    add_plain(parser)
     parser.set_defaults(handler=run)
 
 
@@ -23,10 +26,11 @@ def run(args: argparse.Namespace) -> int:
     from engine.session import recording
 
     path: Path = args.file
-    named = saves_folder(args.saves) / "sessions" / path
+    saves = saves_folder(args.saves)
+    named = saves / "sessions" / path
     if not path.exists() and len(path.parts) == 1 and named.is_dir():
         path = named
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 
-    return run_replay(path, speed=args.speed)
+    return run_replay(path, saves, in_lines=args.plain, paced=args.speed is not None)

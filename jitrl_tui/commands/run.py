@@ -8,15 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, check_game, session_config
+from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
 from jitrl_tui.commands.running import play, result_of, verdict, write
+from jitrl_tui.ready import check_game
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("run", parents=[common], help="play episodes without a screen")
-    add_session_options(parser, episodes=50)
+    add_session_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result there; - is stdout")
     parser.add_argument("--resume", metavar="NAME", help="go on with this session instead of a new one")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -27,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
     from engine.errors import UsageError
     from engine.paths import saves_folder
+    from engine.session import changing, suites
     from engine.session import store as sessions
-    from engine.session import suites
 
     config = session_config(args)
     saves = saves_folder(args.saves)
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
-        if progress.started is not None:
+        if not changing.discard_unplayed(saved) and progress.started is not None:
             print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
     return verdict(session.results, config, progress)

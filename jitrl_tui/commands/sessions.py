@@ -1,4 +1,4 @@
-"""`jitrl sessions`: lists sessions, and resumes one."""
+"""`jitrl sessions`: lists, resumes, deletes and renames sessions, branches from one, and writes transcripts."""
 
 from __future__ import annotations
 
@@ -11,32 +11,75 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
+FORMATS = ("txt", "md", "json")
+"""Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "sessions", parents=[common], help="list what was played and saved, or take one up again"
-    )
+        "sessions", parents=[common], help="list what was played and saved, or take one up again",
+        description="List what was played and saved, newest first; or take a session up again. `jitrl sessions rm "
+                    "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
+                    "`jitrl sessions export NAME` writes its transcript.",
+    )  # fmt: skip
     parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
     parser.add_argument(
-        "--branch", metavar="[EPISODE:]STEP", help="go on after this step instead, in a session of its own"
+        "--branch",
+        metavar="[EPISODE:]STEP",
+        help="go on after this step instead, in a new session with a memory of its own, as it was at that step",
     )
+    parser.add_argument(
+        "--into-memory",
+        action="store_true",
+        help="the branch uses the memory of the session as it is now, and is remembered there",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=int,
+        metavar="N",
+        help="episodes that the branch plays, the one it begins in included (as many as the session; with --yes 1)",
+    )
+    parser.add_argument("--yes", action="store_true", help="play the branch at once, without a screen or a pause")
     parser.add_argument("--json", action="store_true", help="a list on stdout")
     parser.set_defaults(handler=run)
+    # The command line writes `sessions rm` with a hyphen, because NAME stands in the place of an action.
+    remove = subparsers.add_parser("sessions-rm", parents=[common], prog="jitrl sessions rm")
+    remove.add_argument("names", nargs="+", metavar="NAME", help="delete these sessions with their recordings")
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    remove.set_defaults(handler=_remove)
+    rename = subparsers.add_parser("sessions-rename", parents=[common], prog="jitrl sessions rename")
+    rename.add_argument("name", metavar="NAME", help="give this session")
+    rename.add_argument("new", metavar="NEW", help="this name")
+    rename.set_defaults(handler=_rename)
+    export = subparsers.add_parser("sessions-export", parents=[common], prog="jitrl sessions export")
+    export.add_argument("name", metavar="NAME", help="write the transcript of this session")
+    export.add_argument("--format", choices=FORMATS, help="its format (that of FILE's name, or txt)")
+    export.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    export.set_defaults(handler=_export)
 
 
 def run(args: argparse.Namespace) -> int:
     """List the sessions, newest first, or open one."""
+    from engine.errors import UsageError
     from engine.paths import saves_folder
+
+    saves = saves_folder(args.saves)
+    if args.branch is not None:
+        return _branch(args, saves)
+    if args.yes or args.into_memory or args.episodes is not None:
+        raise UsageError("--yes, --into-memory and --episodes are for a branch: --branch [EPISODE:]STEP")
+    if args.name:
+        from jitrl_tui.app import run_saved
+
+        return run_saved(_named(args.name, saves), saves)
+    return _list(args, saves)
+
+
+def _list(args: argparse.Namespace, saves: Path) -> int:
     from engine.session import branches as keeping
     from engine.session import store as sessions
 
-    saves = saves_folder(args.saves)
-    if args.name:
-        session = _named(args, saves)
-        from jitrl_tui.app import run_saved
-
-        return run_saved(session, saves)
     found = list(sessions.saved(saves))
     if args.json:
         print(json.dumps([_plain(session) for session in found], indent=1))
@@ -44,9 +87,10 @@ def run(args: argparse.Namespace) -> int:
     for session in found:
         item = _plain(session)
         state = "finished" if item["finished"] else "open"
-        print(
-            f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {item['episodes']:>4} episodes  {state}"
-        )
+        played = f"{item['played']}/{item['episodes']}"
+        scores = "-" if item["last"] is None else f"{item['last']:g}/{item['average']:.1f}/{item['best']:g}"
+        of = f"  branch of {item['origin']}" if item["origin"] else ""
+        print(f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}")
     named = list(keeping.named(saves))
     for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")
@@ -55,34 +99,155 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _named(args: argparse.Namespace, saves: Path) -> SavedSession:
-    """Return the session that the arguments name, or a new branch of it."""
+def _export(args: argparse.Namespace) -> int:
+    """Write the transcript of a session to a file or to stdout."""
+    from engine.disk import shown
+    from engine.paths import saves_folder
+    from engine.session.transcript import format_of
+    from jitrl_tui.exporting import export, text_of
+
+    recording = _named(args.name, saves_folder(args.saves)).recording
+    if args.output is None or args.output == "-":
+        sys.stdout.write(text_of(recording, args.format or "txt"))
+        return 0
+    target = Path(args.output)
+    export(recording, target, format_of(target, args.format))
+    print(f"wrote {shown(target)}", file=sys.stderr)
+    return 0
+
+
+def _named(name: str, saves: Path) -> SavedSession:
+    """Return the session of this name, or a new session that continues from the save of this name."""
     from engine.errors import UsageError
     from engine.session import branches as keeping
     from engine.session import store as sessions
 
+    folder = saves / "sessions" / name
+    if "/" not in name and folder.is_dir():
+        return sessions.load(folder)
+    if any(save.name == name for save in keeping.named(saves)):
+        return keeping.load(saves, name)
+    raise UsageError(f"there is no session {name!r}; `jitrl sessions` lists them")
+
+
+def _branch(args: argparse.Namespace, saves: Path) -> int:
+    """Branch from a session: on the screen, paused at the step; with --yes as lines, played at once."""
+    from engine.errors import UsageError
+    from engine.session import branches as keeping
+    from engine.session import store as sessions
+    from jitrl_tui import plain
+
+    if not args.name:
+        raise UsageError("--branch needs the name of a session; `jitrl sessions` lists them")
     folder = saves / "sessions" / args.name
     if "/" in args.name or not folder.is_dir():
-        if args.branch is None and any(save.name == args.name for save in keeping.named(saves)):
-            return keeping.load(saves, args.name)
         raise UsageError(f"there is no session {args.name!r}; `jitrl sessions` lists them")
-    session = sessions.load(folder)
-    if args.branch is None:
-        return session
-    episode, _, step = args.branch.rpartition(":")
-    try:
-        at = int(episode or 1), int(step)
-    except ValueError:
+    session, (episode, step) = sessions.load(folder), _place(args.branch)
+    if args.episodes is not None and args.episodes < 1:
+        raise UsageError(f"--episodes must be at least 1, not {args.episodes}")
+    keeping.until(session, (episode, step))  # report a step that is not there before anything is written
+    asks = session.kind == "play" and sys.stdin.isatty()
+    if plain.wants_plain() and not asks and not args.yes:
         raise UsageError(
-            f"--branch takes STEP or EPISODE:STEP, for instance 2:15, not {args.branch!r}"
-        ) from None
-    return keeping.branch(saves, session, at)
+            f"{_plan(args, episode, step)}; here is no terminal in which it could wait for you at that step: add --yes "
+            "to play it at once"
+        )
+    count = args.episodes or (1 if args.yes else None)
+    last = None if count is None else episode + count - 1
+    branch = keeping.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
+    if args.yes:
+        print(f"branch: {branch.name}", file=sys.stderr)
+        return plain.run_saved_plain(branch, saves, play=False)
+    from jitrl_tui.app import run_saved
+
+    return run_saved(branch, saves, paused=True)
 
 
-def _plain(session: Any) -> dict[str, Any]:
-    config = session.config
+def _found(saves: Path, name: str) -> SavedSession:
+    """Return the session with a name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from engine.errors import UsageError
+    from engine.session import store as sessions
+
+    folder = saves / "sessions" / name
+    if not name or "/" in name or not folder.is_dir():
+        raise UsageError(f"there is no session {name!r}; `jitrl sessions` lists them")
+    return sessions.load(folder)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    """Delete the named sessions, after a question."""
+    from engine.disk import shown
+    from engine.errors import UsageError
+    from engine.paths import saves_folder
+    from engine.session import changing
+
+    saves = saves_folder(args.saves)
+    doomed = [_found(saves, name) for name in dict.fromkeys(args.names)]
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise UsageError("sessions rm asks before it deletes; without a terminal, add --yes")
+        names = shown(", ".join(args.names))
+        print(f"Delete {names} with their recordings? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+            print("nothing was deleted", file=sys.stderr)
+            return 1
+    for session in doomed:
+        changing.delete(saves, session)
+        print(f"deleted {shown(session.name)}", file=sys.stderr)
+    return 0
+
+
+def _rename(args: argparse.Namespace) -> int:
+    """Give a session another name."""
+    from engine.disk import shown
+    from engine.paths import saves_folder
+    from engine.session import changing
+
+    saves = saves_folder(args.saves)
+    renamed = changing.rename(saves, _found(saves, args.name), args.new)
+    print(f"{shown(args.name)} is {shown(renamed.name)} now", file=sys.stderr)
+    return 0
+
+
+def _place(text: str) -> tuple[int, int]:
+    """Return episode and step of STEP or EPISODE:STEP."""
+    from engine.errors import UsageError
+
+    episode, _, step = text.rpartition(":")
+    try:
+        return int(episode or 1), int(step)
+    except ValueError:
+        raise UsageError(f"--branch takes STEP or EPISODE:STEP, for instance 2:15, not {text!r}") from None
+
+
+def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
+    """Return in words what the branch would do if it were played at once."""
+    memory = (
+        "with the memory of that session as it is now, which would learn from it"
+        if args.into_memory
+        else "with a memory of its own, as it was at that step"
+    )
+    count = args.episodes or 1
+    more = f" and {count - 1} more episode{'s' if count > 2 else ''}" if count > 1 else ""
+    return (
+        f"this would go on after step {step} of episode {episode} of {args.name}, in a new session {memory}, and play "
+        f"to the end of that episode{more}"
+    )
+
+
+def _plain(session: SavedSession) -> dict[str, Any]:
+    from jitrl_tui.history import facts
+
+    config, origin, known = session.config, session.origin, facts(session.recording)
     return {
         "name": session.name, "kind": session.kind, "game": config.game, "agent": config.agent,
         "model": config.model, "seed": config.seed, "episodes": config.episodes,
-        "finished": session.finished(), "recording": str(session.recording),
+        "finished": session.finished(), "recording": str(session.recording), "played": len(known.scores),
+        "last": known.last, "average": known.average, "best": known.best, "max_score": known.max_score,
+        "changed": known.changed,
+        "origin": f"{origin.session} {origin.episode}:{origin.step}" if origin else "",
     }  # fmt: skip

@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jitrl_tui.commands.options import add_session_options, one_game, session_config
+from jitrl_tui.commands.options import (
+    add_plain,
+    add_screen_options,
+    add_session_options,
+    one_game,
+    session_config,
+)
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("watch", parents=[common], help="watch an agent play and learn")
-    add_session_options(parser, episodes=50)
+    add_session_options(parser)
+    add_screen_options(parser)
+    add_plain(parser)
     parser.set_defaults(handler=run)
 
 
@@ -24,4 +32,4 @@ def run(args: argparse.Namespace) -> int:
     one_game(config, saves)  # report a wrong name before the screen opens
     from jitrl_tui.app import run_watch
 
-    return run_watch(config, saves)
+    return run_watch(config, saves, in_lines=args.plain)

@@ -15,6 +15,7 @@ from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.panes.registry import SentencePane
 from jitrl_tui.panes.tabs import TabLine, stage_title
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
@@ -42,6 +43,16 @@ class Panes(Container):
         self._zoomed: str | None = None
         self._layout = Layout("", (), ())
         self._web = False
+        self._wanted = "auto"
+
+    def follow(self, wanted: str) -> bool:
+        """Take another arrangement than the usual one for the window's size; return whether it is another than before.
+
+        Args:
+            wanted: Name of a layout, or "auto".
+        """
+        before, self._wanted = self._wanted, wanted
+        return before != wanted
 
     def compose(self) -> ComposeResult:
         """Make all panes, once."""
@@ -97,22 +108,32 @@ class Panes(Container):
             self._web = True
             self.go_to(self._stages[0].name, window)
 
-    def show(self, view: RunView, choice: Choice | None, *, back: bool, pages: PageStore | None) -> None:
+    def show(
+        self,
+        view: RunView,
+        choice: Choice | None,
+        *,
+        back: bool,
+        pages: PageStore | None,
+        remembered: Remembered | None = None,
+    ) -> None:
         """Draw a view.
 
         Args:
             choice: The displayed decision.
             back: It is an earlier one, not the latest.
             pages: Stored pages.
+            remembered: The map that memory had before the run.
         """
         alone = not self._layout.shown
         for name, pane in self._panes.items():
-            pane.update(view, choice, How(back=back, alone=alone, whole=self._zoomed == name, pages=pages))
+            how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=remembered)
+            pane.update(view, choice, how)
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
         present = self._present()
-        layout = self._layout = layout_for(*window, present)
+        layout = self._layout = layout_for(*window, present, self._wanted)
         if layout.tabs and self._front not in layout.tabs:
             self._front = layout.tabs[0]
         visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
@@ -158,7 +179,7 @@ class Panes(Container):
             return
         if kind.place == "stage":
             self._stage = name
-        if name in layout_for(*window, self._present()).tabs:
+        if name in layout_for(*window, self._present(), self._wanted).tabs:
             self._front = name
         if self._zoomed is not None:
             self._zoomed = name
@@ -179,6 +200,11 @@ class Panes(Container):
     def _focus(self, name: str) -> None:
         # Do this at once. Otherwise a hidden pane with the focus would pass the focus to another pane.
         self.screen.set_focus(self._panes[name])
+
+    def kind_with_focus(self) -> PaneKind | None:
+        """Return the kind of the pane with the focus, None if no pane has it."""
+        focused = self.screen.focused
+        return next((kind for name, kind in self._kinds.items() if self._panes[name] is focused), None)
 
     def text_with_focus(self) -> str:
         """Return all the text of the pane with the focus, "" if no pane has it."""

@@ -7,28 +7,30 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from engine import explain
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.view import Choice, RunView, percents, signed
-from jitrl_tui.widgets.bars import arrow, changed, thin
+from jitrl_tui.widgets.bars import arrow, changed, moved, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.pane import How, PaneKind
 
 Part = str | tuple[str, str]
 
-_PRIOR = (("from", 7), ("conf", 6), ("z", 7))
-_UPDATE = (("N", 6), ("Q̂", 7), ("Â", 7), ("Ã", 7), ("z′", 7))
+_FROM, _VALUES = (("from", 7),), (("N", 6), ("Q̂", 7), ("Â", 7))
+_LOGIT, _UPDATED = (("conf", 6), ("z", 8)), (("Ã", 7), ("z′", 7))
 _ADDED = 8
 """Width in cells of a column that a method adds."""
-_ACTION = 21
+_ACTION = 18
 """Width in cells for the action in a row with all numbers."""
+_LEGEND = "◇z ◆z′ "
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
 
 class CandidatesPane(LinePane):
-    """The candidate set C with z and the policy as bars; N, Q, A, z' and both policies where there is an update."""
+    """The candidate set C with z and the policy as bars; with an update N, Q, A, z', both policies and the way of z."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -59,10 +61,12 @@ class CandidatesPane(LinePane):
             lines.append(_numbers_row(decision, index, width))
             if not _moved(decision):
                 lines.append(_bar(decision, index, width))
-            elif tall:
-                lines.extend(_bars_stacked(decision, index, width))
-            else:
+            elif hits.says_nothing(decision.update):
                 lines.append(_bars_beside(decision, index, width))
+            elif tall:
+                lines += [_bars_beside(decision, index, width), _tracked(decision, index, width)]
+            else:
+                lines.append(_probabilities(decision, index, width))
         if decision.chosen < 0:
             text = fit(f"▸ {decision.action}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
@@ -80,26 +84,24 @@ KIND = PaneKind("candidates", "candidates", lambda: CandidatesPane("candidates")
 
 def _moved(decision: Decision) -> bool:
     """Return whether there is a policy before and one after."""
-    return decision.update is not None or decision.prior != decision.posterior
+    return not hits.says_nothing(decision.update) or decision.prior != decision.posterior
 
 
 def _columns(decision: Decision) -> list[tuple[str, int]]:
-    """Return names and widths of the columns beside the action."""
-    update = _UPDATE if decision.update is not None else ()
-    return [*_PRIOR, *update, *((name, _ADDED) for name, _ in hits.columns(decision))]
+    """Return names and widths of the columns beside the action. From the opinion to z′ they follow the calculation."""
+    values, updated = (_VALUES, _UPDATED) if decision.update is not None else ((), ())
+    return [*_FROM, *values, *_LOGIT, *updated, *((name, _ADDED) for name, _ in hits.columns(decision))]
 
 
 def _headline(choice: Choice, width: int) -> Content:
     update = choice.decision.update
     if update is None or hits.says_nothing(update):
         return Content.styled(fit(hits.without_values(choice), width).rstrip(), MUTED)
-    value, beta = (
-        f"V̂(s) = {signed(update.valuation.v)} from {hits.source(update)}",
-        f"β = {update.beta:g}",
-    )
-    text = f"{value};  z′ = z + β·Ã,  {beta}"
-    if cell_len(text) > width:
-        text = f"{value};  {beta}"
+    seen = hits.shown(update)
+    value = f"V̂(s) = {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}"
+    beta = f"β = {update.beta:g}"
+    ways = (f"z′ = z + β·Ã,  {beta},  π = softmax z′", f"z′ = z + β·Ã,  {beta}", f"z′ = z + {update.beta:g}·Ã", beta)
+    text = next((text for way in ways if cell_len(text := f"{value};  {way}") <= width), value)
     return Content.styled(fit(text, width).rstrip(), MUTED)
 
 
@@ -128,7 +130,14 @@ def _mark(decision: Decision, index: int) -> tuple[str, str]:
 
 
 def _short(value: float) -> str:
-    return signed(value, 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0)
+    """Return a number with as many decimals as it takes to tell it from 0, and no more than six characters."""
+    size = abs(value)
+    return signed(value, 3 if 0 < size < 0.05 else 2 if size < 100 else 1 if size < 1000 else 0)
+
+
+def _logit(candidate: Candidate) -> str:
+    """Return z; in brackets where it is neutral, because the model gave no opinion."""
+    return f"({candidate.z:.2f})" if hits.is_neutral(candidate) else _short(candidate.z)
 
 
 def _opinion(candidate: Candidate) -> str:
@@ -149,25 +158,36 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
     parts: list[Part] = [
         (mark + fit(candidate.action, width - numbers - 2), style),
         (one_line(candidate.source)[:6].rjust(7), MUTED),
-        _opinion(candidate).rjust(6),
-        _short(candidate.z).rjust(7),
     ]
-    if decision.update is not None:
-        parts += _update_cells(decision.update, index)
+    update = decision.update
+    if update is not None:
+        parts += _value_cells(update, index)
+    parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else "")]
+    if update is not None:
+        scaled, tone = update.advantage_normalised[index], _tone(update.advantage_normalised[index])
+        parts.append(((_short(scaled) if _is_valued(update, index) else "–").rjust(7), tone))
+        parts.append((_short(update.z_prime[index]).rjust(7), STRONG))
     parts += [_short(values[index]).rjust(_ADDED) for _, values in hits.columns(decision)]
     return Content.assemble(*parts)
 
 
-def _update_cells(update: Update, index: int) -> list[Part]:
-    value, advantage = update.valuation, update.advantage[index]
-    known = value.how[index] != "prior"
-    number = str(value.n[index]) if value.how[index] == "known" else _HOW.get(value.how[index], "")
+def _is_valued(update: Update, index: int) -> bool:
+    return update.valuation.how[index] != "prior"
+
+
+def _count(update: Update, index: int) -> str:
+    """Return how often a candidate was tried, or how one was treated that never was."""
+    how = update.valuation.how[index]
+    return hits.tried(update, index) if update.valuation.n[index] else _HOW.get(how, "0")
+
+
+def _value_cells(update: Update, index: int) -> list[Part]:
+    seen, valued = hits.shown(update), _is_valued(update, index)
+    advantage = seen.advantage[index]
     return [
-        number.rjust(6),
-        (_short(value.q[index]) if known else "–").rjust(7),
-        ((_short(advantage) if known else "–").rjust(7), _tone(advantage)),
-        ((_short(update.advantage_normalised[index]) if known else "–").rjust(7), _tone(advantage)),
-        (_short(update.z_prime[index]).rjust(7), STRONG),
+        _count(update, index).rjust(6),
+        (_short(seen.q[index]) if valued else "–").rjust(7),
+        ((_short(advantage) if valued else "–").rjust(7), _tone(update.advantage_normalised[index])),
     ]
 
 
@@ -189,20 +209,27 @@ def _after_bar(decision: Decision, index: int, size: int) -> list[Part]:
     ]
 
 
-def _bars_stacked(decision: Decision, index: int, width: int) -> list[Content]:
-    before, after = decision.prior[index], decision.posterior[index]
-    size = max(4, width - 34)
-    bar, rest = thin(before, size)
-    z, z_prime = _short(decision.candidates[index].z), ""
-    if decision.update is not None:
-        z_prime = _short(decision.update.z_prime[index])
-    return [
-        Content.assemble((f"   before z  {z:>7} {before:5.0%} ", MUTED), (bar, NAME), (rest, FAINT)),
-        Content.assemble(
-            f"   after  {'z′' if z_prime else '  '} {z_prime:>7} {after:5.0%} ",
-            *_after_bar(decision, index, size),
-        ),
-    ]
+def _track(decision: Decision, index: int, size: int) -> list[Part]:
+    """Return where z and z′ of a candidate are between the lowest and the highest logit of all; nothing if z stays.
+
+    With a large beta the probabilities are all 0 or 100 %. The logits still tell how near the candidates are.
+    """
+    update = decision.update
+    if update is None or size < 6:
+        return []
+    z = [candidate.z for candidate in decision.candidates]
+    low, high = min(*z, *update.z_prime), max(*z, *update.z_prime)
+    track = moved(z[index], update.z_prime[index], low, high, size)
+    tone = GOOD if update.z_prime[index] >= z[index] else BAD
+    way = track.strip("·")
+    before, _, after = track.partition(way)
+    return [(before, FAINT), (way, tone), (after, FAINT)]
+
+
+def _tracked(decision: Decision, index: int, width: int) -> Content:
+    """Return the track of the logits in a line of its own."""
+    track = _track(decision, index, width - 3 - len(_LEGEND))
+    return Content.assemble((f"   {_LEGEND}", MUTED), *track)
 
 
 def _bar(decision: Decision, index: int, width: int) -> Content:
@@ -214,12 +241,21 @@ def _bar(decision: Decision, index: int, width: int) -> Content:
     )
 
 
+def _probabilities(decision: Decision, index: int, width: int) -> Content:
+    """Return the probabilities before and after, with the track of the logits: one line for both."""
+    before, after = decision.prior[index], decision.posterior[index]
+    said: list[Part] = [(f"   π {before:4.0%}", MUTED), f" → {after:4.0%}", _change(decision, index)]
+    room = width - 24 - len(_LEGEND)
+    track = ((_LEGEND, MUTED), *_track(decision, index, room)) if room > 5 else ()
+    return Content.assemble(*said, *track)
+
+
 def _bars_beside(decision: Decision, index: int, width: int) -> Content:
     before, after = decision.prior[index], decision.posterior[index]
-    size = max(3, (width - 24) // 2)
+    size = max(3, (width - 26) // 2)
     bar, rest = thin(before, size)
     return Content.assemble(
-        (f"   {before:4.0%} ", MUTED), (bar, NAME), (rest, FAINT), f" → {after:4.0%} ",
+        (f"   π {before:4.0%} ", MUTED), (bar, NAME), (rest, FAINT), f" → {after:4.0%} ",
         *_after_bar(decision, index, size),
     )  # fmt: skip
 
@@ -235,22 +271,25 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
     )
     own = "".join(f"  {name} {_short(values[index])}" for name, values in hits.columns(decision))
     if update is None:
-        row = Content(fit(f"  z {_short(candidate.z)}{own}", width))
-    elif update.valuation.how[index] == "prior":
-        row = Content(fit(f"  z {_short(candidate.z)}, nothing remembered{own}", width))
+        rows = [Content(fit(f"  z {_short(candidate.z)}{own}", width))]
+    elif not _is_valued(update, index):
+        rows = [Content(fit(f"  z {_logit(candidate)}, nothing remembered{own}", width))]
     else:
-        row = Content.styled(fit(f"{_sum(update, candidate, index)}{own}", width),
-                             _tone(update.advantage_normalised[index]))  # fmt: skip
-    bars = _bars_beside if _moved(decision) else _bar
-    return [head, row, bars(decision, index, width)]
+        tone = _tone(update.advantage_normalised[index])
+        values, result = _sums(update, candidate, index)
+        whole = f"{values}{result}{own}"
+        texts = [whole] if cell_len(whole) <= width else [values, f"{result}{own}"]
+        rows = [Content.styled(fit(text, width), tone) for text in texts]
+    last = _bar if not _moved(decision) else _bars_beside if hits.says_nothing(update) else _probabilities
+    return [head, *rows, last(decision, index, width)]
 
 
-def _sum(update: Update, candidate: Candidate, index: int) -> str:
-    """Return the calculation of z' for a narrow row."""
-    value = update.valuation
-    count = f"N {value.n[index]}" if value.n[index] else _HOW.get(value.how[index], "0")
+def _sums(update: Update, candidate: Candidate, index: int) -> tuple[str, str]:
+    """Return the calculations of the advantage and of z′ for narrow rows."""
+    seen, count = hits.shown(update), _count(update, index)
+    q, v, a = explain.difference(seen.q[index], seen.v, seen.advantage[index])
     return (
-        f"  z {_short(candidate.z)} + β·Ã {_short(update.advantage_normalised[index])} = "
-        f"{_short(update.z_prime[index])}"
-        f"  {count}  Q̂ {_short(value.q[index])} Â {_short(update.advantage[index])}"
+        f"  N {count}  Q̂ {q} − V̂ {v} = Â {a}",
+        f"  z {_logit(candidate)} + {update.beta:g}·Ã {_short(update.advantage_normalised[index])} = "
+        f"z′ {_short(update.z_prime[index])}",
     )

@@ -15,7 +15,7 @@ from functools import partial
 from textual.content import Content
 
 from engine.registry import Registry
-from jitrl_tui.panes import candidates, curve, memory, page, picture, transcript, why
+from jitrl_tui.panes import candidates, curve, map, memory, page, picture, transcript, why
 from jitrl_tui.widgets.lines import BAD, LinePane, wrap
 from jitrl_tui.widgets.pane import PaneKind
 
@@ -23,7 +23,10 @@ PANES = Registry(
     "pane",
     PaneKind,
     "jitrl.panes",
-    (transcript.KIND, candidates.KIND, why.KIND, memory.KIND, curve.KIND, page.PAGE, page.TREE, picture.KIND),
+    (
+        transcript.KIND, candidates.KIND, why.KIND, memory.KIND, curve.KIND, page.PAGE, page.TREE, picture.KIND,
+        map.KIND,
+    ),
 )
 _NUMBERS = "1234567890"
 """Number keys of panes, in the order of the panes."""

@@ -27,15 +27,19 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.extend(Content.styled(line, ACCENT) for line in wrap(update.equation, width))
     for basis in hits.texts(d):
         lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
-    drawn = explain.drawn(d, choice.settings)
+    drawn = hits.taken(choice)
     lines.extend(Content(line) for line in wrap(drawn, width) if line)
     i = d.chosen
     if i >= 0 and not brief:
         lines.extend(Content.styled(line, MUTED) for line in _derivation(choice, width))
     if update is not None and update.without_memory and not brief:
         if d.changed:
-            text = f"○ JitRL changed this choice: the prior alone takes '{update.without_memory}'"
+            who = "Exploration within this episode" if explain.explores(update.valuation) else "JitRL"
+            text = f"○ {who} changed this choice: the prior alone takes '{update.without_memory}'"
             lines.extend(Content.styled(line, GOOD) for line in wrap(text, width))
+        elif d.tie_broken:
+            text = f"= JitRL broke a tie: the prior rates '{update.without_memory}' alike"
+            lines.extend(Content.styled(line, MUTED) for line in wrap(text, width))
         else:
             lines.append(Content.styled("= JitRL did not change this choice", MUTED))
     reason = d.candidates[i].reason if i >= 0 else ""
@@ -53,14 +57,16 @@ def _derivation(choice: Choice, width: int) -> list[str]:
     model = choice.started.model if choice.started is not None else ""
     parts = [explain.logit(d.candidates[i], settings, model)]
     if update is not None and update.valuation.how[i] != "prior":
-        v, q, a = update.valuation.v, update.valuation.q[i], update.advantage[i]
-        largest = max((abs(x) for x in update.advantage), default=0.0)
+        seen = hits.shown(update)
+        a = seen.advantage[i]
+        by, less, makes = explain.difference(seen.q[i], seen.v, a)
+        largest = max((abs(x) for x in seen.advantage), default=0.0)
         name = "max|Â|"
-        if settings.get("normalisation") == "positive" and max(update.advantage) > 0:
-            largest, name = max(update.advantage), "max Â"
+        if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
+            largest, name = max(seen.advantage), "max Â"
         parts += [
-            f"Â = Q̂ − V̂ = {signed(q)} − ({signed(v)}) = {signed(a)}",
-            f"Ã = Â / {name} = {signed(a)} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
+            f"Â = Q̂ − V̂ = {by} − ({less}) = {makes} {seen.unit}",
+            f"Ã = Â / {name} = {makes} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
         ]
     lines: list[str] = []
     for part in filter(None, parts):

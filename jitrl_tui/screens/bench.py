@@ -49,7 +49,8 @@ class BenchScreen(RunningScreen):
 
     def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(source, clock)
-        self._bindings = keymap.bound(self._bindings, keymap.BENCH, "bench")
+        self._table = keymap.of("bench")
+        self._bindings = keymap.bound(self._bindings, self._table, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)
         self.over: Over | None = None
@@ -195,7 +196,7 @@ class BenchScreen(RunningScreen):
         going = self.source.live and self.over is None
         keys = [
             (key.written, key.label, key.keys.split(",")[0], key.rank)
-            for key in keymap.BENCH
+            for key in self._table
             if key.label and (going or key.action != "finish")
         ]
         return [("↑↓", "choose", "down", 3), *keys]
@@ -288,7 +289,7 @@ class BenchScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("bench"), keymap.help_table(keymap.BENCH), page("terminal")))
+        text = "\n\n".join((page("bench"), keymap.help_table(self._table), page("terminal")))
         self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_theme(self) -> None:

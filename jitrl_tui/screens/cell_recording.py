@@ -1,4 +1,4 @@
-"""Recordings of the cells of a benchmark, opened over its screen."""
+"""Recordings that are opened over another screen: of the cells of a benchmark, and of remembered episodes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,29 @@ class RecordingScreen(WatchScreen):
 
     Args:
         folder: The session's folder.
+        uid: The episode to go to, "" for the first one. It is shown paused.
     """
 
-    def __init__(self, folder: Path) -> None:
-        source = ReplaySource(lambda: recording.read(folder), delay=1.0)
+    def __init__(self, folder: Path, uid: str = "") -> None:
+        source = ReplaySource(
+            lambda: recording.read(folder), delay=1.0, paused=bool(uid), path=folder, from_episode=uid
+        )
         super().__init__(source, pages=PageStore(folder))
+
+    def on_mount(self) -> None:
+        """Leave the run below as the one that the app waits for when it ends."""
+        below = self.app.last_source
+        if below is not None:
+            self.call_next(lambda: setattr(self.app, "last_source", below))
 
     def action_leave(self) -> None:
         """Go back."""
         self.source.stop()
         self.dismiss()
+
+    def action_home(self) -> None:
+        """Go back."""
+        self.action_leave()
 
 
 class SessionDialog(PickDialog):

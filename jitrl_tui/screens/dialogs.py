@@ -299,7 +299,7 @@ class CallsDialog(Dialog[None]):
 class HelpDialog(Dialog[None]):
     """A page of help."""
 
-    BINDINGS: ClassVar = [Binding("question_mark,q", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar = [Binding("question_mark,q,f1", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, markdown: str) -> None:
         super().__init__(classes="-page")

@@ -1,68 +1,100 @@
-"""The home screen, on which a game is chosen and started. Pressing Enter starts the first game with the defaults."""
+"""The home screen: sessions to resume, games and web tasks to start, recordings and benchmarks to look at.
+
+Nothing is started or resumed unasked. Pressing Enter does what the line below the lists says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.validation import Integer
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
+from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
-from jitrl_tui.offer import GameRow, Offer
-from jitrl_tui.screens import dialogs
-from jitrl_tui.view import points
+from jitrl_tui.offer import BenchRow, Offer, SessionRow
+from jitrl_tui.preferences import used
+from jitrl_tui.preferences.remembered import GAME
+from jitrl_tui.screens import dialogs, home_rows
+from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
+from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, fit
-from jitrl_tui.widgets.picker import Picker
+from jitrl_tui.widgets.lines import ACCENT, MUTED
+from jitrl_tui.widgets.sections import Sections
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
-DEFAULT_MODEL = "local/smollm2"
-_CAPABLE = "gemini/gemini-2.5-flash"
-_SMALL = (DEFAULT_MODEL, "prior/")
-"""Beginnings of the names of models that write no usable texts."""
-_MEMORIES = (("shared", "goes on with what it knows"), ("own", "begins with an empty one"))
-_METHODS = (
-    ("default", "plans through memory; learns best with small models"),
-    ("paper", "the paper's JitRL: neighbours, LLM evaluator and summaries"),
-    ("reference", "the authors' code, where it differs from the paper"),
-    ("unified", "one pipeline for games and the web, after the paper"),
-)
-"""Profiles (`engine.settings.PROFILES`) with a description for people."""
+SECTIONS = {
+    "resume": "resume", "start": "start a game", "web": "web tasks", "recordings": "recordings", "benches": "benches"
+}  # fmt: skip
+"""Titles by name."""
+_FORM = ("start", "web")
+"""Sections with the form: something is started there."""
+_SESSIONS = ("resume", "recordings")
+_EMPTY = {
+    "resume": "There is nothing to resume. 2 starts a game.",
+    "start": "No games were found; see --games DIR.",
+    "web": "There are no web tasks.",
+    "recordings": "Nothing was played yet. 2 starts a game.",
+    "benches": "There are no runs of benchmarks. `jitrl bench quick` makes one in a minute or two.",
+}
 
-_NUMBERS = (("episodes", "50", 1_000_000), ("steps", "60", 100_000), ("seed", "1", 2**31 - 1))
+
+class HomeActions(Protocol):
+    """What the home screen needs of the saves folder. Everything may raise a `JitrlError`."""
+
+    def load(self) -> Offer:
+        """Return the contents of the screen. It is called in another thread."""
+        ...
+
+    def begin(self, config: SessionConfig) -> Screen[int]:
+        """Return the screen of a new session."""
+        ...
+
+    def go_on(self, saved: SavedSession) -> Screen[int]:
+        """Return the screen of a saved session."""
+        ...
+
+    def change(self, saved: SavedSession, model: str, profile: str) -> Screen[int]:
+        """Return the screen of a new session that goes on from another one with another model or profile."""
+        ...
+
+    def delete(self, saved: SavedSession) -> None:
+        """Delete a session."""
+        ...
+
+    def rename(self, saved: SavedSession, name: str) -> None:
+        """Give a session another name."""
+        ...
+
+    def recording(self, saved: SavedSession) -> Screen[int]:
+        """Return a screen with the recording of a session. Leaving it goes back."""
+        ...
+
+    def bench(self, row: BenchRow) -> Screen[int]:
+        """Return a screen with a run of a benchmark. Leaving it goes back."""
+        ...
 
 
 class HomeScreen(Screen[int]):
-    """Chooses game, method, agent, model and episodes, or a session to resume.
+    """Chooses what is to be resumed, started or looked at.
 
     Args:
-        load: Returns the contents of the screen. It is called in another thread.
-        begin: Opens a new session on the screen.
-        go_on: Opens a saved session on the screen.
+        actions: The saves folder.
+        games: Folder with more stories.
     """
 
     CSS_PATH = "home.tcss"
-    BINDINGS: ClassVar = [
-        Binding("enter", "begin", show=False),
-        Binding("q", "app.leave", show=False),
-        Binding("question_mark", "help", show=False),
-        Binding("d", "theme", show=False),
-        Binding("escape", "to_games", show=False),
-    ]
 
     app: Host
 
@@ -73,22 +105,16 @@ class HomeScreen(Screen[int]):
             super().__init__()
             self.offer = offer
 
-    def __init__(
-        self,
-        load: Callable[[], Offer],
-        begin: Callable[[SessionConfig], Screen[int]],
-        go_on: Callable[[SavedSession], Screen[int]],
-        games: str | None = None,
-    ) -> None:
+    def __init__(self, actions: HomeActions, games: str | None = None) -> None:
         super().__init__()
-        self._load, self._begin, self._go_on, self._games = load, begin, go_on, games
-        self._offer = Offer(())
-        self._about = ""
+        self.key_table = keymap.of("home")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "home")
+        self._actions, self._games = actions, games
+        self._offer: Offer | None = None
+        self._section = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out the list and the form."""
-        from engine.agents import AGENTS
-
+        """Lay out the sections, the list and the form."""
         yield Static(
             Content.assemble(
                 ("jitrl", ACCENT),
@@ -96,66 +122,41 @@ class HomeScreen(Screen[int]):
             ),
             id="head",
         )
-        yield Static(id="message", markup=False)
+        yield Sections("sections")
         with Container(id="home"):
             listing = OptionList(id="games", markup=False)
-            listing.border_title = Content("games")
             yield listing
-            form = Vertical(id="form")
+            form = HowForm("form")
             form.border_title = Content("how it is played")
-            with form:
-                yield Static(id="methodlabel", classes="label", markup=False)
-                yield Picker("method", list(_METHODS))
-                yield Picker(
-                    "agent", [(m.name, m.about.split(";")[0]) for m in AGENTS.all().values()], label="agent"
-                )
-                yield Static("model, any litellm name", classes="label")
-                yield Input(DEFAULT_MODEL, id="model", select_on_focus=False)
-                with Horizontal(classes="row"):
-                    for name, default, most in _NUMBERS:
-                        with Vertical():
-                            yield Static(name, classes="label")
-                            check = [Integer(0 if name == "seed" else 1, most)]
-                            yield Input(default, id=name, validators=check, select_on_focus=False)
-                yield Picker("memory", list(_MEMORIES), label="memory")
-                yield Static(id="about", markup=False)
+            yield form
+        yield Static(id="message", markup=False)
         yield KeyBar("homekeys")
 
     def on_mount(self) -> None:
         """Load the contents while the screen is already visible."""
-        for field in self.query(Input):
-            field.cursor_blink = False
-        listing = self.query_one("#games", OptionList)
-        listing.add_option(Option(Content.styled("looking for games …", MUTED), disabled=True))
-        listing.focus()
-        self.query_one(KeyBar).show(
-            [
-                ("Enter", "watch", "enter", 1),
-                ("↑↓", "choose", "down", 1),
-                ("tab", "settings", "tab", 1),
-                ("?", "help", "question_mark", 1),
-                ("d", "theme", "d", 1),
-                ("q", "leave", "q", 1),
-            ]
-        )
-        self.run_worker(self._find, thread=True, exit_on_error=False)
+        self._open("start")
+        self.listing.focus()
+        self._section = ""  # The contents decide, unless a section is chosen before they are here.
+        self.reload()
 
     def on_resize(self) -> None:
         """Leave out lines if the window is low."""
         self.set_class(self.app.size.height < 28, "-short")
-        self.call_after_refresh(self._tell_method)
+        self.call_after_refresh(self._fill)
+        self.call_after_refresh(self.query_one(HowForm).tell)
 
-    def on_picker_changed(self) -> None:
-        """Show a description of the choice."""
-        self._tell_method()
+    def reload(self) -> None:
+        """Load the contents anew."""
+        self.run_worker(self._find, thread=True, exit_on_error=False)
 
-    def on_input_changed(self) -> None:
-        """Check again whether the model can do what the method needs."""
-        self._tell_method()
+    @property
+    def listing(self) -> OptionList:
+        """The list of the open section."""
+        return self.query_one("#games", OptionList)
 
     def _find(self) -> None:
         try:
-            offer = self._load()
+            offer = self._actions.load()
         except JitrlError as error:
             offer = Offer((), message=str(error))
         except Exception as error:
@@ -163,144 +164,235 @@ class HomeScreen(Screen[int]):
         self.post_message(self.Loaded(offer))
 
     def on_home_screen_loaded(self, event: Loaded) -> None:
-        """Show the contents, with the first game highlighted, so that Enter starts it."""
+        """Show the contents: the sessions to resume if there are some, else the games."""
         self._offer = event.offer
-        listing = self.query_one("#games", OptionList)
-        listing.clear_options()
-        width = max(24, listing.scrollable_content_region.width)
-        for game in event.offer.games:
-            listing.add_option(Option(_game_line(game, width), id=f"game:{game.name}"))
-        if event.offer.sessions:
-            listing.add_option(Option(Content.styled("── go on with ──", MUTED), disabled=True))
-            for saved in event.offer.sessions:
-                listing.add_option(Option(_session_line(saved, width), id=f"session:{saved.name}"))
-        if event.offer.games or event.offer.sessions:
-            listing.highlighted = 0
-        self._say(
-            event.offer.message or ("" if event.offer.games else "No games were found; see --games DIR.")
+        self._open(self._section or ("resume" if event.offer.unfinished else "start"))
+        if event.offer.message:
+            self._say(event.offer.message)
+
+    # --------------------------------------------------------------------------------------- sections
+
+    def action_section(self, name: str) -> None:
+        """Open a section."""
+        self._open(name)
+        self.listing.focus()
+
+    def on_sections_chosen(self, event: Sections.Chosen) -> None:
+        """Open the clicked section."""
+        self.action_section(event.section)
+
+    def _open(self, name: str) -> None:
+        self._section = name
+        form = self.query_one(HowForm)
+        form.display = name in _FORM
+        form.turn_to("web" if name == "web" else "game")
+        form.describe("")
+        self.set_class(name not in _FORM, "-whole")
+        self.listing.border_title = Content(SECTIONS[name])
+        self._fill()
+        self.call_after_refresh(self._fill)  # the list has its width only now
+
+    def _fill(self) -> None:
+        """Fill the list with the rows of the open section. The highlight stays where it was in this section."""
+        listing, name = self.listing, self._section or "start"
+        counts = self._counts()
+        keys = {key.action: key.first for key in self.key_table}
+        self.query_one(Sections).show(
+            [(one, keys[f"section({one!r})"], title + counts.get(one, "")) for one, title in SECTIONS.items()], name
         )
+        before = listing.highlighted_option
+        at = before.id if before is not None else None
+        width = max(24, listing.scrollable_content_region.width)
+        rows = self._rows(name, width)
+        listing.clear_options()
+        listing.add_options(rows)
+        enabled = [number for number, row in enumerate(rows) if not row.disabled]
+        if enabled:
+            same = [number for number in enabled if rows[number].id == at]
+            listing.highlighted = (same or [self._preferred(rows, enabled)])[0]
+        elif self._offer is not None:
+            self._say(self._offer.message or _EMPTY[name])
+        self._show_keys()
+
+    def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
+        """Return the row to begin with: the game that was started last, else the first one."""
+        last = used().remembered.values.get(GAME)
+        return next((number for number in enabled if rows[number].id == f"start:{last}"), enabled[0])
+
+    def _counts(self) -> dict[str, str]:
+        offer = self._offer
+        if offer is None:
+            return {}
+        numbers = {"resume": len(offer.unfinished), "recordings": len(offer.sessions), "benches": len(offer.benches)}
+        return {name: f" {count}" for name, count in numbers.items()}
+
+    def _rows(self, name: str, width: int) -> list[Option]:
+        """Return the rows of a section. Ids are the section and what the row is."""
+        offer = self._offer
+        if offer is None:
+            return [Option(Content.styled("looking for games and sessions …", MUTED), disabled=True)]
+        if name == "start":
+            return [Option(home_rows.game_line(game, width), id=f"start:{game.name}") for game in offer.games]
+        if name == "web":
+            rows = [Option(home_rows.web_line(row, width), id=row.name) for row in offer.web]
+            notes = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
+            return [*notes, *rows]
+        if name == "benches":
+            return [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
+        sessions = offer.unfinished if name == "resume" else offer.sessions
+        if not sessions:
+            return []
+        head = Option(home_rows.session_head(width), disabled=True)
+        return [head, *(Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions)]
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say more about the highlighted game."""
-        row = next((g for g in self._offer.games if f"game:{g.name}" == event.option.id), None)
-        self._about = row.about if row else ""
-        self._tell_method()
-        what = f"watch it learn {row.title or row.name}" if row else "go on where this session stood"
-        self._say(f"Press Enter to {what}.")
+        """Say what Enter does with the highlighted row."""
+        offer, option = self._offer, event.option.id or ""
+        if offer is None:
+            return
+        session = self._session()
+        game = next((game for game in offer.games if option == f"start:{game.name}"), None)
+        task = next((row for row in offer.web if option == row.name), None)
+        if game is not None:
+            self.query_one(HowForm).describe(game.about)
+            self._say(f"Press Enter to watch it learn {game.title or game.name}.")
+        elif task is not None:
+            self.query_one(HowForm).describe(task.intent)
+            self._say(f"Press Enter to watch it learn {task.name}.")
+        elif session is not None:
+            does = "go on where this session stood" if self._section == "resume" else "look at this recording"
+            self._say(f"Press Enter to {does}.\n{home_rows.session_about(session)}")
+        elif option:
+            self._say("Press Enter to look at this run.")
+
+    def _show_keys(self) -> None:
+        keys = [(key.written, key.label, key.first, key.rank) for key in self.key_table if self._fits(key)]
+        does = {"resume": "resume", "start": "watch", "web": "watch"}.get(self._section, "look")
+        first = next(key for key in self.key_table if key.action == "begin")
+        form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
+        self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
+
+    def _fits(self, key: keymap.Key) -> bool:
+        """Return whether a key is in the footer of the open section."""
+        if key.action == "change":
+            return self._section == "resume"
+        return bool(key.label) and (key.action not in ("rename", "delete") or self._section in _SESSIONS)
+
+    # ----------------------------------------------------------------------------------------- actions
+
+    def _session(self) -> SessionRow | None:
+        """Return the highlighted session, None if there is none."""
+        option = self.listing.highlighted_option
+        if option is None or self._offer is None or self._section not in _SESSIONS:
+            return None
+        name = (option.id or "").partition(":")[2]
+        return next((row for row in self._offer.sessions if row.saved.name == name), None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Start the game, or resume the session."""
-        self._open(event.option.id or "")
+        """Do what Enter does."""
+        self.action_begin()
 
     def on_input_submitted(self) -> None:
         """Start, because Enter was pressed in a field."""
         self.action_begin()
 
-    def action_begin(self) -> None:
-        """Start the highlighted game or resume the highlighted session."""
-        listing = self.query_one("#games", OptionList)
-        if listing.highlighted is not None:
-            self._open(listing.get_option_at_index(listing.highlighted).id or "")
+    def on_picker_changed(self) -> None:
+        """Show a description of the choice."""
+        self.query_one(HowForm).tell()
 
-    def action_to_games(self) -> None:
+    def on_input_changed(self) -> None:
+        """Check again whether the model can do what the method needs."""
+        self.query_one(HowForm).tell()
+
+    def action_begin(self) -> None:
+        """Start, resume or look at what is highlighted."""
+        option, session = self.listing.highlighted_option, self._session()
+        if option is None or not option.id or self._offer is None:
+            return
+        if session is not None:
+            if self._section == "resume":
+                self._guarded(lambda: self._actions.go_on(session.saved), self.app.switch_screen)
+            else:
+                self._guarded(lambda: self._actions.recording(session.saved), self.app.push_screen)
+        elif self._section == "benches":
+            row = next(row for row in self._offer.benches if option.id == f"bench:{row.folder.name}")
+            self._guarded(lambda: self._actions.bench(row), self.app.push_screen)
+        else:
+            self._start(option.id.removeprefix("start:"))
+
+    def _start(self, game: str) -> None:
+        def make() -> Screen[int]:
+            config = self.query_one(HowForm).config(game, self._games)
+            screen = self._actions.begin(config)
+            used().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
+            return screen
+
+        self._guarded(make, self.app.switch_screen)
+
+    def _guarded(self, make: Callable[[], Screen[int]], show: Callable[[Screen[int]], object]) -> None:
+        try:
+            screen = make()
+        except JitrlError as error:
+            self._say(str(error))
+        else:
+            show(screen)
+
+    def action_change(self) -> None:
+        """Ask for another model or profile, and go on with it in a new session."""
+        row = self._session()
+        if row is None or self._section != "resume":
+            return
+        config = row.saved.config
+
+        def changed(answer: tuple[str, str] | None) -> None:
+            if answer is not None:
+                self._guarded(lambda: self._actions.change(row.saved, *answer), self.app.switch_screen)
+
+        left = config.episodes - len(row.facts.scores)
+        self.app.push_screen(ChangeDialog(config.model, config.profile, left), changed)
+
+    def action_rename(self) -> None:
+        """Ask for another name of the highlighted session."""
+        row = self._session()
+        if row is not None:
+            dialog = NameDialog("rename", "Its recording and its memory stay as they are.", row.saved.name)
+            self.app.push_screen(dialog, lambda name: name and self._change(self._actions.rename, row.saved, name))
+
+    def action_delete(self) -> None:
+        """Delete the highlighted session, after a question."""
+        row = self._session()
+        if row is None:
+            return
+        memory = "the game's memory keeps what it learnt" if row.saved.config.memory == "shared" else (
+            "with a memory of its own"
+        )
+        played = f"{len(row.facts.scores)} episode{'' if len(row.facts.scores) == 1 else 's'}"
+        question = f"{row.saved.name} ({row.saved.config.game}, {played}) will be gone for ever; {memory}."
+        self.app.push_screen(
+            dialogs.ConfirmDialog("delete?", question, "delete"),
+            lambda yes: yes and self._change(self._actions.delete, row.saved),
+        )
+
+    def _change(self, do: Callable[..., None], *what: object) -> None:
+        """Change the stored sessions, and load the lists anew."""
+        try:
+            do(*what)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+        self.reload()
+
+    def action_to_list(self) -> None:
         """Move the focus to the list."""
-        self.query_one("#games").focus()
+        self.listing.focus()
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(dialogs.HelpDialog("help", page("home") + "\n\n" + page("terminal")))
+        text = "\n\n".join((page("home"), keymap.help_table(self.key_table), page("terminal")))
+        self.app.push_screen(dialogs.HelpDialog("help", text))
 
     def action_theme(self) -> None:
         """Go to the next theme."""
         self.app.next_theme()
 
-    def _tell_method(self) -> None:
-        """Show the source of values, and what the method needs but the model cannot do."""
-        from engine import explain
-        from engine.environments import profile
-
-        name, agent = self.query_one("#method", Picker).value, self.query_one("#agent", Picker).value
-        label = self.query_one("#methodlabel", Static)
-        made = profile(name)
-        settings = {"estimator": made.estimator}
-        for named in (explain.method, explain.method_in_short):
-            text = f"method · {named(settings, agent)}"
-            if cell_len(text) <= label.size.width:
-                break
-        label.update(Content(text))
-        asks = agent == "jitrl" and "llm" in (made.state, made.history)
-        model = self.query_one("#model", Input).value.strip() or DEFAULT_MODEL
-        small = all(part.startswith(_SMALL) for part in model.split("+"))
-        needs = (
-            f"Needs a capable model, such as {_CAPABLE}. What this one cannot do is replaced by rules and said at "
-            "the start."
-        )
-        about = "\n".join(filter(None, [needs if asks and small else "", self._about]))
-        self.query_one("#about", Static).update(Content(about))
-
-    def _open(self, option: str) -> None:
-        kind, _, name = option.partition(":")
-        if kind == "session":
-            saved = next(s for s in self._offer.sessions if s.name == name)
-            self._guarded(lambda: self._go_on(saved))
-        elif kind == "game":
-            self._guarded(lambda: self._begin(self._config(name)))
-
-    def _guarded(self, make: Callable[[], Screen[int]]) -> None:
-        try:
-            screen = make()
-        except JitrlError as error:
-            self._say(str(error))
-            return
-        self.app.switch_screen(screen)
-
-    def _config(self, game: str) -> SessionConfig:
-        from engine.environments import profile
-        from engine.errors import UsageError
-        from engine.settings import SessionConfig
-
-        numbers = {}
-        for name, _, _ in _NUMBERS:
-            text = self.query_one(f"#{name}", Input).value.strip()
-            if not text.isascii() or not text.isdigit():
-                raise UsageError(f"{name} must be a whole number, not {text!r}")
-            numbers[name] = int(text)
-        method = self.query_one("#method", Picker).value
-        return SessionConfig(
-            game=game,
-            agent=self.query_one("#agent", Picker).value,
-            model=self.query_one("#model", Input).value.strip() or DEFAULT_MODEL,
-            episodes=numbers["episodes"],
-            seed=numbers["seed"],
-            profile=method,
-            settings=profile(method, step_limit=numbers["steps"]),
-            games=self._games,
-            memory=self.query_one("#memory", Picker).value,
-        )
-
     def _say(self, text: str) -> None:
         self.query_one("#message", Static).update(Content(text))
-
-
-def _game_line(game: GameRow, width: int) -> Content:
-    note = f"{points(game.max_score)} points" if game.max_score else ""
-    mark = "shipped" if game.shipped else "yours"
-    room = max(8, width - 24)
-    return Content.assemble(
-        (fit(game.title or game.name, room), STRONG),
-        (f"{note:>12}", ""),
-        (f"  {mark:<8}", ""),
-    )
-
-
-def _session_line(saved: SavedSession, width: int) -> Content:
-    config = saved.config
-    when = saved.name[:15]
-    stamp = f"{when[4:6]}-{when[6:8]} {when[9:11]}:{when[11:13]}" if when[:8].isdigit() else when
-    detail = f"{config.agent}, {config.model}"
-    room = max(8, width - 16 - 26)
-    return Content.assemble(
-        (fit(config.game.rsplit("/", 1)[-1], room), STRONG),
-        ("  " + fit(detail, 26), MUTED),
-        f"  {stamp}",
-    )

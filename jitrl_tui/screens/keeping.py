@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
 from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -15,15 +17,18 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
 
-TYPED = "/undo, /save NAME, /load NAME, /branch STEP and /help"
-
 
 class KeepingScreen(RunningScreen):
-    """A screen for one run, with actions to save it and to leave it."""
+    """A screen for one run, with actions to save it, to compare it and to leave it.
+
+    Attributes:
+        recorded: The saves folder and the recording of the run, None if there are no other sessions beside it.
+    """
 
     source: Source
     view: RunView
     keeper: Keeper | None = None
+    recorded: tuple[Path, Path] | None = None
     waits_for = "finishing the last thought; q again leaves at once"
 
     @property
@@ -49,14 +54,18 @@ class KeepingScreen(RunningScreen):
             self._follow(lambda keeper: keeper.load(rest))
         elif name in ("load", "saves"):
             self.action_load()
-        elif name == "branch" and rest.isascii() and rest.isdigit():
-            self._follow(lambda keeper: keeper.branch(self.view.episode, int(rest)))
+        elif name == "branch" and rest:
+            step, _, memory = rest.partition(" ")
+            if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                self._branch(self.view.episode, int(step), SHARED if memory else OWN)
+            else:
+                self.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
         elif name == "branch":
             self.action_branch()
         elif name == "help":
             self.action_help()
         else:
-            self.notify(f"There is no command /{name}. There are {TYPED}.", severity="warning")
+            self.notify(f"There is no command /{name}; /help lists them.", severity="warning")
 
     def action_help(self) -> None:
         """Show the help."""
@@ -105,13 +114,19 @@ class KeepingScreen(RunningScreen):
             self._follow(lambda keeper: keeper.load(name))
 
     def action_branch(self) -> None:
-        """Continue from before the displayed step in a new session."""
+        """Ask for the memory of a branch, and continue from before the displayed step in a new session."""
         choice = self.choice
-        if choice is not None:
-            self._follow(lambda keeper: keeper.branch(choice.episode, choice.decision.step))
+        if choice is None or self._kept() is None:
+            return
+        episode, step = choice.episode, choice.decision.step
+        self.app.push_screen(BranchDialog(episode, step), lambda memory: self._branch(episode, step, memory))
 
-    def _follow(self, make: Callable[[Keeper], SavedSession]) -> None:
-        """End this session properly and continue with another."""
+    def _branch(self, episode: int, step: int, memory: str | None) -> None:
+        if memory is not None:
+            self._follow(lambda keeper: keeper.branch(episode, step, shared=memory == SHARED), paused=True)
+
+    def _follow(self, make: Callable[[Keeper], SavedSession], *, paused: bool = False) -> None:
+        """End this session properly and continue with another, which waits at its first decision if it is `paused`."""
         keeper = self._kept()
         if keeper is None or self.leaving:
             return
@@ -120,12 +135,35 @@ class KeepingScreen(RunningScreen):
         except JitrlError as error:
             self.notify(str(error), severity="error", markup=False)
         else:
-            self.leave(lambda: self.app.go_on_with(following))
+            self.leave(lambda: self.app.go_on_with(following, paused=paused))
 
     def _kept(self) -> Keeper | None:
         if self.keeper is None:
             self.notify("This is a recording: there is nothing to save or to undo.", severity="warning")
         return self.keeper
+
+    # ------------------------------------------------------------------------------------- comparing
+
+    def action_compare(self) -> None:
+        """Ask for another session, and show both side by side."""
+        from jitrl_tui.screens.compare import CompareDialog, others  # rarely needed
+
+        if self.keeper is not None:
+            self.recorded = self.keeper.saves, self.keeper.session.folder
+        if self.recorded is None:
+            self.notify("There are no other sessions beside this recording.", severity="warning")
+            return
+        saves, mine = self.recorded
+        found = others(saves, mine if mine.is_dir() else mine.parent)
+        if found:
+            self.app.push_screen(CompareDialog(found), lambda other: other and self._compare(mine, Path(other)))
+        else:
+            self.notify("There is no other session of this game; b makes a branch.", severity="warning")
+
+    def _compare(self, mine: Path, other: Path) -> None:
+        from jitrl_tui.screens.compare import as_recorded, open_comparison
+
+        open_comparison(self.app, (mine, other), (as_recorded(mine), as_recorded(other)))
 
     # --------------------------------------------------------------------------------------- leaving
 

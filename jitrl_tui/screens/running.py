@@ -12,9 +12,12 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from jitrl_tui.host import Host
+from jitrl_tui.keymap import Key
 from jitrl_tui.source import Ending, Inbox
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
+FRAME_S, HURRIED_S = 1 / 15, 1 / 4
+"""Shortest time between two drawings in seconds, usually and in fast-forward, where keys must not wait for drawings."""
 PATIENCE_S = 1.5
 """Seconds after which the screen says what it waits for."""
 LONGEST_S = 60.0
@@ -33,12 +36,19 @@ class RunningScreen(Screen[int]):
     """
 
     app: Host
-    frame_s = 1 / 15
+    frame_s = FRAME_S
     """Shortest time between two drawings, in seconds."""
     batch = 800
     """Largest number of items that are processed before keys are handled again."""
     waits_for = "finishing; q again leaves at once"
     """What `leaving` says if the source does not end soon."""
+
+    _table: tuple[Key, ...] = ()
+
+    @property
+    def key_table(self) -> tuple[Key, ...]:
+        """The keys of the screen, for the command palette."""
+        return self._table
 
     class Waiting(Message):
         """Items have arrived in an empty inbox."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -12,16 +13,22 @@ from textual.widgets import Static
 
 from engine.records import EpisodeEnded, SessionEnded
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.places import Remembered
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.keeping import TYPED, KeepingScreen
+from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.screens.running import FRAME_S, HURRIED_S
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
+from jitrl_tui.typed import help_table
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -36,7 +43,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(KeepingScreen):
+class WatchScreen(HandsScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
@@ -44,8 +51,11 @@ class WatchScreen(KeepingScreen):
         previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
+        paused: Whether the session waits at its first decision.
         keeper: Saves and branches; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
+        files: What lies beside the session on disk; None if there is nothing.
         clock: Returns monotonic time in seconds.
     """
 
@@ -58,8 +68,11 @@ class WatchScreen(KeepingScreen):
         previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
+        paused: bool = False,
         keeper: Keeper | None = None,
+        recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
+        files: SessionFiles | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(source, clock)
@@ -68,11 +81,14 @@ class WatchScreen(KeepingScreen):
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
+        self.files = files
+        self.recorded = recorded
         self.view = RunView(previous=previous)
         self._pages = pages
         self._previous = previous
         self._delay = delay
         self._play = play
+        self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: int | None = None
@@ -90,7 +106,7 @@ class WatchScreen(KeepingScreen):
         yield Static(id="banner", markup=False)
         yield Panes("body", self._kinds)
         yield Scrubber("scrubber")
-        yield CommandLine("command")
+        yield CommandLine("command", self.files.typed if self.files is not None else None)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
@@ -99,8 +115,9 @@ class WatchScreen(KeepingScreen):
         self.query_one(CommandLine).display = self._play
         self._thinking_since = self._clock()
         self.source.set_delay(self._delay)
-        if self._play:
+        if self._paused:
             self.source.pause()
+        if self._play:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -108,12 +125,18 @@ class WatchScreen(KeepingScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
+        if self._remembered is not None:
+            self._remembered.loaded = lambda: self.app.call_later(self._draw)
         self.source.start(self._inbox)
 
     def on_resize(self) -> None:
         """Choose the arrangement for the new size."""
         self._arrange()
         self._draw()
+
+    @property
+    def _remembered(self) -> Remembered | None:
+        return self.files.remembered if self.files is not None else None
 
     @property
     def panes(self) -> Panes:
@@ -175,12 +198,19 @@ class WatchScreen(KeepingScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
+        if self.hands.work.busy:
+            self._draw()
 
     # -------------------------------------------------------------------------------------- drawing
 
     @property
     def choice(self) -> Choice | None:
-        """The displayed choice: an earlier one that was selected, or the latest."""
+        """The displayed choice, as it would be if what is tried out were in memory."""
+        return self.hands.shown(self.shown_choice)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made: an earlier one that was selected, or the latest."""
         if self._looking is not None and self.view.choices:
             return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
         return self.view.choice
@@ -189,21 +219,28 @@ class WatchScreen(KeepingScreen):
         if not self.is_mounted:
             return
         self.drawn()
+        self.frame_s = HURRIED_S if self._hurry else FRAME_S
         view, choice = self.view, self.choice
         self._draw_status()
         if view.pages:
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
-        self.panes.show(view, choice, back=self._looking is not None, pages=self._pages)
+        self.query_one(MemoryPane).note(self.hands.notes())
+        self.panes.show(
+            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+        )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
-            self.query_one(CommandLine).offer(view.choice.decision)
+            line = self.query_one(CommandLine)
+            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
         reason = view.doing if view.activity == "paused" and self.source.live else ""
         if reason and view.pending is False:
             reason = f"{reason}  (space tries again, q leaves)"
+        reason = self.hands.banner or reason
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -248,12 +285,17 @@ class WatchScreen(KeepingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return [*keymap.of_pane(self.focused), *keys]
 
     def on_descendant_focus(self) -> None:
-        """Update the footer, because the command line has its own keys."""
-        if self._play:
-            self.query_one(KeyBar).show(self._keys())
+        """Update the footer, because the pane with the focus and the command line have their own keys."""
+        self.query_one(KeyBar).show(self._keys())
+
+    def on_screen_resume(self) -> None:
+        """Follow settings that were changed on another screen."""
+        if self.panes.follow(used().value("app.layout")):
+            self._arrange()
+            self._draw()
 
     # ------------------------------------------------------------------------------------- steering
 
@@ -359,6 +401,7 @@ class WatchScreen(KeepingScreen):
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
         self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
         self.source.set_delay(self._delay)
         self._draw_status()
 
@@ -410,6 +453,8 @@ class WatchScreen(KeepingScreen):
 
     def action_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
+        if self.hands.trying:
+            self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
         if self._play:
@@ -450,6 +495,13 @@ class WatchScreen(KeepingScreen):
         else:
             self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
 
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
     def action_find(self) -> None:
         """Search the transcript."""
         transcript = self.panes.transcript
@@ -460,9 +512,16 @@ class WatchScreen(KeepingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = f"Where you play, these can be typed: {TYPED}." if self._play else ""
-        text = "\n\n".join((page("watch"), keymap.help_table(self._table), typed, page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        typed = help_table() if self._play else ""
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""

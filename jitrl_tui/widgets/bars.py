@@ -40,6 +40,18 @@ def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
     return kept, moved, "·" * (width - len(kept) - len(moved))
 
 
+def moved(before: float, after: float, low: float, high: float, width: int) -> str:
+    """Return a track of `width` cells from `low` to `high`: ◇ at `before`, ◆ at `after`, a line between them."""
+    span = high - low
+    ends = [round((x - low) / span * (width - 1)) if span > 0 else 0 for x in (before, after)]
+    cells = ["·"] * width
+    for at in range(min(ends), max(ends) + 1):
+        cells[at] = "━"
+    cells[ends[0]] = "◇"
+    cells[ends[1]] = "◆"
+    return "".join(cells)
+
+
 def arrow(before: float, after: float) -> str:
     """Return an arrow for the change of a probability in whole percents."""
     moved = percents(before, after)

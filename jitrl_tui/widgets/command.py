@@ -10,7 +10,9 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from engine.records import Decision
+from jitrl_tui import typed
 from jitrl_tui.output import clean, one_line
+from jitrl_tui.typed_history import TypedHistory
 
 
 class CommandLine(Input):
@@ -30,39 +32,46 @@ class CommandLine(Input):
             super().__init__()
             self.text = text
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, history: TypedHistory | None = None) -> None:
         super().__init__(id=id, placeholder="your command", select_on_focus=False)
         self.cursor_blink = False
-        self._history: list[str] = []
-        self._at = 0
+        self._history = history or TypedHistory()
+        self._at = len(self._history.lines)
+        self._draft = ""
+        self.private = False
+        """What is typed is not written to the file of the history: on the web it may be a password."""
         self._offered: Decision | None = None
         self._completions: list[str] = []
 
-    def offer(self, decision: Decision) -> None:
-        """Suggest the valid actions, and show the agent's choice."""
+    def offer(self, decision: Decision, *, told: bool = True) -> None:
+        """Suggest the valid actions, and show the agent's choice if it is to be `told`."""
         if decision is not self._offered:
             self._offered = decision
             self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
-            self.placeholder = f"your command (the agent would: {one_line(decision.action)})"
+        advice = f"the agent would: {one_line(decision.action)}" if told else "/hint gives a hint"
+        self.placeholder = f"your command ({advice})"
 
     async def action_submit(self) -> None:
         """Send the command and add it to the history, before keys that were typed at once after Enter are taken."""
         text = clean(self.value).strip()
-        if text:
-            self._history.append(text)
-        self._at = len(self._history)
-        self.value = ""
+        self._history.add(text, keep=not self.private)
+        self._at = len(self._history.lines)
+        self.value = self._draft = ""
         self.post_message(self.Given(text))
 
     def action_complete(self, by: int) -> None:
-        """Complete what is typed to a valid action or an earlier command; again for the next one (or with -1, back)."""
+        """Complete what is typed to a valid action, one of our commands or an earlier line; again for the next one.
+
+        Args:
+            by: 1 for the next completion, -1 for the one before.
+        """
         if self.value in self._completions:
             at = self._completions.index(self.value) + by
         else:
             valid = self._offered.valid_actions if self._offered is not None else ()
-            known = dict.fromkeys([*map(one_line, valid), *reversed(self._history)])
-            typed = self.value.casefold()
-            self._completions = [action for action in known if action.casefold().startswith(typed)]
+            known = dict.fromkeys([*map(one_line, valid), *typed.words(), *reversed(self._history.lines)])
+            given = self.value.casefold()
+            self._completions = [line for line in known if line.casefold().startswith(given)]
             at = 0 if by > 0 else -1
         if self._completions:
             self.value = self._completions[at % len(self._completions)]
@@ -77,6 +86,9 @@ class CommandLine(Input):
         self._go(1)
 
     def _go(self, by: int) -> None:
-        self._at = min(max(self._at + by, 0), len(self._history))
-        self.value = self._history[self._at] if self._at < len(self._history) else ""
+        lines = self._history.lines
+        if self._at >= len(lines):
+            self._draft = self.value
+        self._at = min(max(self._at + by, 0), len(lines))
+        self.value = lines[self._at] if self._at < len(lines) else self._draft
         self.cursor_position = len(self.value)

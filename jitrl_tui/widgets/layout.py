@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from jitrl_tui.widgets.pane import PaneKind
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 18
+_LEAST = {"narrow": (LEAST_WIDTH, LEAST_HEIGHT), "side": (100, LEAST_HEIGHT), "normal": (100, 28), "wide": (140, 38)}
+"""Smallest window of each arrangement: columns, rows."""
 _FRAME = 2
 """Number of rows of a frame. Panes with tabs have no frame."""
 _OWN = {"normal": ("beside",), "wide": ("beside", "wide")}
@@ -37,9 +39,14 @@ class Layout:
         return lines + (0 if kind.name in self.tabs else _FRAME) if lines else None
 
 
-def layout_for(width: int, height: int, kinds: Sequence[PaneKind]) -> Layout:
-    """Return the arrangement of panes for a window of this size."""
-    name = _name(width, height)
+def layout_for(width: int, height: int, kinds: Sequence[PaneKind], wanted: str = "auto") -> Layout:
+    """Return the arrangement of panes for a window of this size.
+
+    Args:
+        wanted: Name of the arrangement that is taken if the window has room for it; "auto" for the usual one.
+    """
+    columns, rows = _LEAST.get(wanted, (width + 1, 0))
+    name = wanted if width >= columns and height >= rows else _name(width, height)
     if name == "tiny":
         return Layout(name, (), ())
     beside = [kind for kind in kinds if kind.place != "stage"]

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
+from jitrl_tui.places import Remembered
 from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ class How:
         alone: No other pane beside the stage is visible.
         whole: The pane has the whole window.
         pages: Stored pages; None if there are none.
+        remembered: The map of the places that memory had before the run; None for a recording.
     """
 
     back: bool = False
     alone: bool = False
     whole: bool = False
     pages: PageStore | None = None
+    remembered: Remembered | None = None
 
 
 class Pane(ScrollView, can_focus=True):
@@ -135,6 +138,7 @@ class PaneKind:
         lines: Numbers of lines inside its frame beside the stage, in a normal and in a wide window; 0 for an
             equal share of the remaining lines.
         web: Whether it is only shown in web sessions.
+        help: Its help in Markdown, which F1 shows; those of this project are files in `jitrl_tui/help`.
         number: Its number key, which `registry.kinds` sets by the order of all panes; "" after the tenth.
 
     Raises:
@@ -149,6 +153,7 @@ class PaneKind:
     place: Place = "tab"
     lines: tuple[int, int] = (0, 7)
     web: bool = False
+    help: str = ""
     number: str = ""
 
     def __post_init__(self) -> None:

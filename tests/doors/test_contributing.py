@@ -88,4 +88,4 @@ said = [Any(kind="command", text=text, episode=1) for text in ("left", "right", 
 pane.look(Any(paragraphs=said, episode=1), None, None)
 print(kind.name, kind.number, [line.plain.split() for line in pane.build(40, 10)])
 """
-    assert python(installed, code) == "repeats 9 [['2', 'right'], ['1', 'left']]\n"
+    assert python(installed, code) == "repeats 0 [['2', 'right'], ['1', 'left']]\n"

@@ -79,6 +79,8 @@ def nothing_lost(saves: Path) -> None:
     before = steps(saves)
     assert jitrl("memory", "verify", "--saves", str(saves)).returncode == 0
     with Terminal("--saves", str(saves)) as terminal:
+        terminal.wait_for("Press Enter to go on where this session stood", 60)
+        terminal.send("\r")
         terminal.wait_for("Taken up again", 60)
         terminal.send("n")
         terminal.send("q")

@@ -53,6 +53,8 @@ def test_watch_pause_overrule_forward_leave_and_take_up_again(tmp_path):
     before = stepped(tmp_path)
     assert [step.action for step in before if step.provenance == "human"] == ["look under the floor"]
     with Terminal(*saves) as terminal:
+        terminal.wait_for("Press Enter to go on where this session stood", 60)
+        terminal.send("\r")
         terminal.wait_for("Taken up again", 60)
         terminal.wait_for(status(r"episode 2/4"))
         terminal.send("f")
@@ -85,6 +87,8 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     first = stepped(tmp_path)
     assert len(first) >= 6
     with Terminal(*saves) as terminal:
+        terminal.wait_for("Press Enter to go on where this session stood", 60)
+        terminal.send("\r")
         terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is taken up again
         terminal.send("f")
         terminal.wait_for("fast-forward")
@@ -95,10 +99,14 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     assert second[: len(first)] == first
     assert len(second) > len(first)
     with Terminal(*saves) as terminal:
+        terminal.wait_for("Press Enter to go on where this session stood", 60)
+        terminal.send("\r")
         terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is taken up again
         terminal.wait_for(status(r"step [1-6]/6"), 60)
         terminal.send("\x03")
         assert terminal.wait_for_exit() == 0
+        (folder,) = (tmp_path / "sessions").iterdir()
+        assert f"Resume with: jitrl sessions {folder.name} --saves {tmp_path}" in "".join(terminal.text.split("\n"))
 
 
 def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):

@@ -154,20 +154,17 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
         "Also done in this place before:",
         "wait, episode 1 step 4, by agent",
     ]
-    assert headline(choice) == "V̂(s) = +2.60 from plans through memory;  z′ = z + β·Ã,  β = 20"
-    assert headline(choice, 54) == "V̂(s) = +2.60 from plans through memory;  β = 20"
+    assert headline(choice) == "V̂(s) = +2.60 points, plans through memory;  z′ = z + β·Ã,  β = 20"
+    assert headline(choice, 54) == "V̂(s) = +2.60 points, plans through memory;  β = 20"
 
 
 def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
     choice = Choice(2, planned(), started(), 60)
     text = " ".join(memory_text(choice).split())
-    assert text.startswith(
-        "The plan repeats nothing from earlier episodes: it goes by what this episode has shown, or tries "
-        "something new. 60 steps remembered."
-    )
+    assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps remembered.")
     assert hits.told(choice, 0)[0] in text
     first = memory_text(Choice(1, planned(), started(), 0))
-    assert " ".join(first.split()).startswith(f"{hits.EMPTY} Until then the plan goes by what this episode")
+    assert " ".join(first.split()).startswith(hits.EXPLORES)
     # What was done here before is no step of a plan that begins otherwise.
     decision = planned(hit("wait", 0, episode=2))
     assert hits.repeated(decision) == ()
@@ -188,7 +185,7 @@ def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
     assert lines[0].index("action") == lines[1].index(decision.update.neighbours[0].action)
     assert lines[0].index("state") == lines[1].index("[")
     assert hits.told(choice, 60)[0].startswith("similarity 1.00, ")
-    assert f"from {len(decision.update.neighbours)} similar visits;" in headline(choice)
+    assert f"return G, {len(decision.update.neighbours)} similar visits;" in headline(choice)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +219,7 @@ def test_numbers_on_one_screen_fit_each_other():
 
 def test_plain_lines_tell_the_candidates_as_the_screen_does():
     head, *lines = candidate_lines(Choice(2, planned(), started(), 60))
-    assert head == "V +2.60 from plans through memory, beta 20."
+    assert head == "V +2.60 points, plans through memory, beta 20."
     assert [line.partition(":")[0] for line in lines] == ["go south", "go north", "wait"]
     assert "N 2, Q +3.00, advantage +0.40, scaled +1.00, probability 30% to 100%, up, chosen" in lines[0]
     assert "N 0 (optimistic)" in lines[1]
@@ -236,7 +233,8 @@ def test_no_equation_is_broken_that_fits_into_a_line():
     pane = WhyPane("why")
     pane.choice = choice
     lines = [line.plain for line in pane.build(60, 20)]
-    assert [line.split(" = ")[0] for line in lines[1:3]] == ["Â", "Ã"]
+    assert lines[1] == "Greedy: the candidate with the highest z′ is taken."
+    assert [line.split(" = ")[0] for line in lines[2:4]] == ["Â", "Ã"]
     assert all(cell_len(line) <= 60 for line in lines)
 
 
@@ -376,14 +374,33 @@ def test_reasons_without_memory_do_not_credit_a_model_that_said_nothing():
         assert said in explain.why(0, candidates, nobody, (), (0.0, 0.0), "wait")
 
 
-def test_a_sample_that_is_not_the_most_probable_is_said_to_be_one():
-    decision = dataclasses.replace(planned(chosen=1), posterior=(0.35, 0.3, 0.35))
-    said = "'go north' was drawn with probability 30%, though 'go south' had 35%."
+def test_how_an_action_was_taken_is_said_with_the_draw():
+    decision = dataclasses.replace(with_update(planned(chosen=1), draw=0.62), posterior=(0.35, 0.3, 0.35))
+    said = "Sampled: the draw 0.62 fell on 'go north' (30%); 'go south' had 35%."
     assert explain.drawn(decision, PAPER) == said
-    assert explain.drawn(decision, DEFAULT) == ""  # its maximum is taken
-    assert explain.drawn(dataclasses.replace(decision, chosen=0, action="go south"), PAPER) == ""
     lines = " ".join(line.plain for line in why_lines(Choice(1, decision, started(PAPER)), 80, brief=True))
     assert said in lines
+    likely = dataclasses.replace(decision, chosen=0, action="go south")
+    assert explain.drawn(likely, PAPER).endswith("fell on 'go south' (35%), the most probable one.")
+    # Greedy choices say so, and where several logits are the highest, the draw decides between them.
+    assert explain.drawn(likely, DEFAULT) == "Greedy: the candidate with the highest z′ is taken."
+    even = with_update(likely, z_prime=(3.0, 3.0, 1.0))
+    said = "Greedy: 2 candidates share the highest z′; the draw 0.62 fell on 'go south'."
+    assert explain.drawn(even, DEFAULT) == said
+    # Recordings of earlier versions have no draw.
+    assert "the draw fell on" in explain.drawn(with_update(decision, draw=None), PAPER)
+    human = dataclasses.replace(decision, provenance="human")
+    assert explain.drawn(human, PAPER) == explain.drawn(decision, {}) == ""
+
+
+def test_what_the_draw_chose_is_not_explained_as_if_it_were_the_best():
+    decision = planned(chosen=1)
+    parts = (decision.chosen, decision.candidates, decision.update.valuation, (), decision.update.advantage, "wait")
+    assert "'go north' (never tried here) was drawn, though the best plan" in explain.why(*parts, preferred=False)
+    near = Valuation(1.0, (2.0, 0.5, 0.5), (1, 2, 0), ("known", "known", "neutral"))
+    found = (hit("go south", -1), hit("go north", -1), hit("go north", -1))
+    sentence = explain.why(1, decision.candidates, near, found, (1.0, -0.5, -0.5), "wait", preferred=False)
+    assert sentence.startswith("The draw decided, another action was more probable: 'go north' was tried in 2 of 3")
 
 
 @pytest.mark.parametrize(

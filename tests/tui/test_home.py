@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from engine.environments import profile
-from engine.errors import StorageError
+from engine.errors import StorageError, UsageError
 from engine.session import store as sessions
+from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.offer import GameRow, Offer
+from jitrl_tui.history import Facts
+from jitrl_tui.home_actions import StoredHome
+from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
+from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.watch import WatchScreen
 from tests.tui import stream
@@ -28,6 +35,30 @@ class Opened:
         self.configs: list[SessionConfig] = []
         self.sessions: list[sessions.SavedSession] = []
         self.error = error
+        self.done: list[tuple] = []
+
+    def changed(self, *what) -> None:
+        if self.error:
+            raise self.error
+        self.done.append(what)
+
+    def change(self, saved, model: str, profile: str) -> WatchScreen:
+        self.changed("change", saved.name, model, profile)
+        return self.go_on(saved)
+
+    def delete(self, saved) -> None:
+        self.changed("delete", saved.name)
+
+    def rename(self, saved, name: str) -> None:
+        self.changed("rename", saved.name, name)
+
+    def recording(self, saved) -> WatchScreen:
+        self.changed("look", saved.name)
+        return RecordingScreen(saved.folder)
+
+    def bench(self, row: BenchRow) -> WatchScreen:
+        self.changed("bench", row.folder.name)
+        return RecordingScreen(row.folder)
 
     def begin(self, config: SessionConfig) -> WatchScreen:
         if self.error:
@@ -35,13 +66,17 @@ class Opened:
         self.configs.append(config)
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
+    def load(self) -> Offer:
+        return self.offer() if callable(self.offer) else self.offer
+
     def go_on(self, saved: sessions.SavedSession) -> WatchScreen:
         self.sessions.append(saved)
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
 
 def app_with(opened: Opened, load=lambda: Offer(GAMES)) -> JitrlApp:
-    return JitrlApp(lambda: HomeScreen(load, opened.begin, opened.go_on))
+    opened.offer = load
+    return JitrlApp(lambda: HomeScreen(opened))
 
 
 def test_one_key_is_enough_to_watch():
@@ -137,18 +172,159 @@ def test_what_cannot_be_is_said_and_nothing_breaks():
     asyncio.run(go())
 
 
-def test_a_session_that_was_left_can_be_taken_up(tmp_path: Path):
+def sessions_in(tmp_path: Path) -> list[SessionRow]:
+    """Return three sessions, the last one finished."""
+    rows = []
+    for number, (game, model) in enumerate((("zork1", "gemini/gone"), ("pantry", "prior/verbs"), ("manor", "x/y"))):
+        saved = sessions.create(tmp_path, SessionConfig(game=game, model=model, episodes=9), "watch")
+        facts = Facts((10.0, 35.0, 21.0), 350.0, True, 1.8e9 + number)
+        rows.append(SessionRow(saved, facts, finished=number == 2))
+    return rows
+
+
+def at_home(opened: Opened, offer, go, size=(80, 24)):
+    """Run `go(pilot, app)` on a home screen that has its contents."""
+
+    async def run():
+        app = app_with(opened, offer)
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: "looking for games" not in screen_text(app))
+            await go(pilot, app)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
+def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_taken_up_unasked(tmp_path, size):
+    opened, rows = Opened(), sessions_in(tmp_path)
+
+    async def go(pilot, app):
+        text = await settled(pilot)
+        (line,) = [line for line in text.splitlines() if "zork1" in line and "gemini" in line]
+        assert "gemini/gone" in line
+        assert "4/9" in line
+        assert "21/22.0/35" in line
+        assert "manor" not in text  # it is finished
+        assert "Press Enter to go on where this session stood." in text
+        assert "3 of 9 episodes played, best score 35 of 350" in " ".join(text.split())
+        assert not opened.sessions
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: opened.sessions == [rows[1].saved])
+        assert opened.configs == []
+
+    at_home(opened, lambda: Offer(GAMES, rows), go, size)
+
+
+def test_a_session_goes_on_with_another_model_and_profile(tmp_path):
+    opened, rows = Opened(), sessions_in(tmp_path)
+
+    async def go(pilot, app):
+        await pilot.press("c")
+        await until(pilot, lambda: "A new session plays the 6 episodes that are left" in screen_text(app))
+        await pilot.press(*["backspace"] * 20, *"prior/verbs", "tab", "right", "right", "enter")
+        await until(pilot, lambda: opened.done)
+        assert opened.done == [("change", rows[0].saved.name, "prior/verbs", "paper")]
+
+    at_home(opened, lambda: Offer(GAMES, rows), go)
+
+
+def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
+    opened, rows = Opened(), sessions_in(tmp_path)
+    first = rows[0].saved.name
+
+    async def go(pilot, app):
+        await pilot.press("delete")
+        await until(pilot, lambda: "will be gone for ever; the game's memory keeps what it learnt" in " ".join(
+            screen_text(app).replace("│", " ").replace("┃", " ").split()))
+        await pilot.press("escape")
+        await settled(pilot)
+        assert opened.done == []
+        await pilot.press("x", "enter")
+        await until(pilot, lambda: opened.done == [("delete", first)])
+        await pilot.press("r")
+        await until(pilot, lambda: first in screen_text(app))
+        await pilot.press(*["backspace"] * 50, *"mine", "enter")
+        await until(pilot, lambda: opened.done[1:] == [("rename", first, "mine")])
+
+    at_home(opened, lambda: Offer(GAMES, rows), go)
+
+
+def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path):
+    opened, rows = Opened(), sessions_in(tmp_path)
+    recorder = Recorder(rows[2].saved.recording)
+    for at, event in stream.recorded(stream.run(1, 2)):
+        recorder.write(event, at)
+    recorder.close()
+    bench = BenchRow(rows[2].saved.folder, "Four agents", 3, 8, 1.8e9)
+
+    async def go(pilot, app):
+        for key, shown, done in (("4", "manor", "look"), ("5", "Four agents", "bench")):
+            await pilot.press(key)
+            await until(pilot, lambda shown=shown: shown in screen_text(app))
+            await pilot.press("end", "enter")
+            await until(pilot, lambda: isinstance(app.screen, RecordingScreen))
+            assert opened.done[-1] == (done, rows[2].saved.name)
+            await pilot.press("q")
+            await until(pilot, lambda: isinstance(app.screen, HomeScreen))
+        assert "3/8 cells" in screen_text(app)
+
+    at_home(opened, lambda: Offer(GAMES, rows, benches=[bench]), go)
+
+
+def test_web_tasks_are_started_with_the_steps_of_the_web_and_what_is_missing_has_its_command():
+    opened = Opened()
+    tasks = [WebRow("web:local-3", "Find [b]the[/b] sword"), WebRow("web:local-9", "Buy it", "shop")]
+    offer = Offer(GAMES, web=tasks, missing=["Not here: shop. Get them with: jitrl web up --install"])
+
+    async def go(pilot, app):
+        await pilot.press("3")
+        text = await settled(pilot)
+        assert "Not here: shop. Get them with: jitrl web up --install" in " ".join(text.split())
+        assert "needs shop" in text
+        await pilot.press("enter")
+        await until(pilot, lambda: opened.configs)
+        assert opened.configs == [SessionConfig(game="web:local-3", settings=profile("default", "web"))]
+
+    at_home(opened, lambda: offer, go, (140, 45))
+
+
+def test_what_was_chosen_last_is_offered_first():
+    async def go(pilot, app):
+        await pilot.press("down", "tab", "right", "tab", "tab", *["backspace"] * 20, *"prior/verbs", "enter")
+        await until(pilot, lambda: app.watching)
+
+    async def again(pilot, app):
+        assert "Press Enter to watch it learn [b]Zork[/b] I." in await settled(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: opened.configs)
+
+    opened = Opened()
+    at_home(Opened(), lambda: Offer(GAMES), go)
+    assert used().remembered.values == {"game": "zork1", "session.model": "prior/verbs", "session.profile": "paper"}
+    at_home(opened, lambda: Offer(GAMES), again)
+    assert opened.configs == [
+        SessionConfig(game="zork1", model="prior/verbs", profile="paper", settings=profile("paper"))
+    ]
+
+
+def test_a_stored_session_is_found_and_an_unknown_model_leaves_nothing_behind(tmp_path):
     saved = sessions.create(tmp_path, SessionConfig(game="zork1"), "watch")
-
-    async def go():
-        opened = Opened()
-        app = app_with(opened, lambda: Offer(GAMES, [saved]))
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: "go on with" in screen_text(app))
-            await pilot.press("down", "down")
-            await settled(pilot)
-            assert "go on where this session stood" in screen_text(app)
-            await pilot.press("enter")
-            await until(pilot, lambda: opened.sessions == [saved])
-
-    asyncio.run(go())
+    recorder = Recorder(saved.recording)
+    for at, event in stream.recorded(stream.run(2, 3)[:-4]):
+        recorder.write(event, at)
+    recorder.close()
+    sessions.create(tmp_path, SessionConfig(game="pantry"), "watch")  # without a step
+    home = StoredHome(tmp_path, lambda saved: None)
+    offer = home.load()
+    assert [row.saved.name for row in offer.unfinished] == [saved.name]
+    assert {row.name for row in offer.games} >= {"pantry", "manor", "feast"}
+    assert any(row.name == "web:local-40" for row in offer.web)
+    before = sorted(path.name for path in (tmp_path / "sessions").iterdir())
+    for begin in (
+        lambda: home.begin(SessionConfig(game="pantry", model="local/nothing")),
+        lambda: home.begin(SessionConfig(game="nothing", model="prior/verbs")),
+        lambda: home.change(saved, "local/nothing", ""),
+    ):
+        with pytest.raises(UsageError):
+            begin()
+    assert sorted(path.name for path in (tmp_path / "sessions").iterdir()) == before

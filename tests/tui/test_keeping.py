@@ -67,9 +67,12 @@ def test_a_person_at_the_command_line_undoes_saves_loads_and_branches(tmp_path):
             await until(pilot, waiting(pilot, 1))
             assert watch(pilot).view.seen.place == "Bathroom"
             second = watch(pilot)
-            await enter(pilot, "/branch 0")
+            await enter(pilot, "/branch 0 other")
+            await until(pilot, lambda: "/branch takes a step" in screen_text(app))
+            await enter(pilot, "/branch 0 shared")
             await until(pilot, lambda: app.watching is not None and app.watching is not second)
             await until(pilot, waiting(pilot, 0))
+            assert watch(pilot).keeper.session.config.memory == "shared"
             assert len(list((tmp_path / "sessions").iterdir())) == 3
             await enter(pilot, "/nonsense")
             await until(pilot, lambda: "no command /nonsense" in screen_text(app))
@@ -96,10 +99,11 @@ def test_keys_undo_save_load_and_branch_from_the_step_on_show(tmp_path):
             await until(pilot, lambda: "Saved as one" in screen_text(app))
             first = watch(pilot)
             await pilot.press("left", "b")
+            await until(pilot, lambda: "Which memory does it use?" in screen_text(app))
+            await pilot.press("enter")
             await until(pilot, lambda: app.watching is not None and app.watching is not first)
-            await until(pilot, lambda: watch(pilot).view.choice)
-            await pilot.press("space")
-            await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
+            await until(pilot, waiting(pilot, start))  # it begins paused
+            assert watch(pilot).keeper.session.config.memory == "own"
             second = watch(pilot)
             await pilot.press("g")
             await until(pilot, lambda: "goes on from the save" in screen_text(app))

@@ -49,3 +49,16 @@ def test_a_choice_that_equals_the_agents_is_told_as_such():
     decision = next(event.decision for event in stream.run() if hasattr(event, "decision"))
     assert "as the agent would" in overrule(decision, decision.action).why
     assert f"instead of '{decision.action}'" in overrule(decision, "dance").why
+
+
+def test_a_model_of_an_unknown_provider_is_refused_before_anything_is_opened(tmp_path, capsys):
+    assert main(["watch", "pantry", "--model", "foo/bar", "--saves", str(tmp_path)]) == 2
+    assert "there is no model 'foo/bar': litellm knows no provider 'foo'" in capsys.readouterr().err
+    assert not (tmp_path / "sessions").exists()
+
+
+def test_the_help_names_all_estimators(capsys):
+    with pytest.raises(SystemExit):
+        main(["watch", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "where V and Q come from: knn, nearest neighbours, the paper's; graph, plans through memory" in told

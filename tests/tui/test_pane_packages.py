@@ -119,9 +119,9 @@ def test_a_pane_of_an_installed_wheel_is_a_tab_with_the_next_number(example, mon
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             assert "[repeats]" not in screen_text(app)
-            await pilot.press("9")
+            await pilot.press("0")
             text = await settled(pilot)
-            assert "9 [repeats]" in text
+            assert "0 [repeats]" in text
             for command, count in given.items():
                 assert f"{count} {command}"[: size[0] // 4] in " ".join(text.split())
             await pilot.press("z")
@@ -129,9 +129,9 @@ def test_a_pane_of_an_installed_wheel_is_a_tab_with_the_next_number(example, mon
             assert f"{given.most_common(1)[0][1]} {given.most_common(1)[0][0]}" in text
             assert "Session over" not in text
             await pilot.press("escape", "5")
-            assert "9 [repeats]" not in await settled(pilot)
+            assert "0 [repeats]" not in await settled(pilot)
             await pilot.click("#tabs", offset=(len(await tabs(pilot)) - 3, 0))
-            assert "9 [repeats]" in await settled(pilot)
+            assert "0 [repeats]" in await settled(pilot)
             await pilot.press("y")
             assert app.clipboard.split() == " ".join(f"{n} {c}" for c, n in given.most_common()).split()
 
@@ -167,12 +167,12 @@ def test_the_help_names_the_key_of_a_pane_of_a_package(example, monkeypatch):
 
     async def go():
         app, _ = replay_app()
-        async with app.run_test(size=(120, 130)) as pilot:
+        async with app.run_test(size=(120, 160)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("question_mark")
             await until(pilot, lambda: "go to the learning curve" in screen_text(app))
             row = next(line for line in screen_text(app).splitlines() if "go to the repeats" in line)
-            assert row.split("go to")[0].split()[-2:] == ["9", "│"]
+            assert row.split("go to")[0].split()[-2:] == ["0", "│"]
 
     drive(go())
 
@@ -187,9 +187,9 @@ def test_a_pane_that_fails_is_a_sentence_in_its_place_and_the_run_goes_on(packag
         async with app.run_test(size=LARGE) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.pending)
-            await pilot.press("9")
+            await pilot.press("0")
             await until(pilot, lambda: sentence in flat(app))
-            assert "9 [guest]" in flat(app)
+            assert "0 [guest]" in flat(app)
             await pilot.press("d")  # everything is drawn anew
             await pilot.resize_terminal(*NORMAL)
             await pilot.press("n")
@@ -229,7 +229,7 @@ def test_a_pane_that_failed_is_drawn_again_when_it_can_be(package):
         app, _ = replay_app(stream.run(1, 4), paused=True)
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.pending)
-            await pilot.press("9")
+            await pilot.press("0")
             for said in ("the step is 0", "This pane failed (ValueError: one, ", "the step is 2"):
                 await until(pilot, lambda: said in flat(app))  # noqa: B023
                 await pilot.press("right")
@@ -248,7 +248,7 @@ def test_a_handler_that_raises_is_a_sentence_too(package):
         app, _ = replay_app()
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
-            await pilot.press("9")
+            await pilot.press("0")
             await settled(pilot)
             await pilot.click(watch(pilot).panes._panes["guest"])
             await until(pilot, lambda: "This pane failed (ValueError: clicked, " in flat(app))
@@ -262,7 +262,7 @@ def test_a_pane_about_pages_is_there_on_the_web_alone(package, tmp_path):
     async def go(app, there):
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
-            await pilot.press("9")
+            await pilot.press("0")
             assert ("[guest page]" in await settled(pilot)) == there
 
     drive(go(replay_app()[0], False))
@@ -277,9 +277,9 @@ def test_a_pane_on_the_stage_shares_the_place_of_the_transcript(package):
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             assert "Session over" in screen_text(app)
-            await pilot.press("9")
+            await pilot.press("0")
             text = await settled(pilot)
-            assert "9 [guest]" in text
+            assert "0 [guest]" in text
             assert "Session over" not in text
             await pilot.press("1")
             assert "Session over" in await settled(pilot)
@@ -292,7 +292,7 @@ def test_numbers_go_to_packages_by_name_and_letters_that_are_taken_do_nothing(pa
         package(f"KIND = PaneKind({name!r}, {name!r}, LinePane, letter='q')", name)
     package("KIND = PaneKind('memory', 'another memory', LinePane)", "memory")
     found = {kind.name: kind for kind in kinds()}
-    assert [kind.number for kind in found.values()] == [*"1234567890", ""]
+    assert [kind.number for kind in found.values()] == [*"1234567890", "", ""]
     assert list(found)[-3:] == ["aa", "bb", "cc"]
     assert found["memory"].title == "memory"
 
@@ -301,7 +301,7 @@ def test_numbers_go_to_packages_by_name_and_letters_that_are_taken_do_nothing(pa
         async with app.run_test(size=SMALL) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("0")
-            assert "0 [bb]" in await settled(pilot)
+            assert "0 [aa]" in await settled(pilot)
             await pilot.press("q")
             await until(pilot, lambda: app._exit)
 

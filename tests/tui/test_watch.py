@@ -60,8 +60,9 @@ def test_the_large_size_shows_all_panes_and_the_numbers_of_the_decision():
                 row = next(
                     line for line in text.splitlines() if f" {candidate.action} " in line and "│" in line
                 )
-                for number in (candidate.z, decision.update.z_prime[index]):
-                    assert f"{number:+.2f}".replace("-", "−") in row
+                z = "(0.00)" if candidate.source == "memory" else f"{candidate.z:+.2f}".replace("-", "−")
+                assert z in row
+                assert f"{decision.update.z_prime[index]:+.2f}".replace("-", "−") in row
                 assert f"{decision.prior[index]:.0%}" in text
                 assert f"{decision.posterior[index]:.0%}" in text
             for neighbour in decision.update.neighbours[:3]:
@@ -360,7 +361,7 @@ def test_help_and_prompt_windows_open_and_close():
             assert "1. open mailbox 72" in screen_text(app)
             assert "812 tokens in" in screen_text(app)
             await pilot.press("escape", "question_mark")
-            await until(pilot, lambda: "How to read the candidates" in screen_text(app))
+            await until(pilot, lambda: "Where values come from" in screen_text(app))
             await pilot.press("escape")
             await until(pilot, lambda: "learning curve" in screen_text(app))
 

@@ -294,7 +294,7 @@ def test_the_reason_names_the_plan_and_the_parts_of_q():
     assert decision.why.startswith(
         "The best plan found for the steps left begins with 'north' (tried here 1×)"
     )
-    assert "gain +3.00" in decision.why
+    assert "expected +3.00 spare +0.90 points" in decision.why
 
 
 def test_who_is_trapped_waits_rather_than_dies():

@@ -150,14 +150,60 @@ def test_a_way_tried_again_is_walked_once_more_where_the_route_comes_there_later
     assert along("shop", ["south", "north"], marks, detour) == walk
 
 
-def test_with_nothing_in_memory_there_are_no_hits_though_actions_were_tried():
-    estimator, world = begun()
+def test_with_nothing_in_memory_what_is_shown_was_done_in_this_episode():
+    estimator, world = begun(settings=SETTINGS)
     assert valued(estimator, world.state(), world.valid())[0].hits == ()
-    for action in ("north", "south"):
+    for action in ("north", "take coin", "south"):
         go(estimator, world, action)
     found, _ = valued(estimator, world.state(), world.valid())
     assert max(found.n) == 1
-    assert found.hits == ()
+    assert found.n == found.plan.now  # all that is known of these actions is of this episode
+    assert found.plan.remembered == 0
+    assert [(hit.action, hit.entry, hit.episode, hit.step) for hit in found.hits] == [("north", -1, 0, 0)]
+
+
+def test_steps_of_the_running_episode_are_shown_only_where_memory_has_none():
+    estimator, world = begun(live(World(), RING))
+    for action in ("north", "south", "east"):
+        go(estimator, world, action)
+    found, _ = valued(estimator, world.state(), world.valid())
+    assert found.plan.remembered == len(RING)
+    by_action = {hit.action: hit for hit in found.hits}
+    assert by_action["open door"].episode == 1
+    world = World()
+    estimator.begin_episode(world.reset())
+    go(estimator, world, "north")
+    go(estimator, world, "south")
+    found, _ = valued(estimator, world.state(), world.valid())
+    assert {(hit.action, hit.episode) for hit in found.hits} >= {("east", 1), ("north", 0)}
+    estimator.begin_episode(world.reset())
+    found, _ = valued(estimator, world.state(), world.valid())
+    assert all(hit.episode for hit in found.hits)
+
+
+def test_the_points_expected_of_the_steps_shown_are_those_of_the_plan():
+    estimator, world = begun(live(World(), COIN, "a"), live(World(), RING, "b"))
+    found, best = valued(estimator, world.state(), world.valid())
+    at = estimator.also(world.state(), world.valid()).index(best)
+    plan = of_plan(found.hits)
+    assert sum(hit.expected for hit in plan) == pytest.approx(found.terms["gain"][at])
+    assert [hit.action for hit in plan if hit.expected] == ["take coin", "take ring"]
+    go(estimator, world, "north")
+    go(estimator, world, "take coin")
+    found, best = valued(estimator, world.state(), world.valid())
+    assert sum(hit.expected for hit in of_plan(found.hits)) == pytest.approx(5.0, abs=0.5)
+
+
+def test_what_a_plan_hopes_for_is_named():
+    estimator, world = begun(live(World(), RING), settings=SETTINGS)
+    found, _ = valued(estimator, world.state(), world.valid(), steps=30)
+    plan = estimator._plan
+    assert found.plan.steps == len(plan.actions)
+    assert len(found.plan.tries) == len(set(plan.tries)) > 0
+    assert plan.goal[1] in found.plan.tries[0]
+    # Who is not curious hopes for nothing.
+    estimator, world = begun(live(World(), RING))
+    assert valued(estimator, world.state(), world.valid())[0].plan.tries == ()
 
 
 def test_the_steps_of_an_episode_are_shown_once_it_is_in_memory():
@@ -265,6 +311,9 @@ def test_how_alike_situations_are_is_the_jaccard_similarity_of_what_is_known():
 def check(hits, lived, now):
     """What is told of each step is what memory has of it; the plan's steps are in order, and come first."""
     for hit in hits:
+        if not hit.episode:
+            assert hit.entry == -1  # of the running episode
+            continue
         entry, g, step = lived[(hit.episode, hit.step)]
         assert (hit.entry, hit.action, hit.gain) == (entry, step.action, step.env_reward)
         assert (hit.provenance, hit.g) == (step.provenance, pytest.approx(g))
@@ -276,7 +325,7 @@ def check(hits, lived, now):
     assert ahead[:plan] == sorted(set(ahead[:plan]))
     assert not any(ahead[plan:])
     # Nothing is done twice in a row.
-    assert all(one.entry != two.entry for one, two in itertools.pairwise(hits[:plan]))
+    assert all(one.entry != two.entry or one.entry < 0 for one, two in itertools.pairwise(hits[:plan]))
 
 
 def play(environment, estimator, uid, lived):
@@ -290,7 +339,7 @@ def play(environment, estimator, uid, lived):
         check(found.hits, lived, state)
         if action in {step.action for _, _, step in lived.values() if step.state.tokens == state.tokens}:
             assert (found.hits[0].action, found.hits[0].similarity) == (action, 1.0)
-        told += len(found.hits)
+        told += sum(hit.episode > 0 for hit in found.hits)
         before, score = state, seen.score
         seen = environment.step(action)
         state, gain = abstractor.advance(action, seen), seen.score - score

@@ -81,6 +81,11 @@ class SharedMemory(Memory):
         return self.server.where
 
     @property
+    def address(self) -> str:
+        """The address."""
+        return self.server.address
+
+    @property
     def waiting(self) -> int:
         """Number of writes that wait on this machine until the server is back."""
         return len(self._outbox)

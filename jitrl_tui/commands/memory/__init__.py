@@ -59,6 +59,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "verify", memory_look.verify, "read every byte, say what is damaged; changes nothing", data=True
     )
     verify.add_argument("scope", nargs="?", metavar="SCOPE")
+    browse = add("browse", memory_look.browse, "open the memory screen: search, sort, edit, merge")
+    browse.add_argument("scope", nargs="?", metavar="SCOPE")
+    browse.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
     _add_exchange(add)
     _add_upkeep(add)
 
@@ -106,6 +109,16 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
     forget.add_argument("--provenance", metavar="P", help="agent, human or imported:NAME")
     forget.add_argument("--dry-run", action="store_true", help="only say what would go")
     forget.add_argument("--undo", action="store_true", help="put back what the last forget took out")
+    correct = add(
+        "correct", memory_change.correct, "give a step another return or other points, or pin it; the step itself stays"
+    )
+    correct.add_argument("scope", metavar="SCOPE")
+    correct.add_argument("--entry", type=int, required=True, metavar="N")
+    correct.add_argument("--return", type=float, dest="g", metavar="G", help="its return, in place of the computed one")
+    correct.add_argument("--points", type=float, metavar="P", help="the points that plans expect of it")
+    correct.add_argument("--pin", action=argparse.BooleanOptionalAction, default=None,
+                         help="a neighbour of every state it is similar enough to, besides the k nearest")  # fmt: skip
+    correct.add_argument("--as-stored", action="store_true", help="take all corrections of the step back")
     recover = add(
         "recover", memory_recover.recover,
         "write a new journal with what is left in a damaged one, which is kept beside it", data=True,

@@ -1,4 +1,4 @@
-"""`jitrl memory export|import|merge|forget|compact`."""
+"""`jitrl memory export|import|merge|forget|correct|compact`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_
 
 def export(args: argparse.Namespace) -> int:
     """Write episodes to a file that any program can read."""
-    import os
-
     from engine.disk import shown
-    from engine.errors import StorageError, UsageError
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -24,18 +21,7 @@ def export(args: argparse.Namespace) -> int:
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
-        if not target.name:
-            raise UsageError(f"{args.file!r} is no name of a file")
-        partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
-            # A file that the user asked for has the usual rights of their files. A link is not followed.
-            with partial.open("x", encoding="utf-8") as file:
-                count, records = exchange.export_episodes(file, scopes)
-            os.replace(partial, target)
-        except OSError as error:
-            if not isinstance(error, FileExistsError):
-                partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
+        count, records = exchange.export_to(target, scopes)
     print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}", file=sys.stderr)
     return 0
 
@@ -52,7 +38,6 @@ def take(args: argparse.Namespace) -> int:
 
 def merge(args: argparse.Namespace) -> int:
     """Add the episodes and records of another memory."""
-    from engine.errors import UsageError
     from engine.memory import exchange
     from engine.settings.address import is_address
 
@@ -60,10 +45,7 @@ def merge(args: argparse.Namespace) -> int:
         if is_address(args.source):
             with memory_at(args.source, args) as other:
                 return _tell_taken(exchange.merge(memory, exchange.source_of(other), name=args.name))
-        path = Path(args.source)
-        if path.exists() and memory.folder.resolve() in (path.resolve(), (path / "memory").resolve()):
-            raise UsageError("that is this memory itself; name another one")
-        return _tell_taken(exchange.merge(memory, exchange.open_source(path), name=args.name))
+        return _tell_taken(exchange.merge_from(memory, Path(args.source), name=args.name))
 
 
 def push(args: argparse.Namespace) -> int:
@@ -146,6 +128,27 @@ def forget(args: argparse.Namespace) -> int:
         "puts them back",
         file=sys.stderr,
     )
+    return 0
+
+
+def correct(args: argparse.Namespace) -> int:
+    """Correct a step."""
+    from dataclasses import replace
+
+    from engine.errors import UsageError
+    from engine.memory.correcting import correct as store
+    from engine.memory.corrections import described
+    from engine.memory.search import Correction
+
+    if not args.as_stored and args.g is None and args.points is None and args.pin is None:
+        raise UsageError("say what to correct: --return G, --points P, --pin or --no-pin; or --as-stored")
+    with open_memory(args) as memory:
+        scope = find_scope(memory, args.scope)
+        known = Correction() if args.as_stored else scope.corrections().get(args.entry, Correction())
+        given = {"g": args.g, "gain": args.points, "pinned": args.pin}
+        made = replace(known, **{name: value for name, value in given.items() if value is not None})
+        store(scope, {args.entry: made})
+    print(f"entry {args.entry} of {scope.name}: {described(made)}", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`jitrl memory ls|stats|show|search|verify|diff`, which do not change a memory."""
+"""`jitrl memory ls|stats|show|search|browse|verify|diff`, which do not change a memory by themselves."""
 
 from __future__ import annotations
 
@@ -155,6 +155,25 @@ def search(args: argparse.Namespace) -> int:
     elif not hits:
         print("nothing remembered holds all of that", file=sys.stderr)
     return 0
+
+
+def browse(args: argparse.Namespace) -> int:
+    """Open the memory screen."""
+    from engine.errors import UsageError
+    from engine.paths import saves_folder
+    from jitrl_tui.plain import wants_plain
+
+    if wants_plain():
+        raise UsageError("the memory screen needs a terminal; `jitrl memory search` and `show` print what there is")
+    with open_memory(args) as memory:
+        scope = find_scope(memory, args.scope).name if args.scope else ""
+        if not memory.scopes():
+            raise UsageError(f"nothing is remembered yet in {memory.folder}")
+        from jitrl_tui.app import run_app
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        saves = saves_folder(args.saves)
+        return run_app(lambda: MemoryScreen(memory, scope, saves, gamma=args.gamma), saves=saves)
 
 
 def verify(args: argparse.Namespace) -> int:

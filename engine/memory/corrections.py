@@ -1,0 +1,97 @@
+"""Corrections of remembered steps by a person: another return, other points, a pin.
+
+A correction is a kept record of the kind "correction" with the provenance of who made it. It is appended; the episode
+is not rewritten. Of several corrections of a step, the one that was made last counts. Exports, merges and checks carry
+corrections like all kept records, and forgetting the episode forgets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from engine import limits
+from engine.limits import LARGEST_REWARD
+from engine.memory.disk.journal import Journal
+from engine.memory.kept import TABLE, KeptRecords
+from engine.memory.search import Correction, Lens
+
+KIND = "correction"
+
+
+class _Stored(Protocol):
+    """What is needed of a scope."""
+
+    records: KeptRecords
+
+    @property
+    def generation(self) -> str: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def episode_count(self) -> int: ...
+
+    def first_entry(self, uid: str) -> int | None: ...
+
+
+class Corrections:
+    """The corrections of one scope, by entry number. Read anew when kept records or episodes have changed.
+
+    Args:
+        scope: The scope.
+    """
+
+    def __init__(self, scope: _Stored) -> None:
+        self._scope = scope
+        self._seen: tuple[str, int, int] | None = None
+        self._made: list[tuple[float, int, Correction]] = []
+
+    def seen_through(self, lens: Lens) -> Mapping[int, Correction]:
+        """Return the corrections that a lens shows."""
+        self._read()
+        if not self._made:
+            return lens.corrections
+        found = {entry: one for at, entry, one in self._made if at <= lens.until}
+        return {**found, **lens.corrections}
+
+    def _read(self) -> None:
+        scope = self._scope
+        # The journal is not looked at anew: rows must not move while a search goes on.
+        now = (scope.generation, len(scope.journal.ids(TABLE)), scope.episode_count)
+        if now == self._seen:
+            return
+        self._seen, self._made = now, []
+        if not now[1]:
+            return
+        for _, record in scope.records.known():
+            if record.kind != KIND:
+                continue
+            first = scope.first_entry(record.episode_uid)
+            step = record.data.get("step")
+            if first is not None and limits.is_count(step) and isinstance(step, int):
+                self._made.append((record.at, first + step, _read_data(record.data)))
+        self._made.sort(key=lambda made: made[0])
+
+
+def described(correction: Correction) -> str:
+    """Return a correction in words."""
+    parts = []
+    if correction.g is not None:
+        parts.append(f"G = {correction.g:g}")
+    if correction.gain is not None:
+        parts.append(f"points = {correction.gain:g}")
+    if correction.pinned:
+        parts.append("pinned")
+    return ", ".join(parts) or "as it was stored"
+
+
+def _read_data(data: Mapping[str, Any]) -> Correction:
+    """Return the correction of a record. Values that are no numbers are left out."""
+    numbers = {
+        name: float(data[name])
+        for name in ("g", "gain")
+        if limits.is_number(data.get(name), LARGEST_REWARD)
+    }
+    return Correction(pinned=data.get("pinned") is True, **numbers)

@@ -1,0 +1,249 @@
+"""A session as a text for people (txt, md) or programs (json): what was read, what was typed, and the notes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from engine.disk import shown
+from engine.errors import StorageError, UsageError
+from engine.records import (
+    Decided,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    SessionStarted,
+    Stepped,
+    TakenBack,
+)
+from engine.session.notes import Note
+
+FORMATS = ("txt", "md", "json")
+_INLINE = re.compile(r"[\\`*_\[\]<>#|~&]")
+_LEADING = re.compile(r"^(\s*\d*)([-+=.)])(?=\s|[-+=]|$)")
+FORMAT = 1
+"""Number of the JSON format, see docs/json.md."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """One step.
+
+    Attributes:
+        step: Number of the step in its episode, from 1.
+        action: The command.
+        by: "agent" or "human".
+        why: The reason of the decision, "" if unknown.
+        text: What was answered.
+        place: Place after it, "" if unknown.
+        reward: Points that it gave.
+        score: Score after it.
+    """
+
+    step: int
+    action: str
+    by: str
+    why: str
+    text: str
+    place: str
+    reward: float
+    score: float
+
+
+@dataclass(slots=True)
+class Part:
+    """One episode.
+
+    Attributes:
+        episode: Its number, from 1.
+        opening: The first text.
+        steps: Its steps; those that were taken back are left out.
+        score: Score at the end, or so far.
+        ended: Whether it has ended.
+        outcome: "won", "lost" or "".
+        notes: The notes made in it.
+    """
+
+    episode: int
+    opening: str
+    steps: list[Taken] = field(default_factory=list)
+    score: float = 0.0
+    ended: bool = False
+    outcome: str = ""
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A whole session.
+
+    Attributes:
+        session: Its name.
+        game: Name of the game.
+        title: Its title.
+        agent: Name of the method.
+        model: Name of the model.
+        seed: Seed of the run.
+        max_score: Highest reachable score, None if unknown.
+        episodes: Its episodes.
+        notes: Notes made before the first episode.
+    """
+
+    session: str = ""
+    game: str = ""
+    title: str = ""
+    agent: str = ""
+    model: str = ""
+    seed: int = 0
+    max_score: float | None = None
+    episodes: list[Part] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcript:
+    """Return the transcript of a recording's events."""
+    made, why = Transcript(), ""
+    for event in events:
+        part = made.episodes[-1] if made.episodes else None
+        match event:
+            case SessionStarted():
+                about = event.environment
+                made.session, made.agent, made.model, made.seed = event.session, event.agent, event.model, event.seed
+                made.game, made.title, made.max_score = about.name, about.title or about.name, about.max_score
+            case EpisodeStarted():
+                made.episodes.append(Part(event.episode, event.observation.text.strip()))
+            case Decided():
+                why = event.decision.why
+            case Stepped() if part is not None:
+                seen = event.observation
+                part.steps.append(
+                    Taken(event.step + 1, event.action, event.provenance, why, seen.text.strip(), seen.place,
+                          event.reward, seen.score)
+                )  # fmt: skip
+                part.score, why = seen.score, ""
+            case TakenBack() if part is not None:
+                del part.steps[event.step :]
+                part.score = event.observation.score
+            case EpisodeEnded() if part is not None:
+                part.score, part.ended, part.outcome = event.score, True, event.outcome
+            case _:
+                pass
+    by_number = {part.episode: part for part in made.episodes}
+    for note in notes:
+        by_number.get(note.episode, made).notes.append(note)
+    return made
+
+
+def written(made: Transcript, form: str) -> str:
+    """Return a transcript as text of a format.
+
+    Raises:
+        UsageError: There is no such format.
+    """
+    match form:
+        case "txt":
+            return "\n".join(_plain(made)).rstrip() + "\n"
+        case "md":
+            return "\n".join(_markdown(made)).rstrip() + "\n"
+        case "json":
+            return json.dumps({"format": FORMAT, **asdict(made)}, indent=1) + "\n"
+    raise UsageError(f"there is no format {form!r} for a transcript; choose one of: {', '.join(FORMATS)}")
+
+
+def format_of(path: str | Path, wanted: str | None = None) -> str:
+    """Return the format of a file: the wanted one, or the one that its name ends with.
+
+    Raises:
+        UsageError: Its name ends with none.
+    """
+    ending = wanted or Path(path).suffix.lstrip(".").lower()
+    if ending not in FORMATS:
+        raise UsageError(f"{shown(path)!r} ends with no format of a transcript; it is .txt, .md or .json")
+    return ending
+
+
+def save(text: str, path: Path) -> None:
+    """Write a transcript to a file that the user asked for, with the usual rights; an existing file is replaced.
+
+    Raises:
+        StorageError: It cannot be written; an existing file is unchanged.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part") if path.name else path
+    try:
+        with partial.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except OSError as error:
+        if not isinstance(error, FileExistsError) and partial != path:
+            partial.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+
+
+def _plain(made: Transcript) -> Iterator[str]:
+    yield f"{made.title}. {_about(made)}"
+    yield from (f"Note: {note.text}" for note in made.notes)
+    for part in made.episodes:
+        yield from ("", f"Episode {part.episode}", "", part.opening)
+        yield from (f"[Note: {text}]" for text in _noted(part, 0))
+        for step in part.steps:
+            yield from ("", f"> {step.action}{'   (you)' if step.by == 'human' else ''}", step.text)
+            if step.reward:
+                yield f"[{_gain(step, made.max_score)}]"
+            yield from (f"[Note: {text}]" for text in _noted(part, step.step))
+        yield from ("", _end(part, made.max_score))
+
+
+def _markdown(made: Transcript) -> Iterator[str]:
+    yield from (f"# {_literal(made.title)}", "", _literal(_about(made)))
+    yield from (line for note in made.notes for line in ("", f"> **Note:** {_literal(note.text)}"))
+    for part in made.episodes:
+        yield from ("", f"## Episode {part.episode}", "", *_paragraphs(part.opening))
+        for text in _noted(part, 0):
+            yield from ("", f"> **Note:** {_literal(text)}")
+        for step in part.steps:
+            who = " (you)" if step.by == "human" else ""
+            yield from ("", f"**{step.step}. {_literal(step.action)}**{who}", "", *_paragraphs(step.text))
+            if step.reward:
+                yield from ("", f"*{_gain(step, made.max_score)}*")
+            for text in _noted(part, step.step):
+                yield from ("", f"> **Note:** {_literal(text)}")
+        yield from ("", f"*{_end(part, made.max_score)}*")
+
+
+def _about(made: Transcript) -> str:
+    return f"Session {made.session}: agent {made.agent} with {made.model}, seed {made.seed}."
+
+
+def _gain(step: Taken, most: float | None) -> str:
+    points = f"{step.reward:+g} point{'' if abs(step.reward) == 1 else 's'}"
+    return f"{points}, score {step.score:g}{f' of {most:g}' if most else ''}"
+
+
+def _end(part: Part, most: float | None) -> str:
+    how = f" ({part.outcome})" if part.outcome else ""
+    state = "ended" if part.ended else "is not over"
+    steps = f"{len(part.steps)} step{'' if len(part.steps) == 1 else 's'}"
+    return f"Episode {part.episode} {state}: score {part.score:g}{f' of {most:g}' if most else ''} after {steps}{how}."
+
+
+def _noted(part: Part, step: int) -> list[str]:
+    """Return the notes that were made after so many steps of an episode; late ones go to its last step."""
+    last = len(part.steps)
+    return [note.text for note in part.notes if min(note.step, last) == step]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return text as Markdown that looks the same: line breaks stay, and no character has a meaning."""
+    lines = text.split("\n")
+    following = [*lines[1:], ""]
+    return [_literal(line) + ("  " if line.strip() and then.strip() else "")
+            for line, then in zip(lines, following, strict=True)]  # fmt: skip
+
+
+def _literal(text: str) -> str:
+    """Return a line with a backslash before what has a meaning in Markdown."""
+    return _LEADING.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", text))

@@ -1,0 +1,295 @@
+"""What a recorded run would have chosen with other settings, or with something else in memory. No model is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadFile, JitrlError, MissingError, UsageError
+from engine.memory import Memory, upkeep
+from engine.memory.correcting import correct
+from engine.memory.scope import Scope
+from engine.memory.search import Lens
+from engine.memory.table import Counts
+from engine.records import Decided, Decision, Event, SessionStarted
+from engine.session import recording
+from engine.session import store as sessions
+from engine.session.retold import Again, RecordedRun
+from engine.settings import Settings
+from engine.settings.address import is_address
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a whole recorded run would have chosen with other settings.
+
+    Attributes:
+        changed: The changed settings by name, each with its recorded and its new value.
+        decisions: Number of decisions that were made again.
+        differing: Those whose choice would be another, oldest first.
+        moved: Number of decisions whose choice is the same and whose policy is another.
+        without_memory: Number of decisions whose choice is another without memory, by the same draw.
+        unlike: Number of decisions that cannot be made again as they were recorded, because memory has changed since;
+            None if memory was not asked.
+    """
+
+    changed: Mapping[str, tuple[Any, Any]]
+    decisions: int
+    differing: tuple[Again, ...]
+    moved: int
+    without_memory: int
+    unlike: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The result in one sentence."""
+        count = len(self.differing)
+        return f"{count} of {self.decisions} choices would differ"
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one remembered step does to a decision: how it would be without the step.
+
+    Attributes:
+        entry: Entry number of the step.
+        v: Change of V(s) that the step makes: with it minus without it.
+        q: Change of Q of the chosen action, 0.0 if the action is no candidate without the step.
+        p: Change of the probability of the chosen action.
+        decides: Whether another action would be chosen without it.
+        instead: The action that would be chosen without it.
+    """
+
+    entry: int
+    v: float
+    q: float
+    p: float
+    decides: bool
+    instead: str
+
+
+def what_if(
+    run: RecordedRun,
+    settings: Settings,
+    *,
+    from_memory: bool | None = None,
+    checks: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Outcome:
+    """Make all decisions of a run again with other settings.
+
+    Args:
+        from_memory: Whether memory is asked anew; None for only if the settings demand it.
+        checks: Whether to make them with the recorded settings, too, where memory is asked, and count those that are
+            not as recorded.
+        progress: Called with the number of decisions done and of all. It may raise to end the work.
+
+    Raises:
+        UsageError: A setting cannot be changed after the run, or the memory of the run is not at hand.
+    """
+    changed = {
+        name: (getattr(run.settings, name), getattr(settings, name)) for name in sorted(run.changed(settings))
+    }
+    asks = run.needs_memory(settings) if from_memory is None else from_memory
+    total, done = len(run) * (2 if asks and changed and checks else 1), 0
+
+    def check() -> None:
+        nonlocal done
+        progress(done, total)
+        done += 1
+
+    made = list(run.again(settings, from_memory=asks, check=check))
+    unlike = None
+    if asks and (checks or not changed):
+        base = list(run.again(run.settings, from_memory=True, check=check)) if changed else made
+        unlike = sum(not one.same for one in base)
+    return Outcome(
+        changed=changed,
+        decisions=len(made),
+        differing=tuple(one for one in made if one.differs),
+        moved=sum(not one.differs and not one.same for one in made),
+        without_memory=sum(one.recorded.changed for one in made),
+        unlike=unlike,
+    )
+
+
+def keep(scope: Scope, memory: Memory, lens: Lens, *, session: str = "") -> str:
+    """Make the changes of a lens in memory: store its corrections, then forget what it lacks.
+
+    Forgetting can be undone (`upkeep.undo_last`), a correction can be corrected.
+
+    Args:
+        session: The session in which it was decided.
+
+    Returns:
+        What was done, in a sentence.
+
+    Raises:
+        UsageError: A step is no longer there. Nothing is changed.
+        StorageError: It could not be written. What was stored before is intact.
+    """
+    changed = {entry: one for entry, one in lens.corrections.items() if entry not in lens.without}
+    plan = upkeep.plan_forget(scope, entries=lens.without)
+    if missing := lens.without - set(plan.entries):
+        raise UsageError(f"entry {min(missing)} is no longer in memory; nothing was changed")
+    if changed:
+        correct(scope, changed, session=session)
+    if plan.entries:
+        upkeep.forget_all(memory, [(scope, plan)])
+    return f"Kept: {len(plan.entries)} forgotten, {len(changed)} edited."
+
+
+def trial(
+    run: RecordedRun,
+    at: tuple[int, int],
+    *,
+    settings: Settings | None = None,
+    lens: Lens | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Again | None:
+    """Make one decision again, with other settings or with a changed memory; None if it is not in the recording.
+
+    Args:
+        at: Number of its episode, and its step.
+        settings: None for those of the run.
+        lens: Changes of memory; None for memory as it was then.
+    """
+    chosen = run.settings if settings is None else settings
+    return next(run.again(chosen, lens=lens, at=at, check=check), None)
+
+
+def influence(
+    run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
+) -> list[Influence]:
+    """Return what each remembered step behind a decision does to it, the most decisive first.
+
+    The decision is made again without each of them in turn; a step that was less similar then takes its place.
+    """
+    lens = Lens() if lens is None else lens
+    base = trial(run, at, lens=lens, check=check)
+    if base is None or base.now.update is None:
+        return []
+    found = []
+    for hit in dict.fromkeys(one.entry for one in base.now.update.neighbours if one.entry >= 0):
+        without = dataclasses.replace(lens, without=lens.without | {hit})
+        other = trial(run, at, lens=without, check=check)
+        if other is not None:
+            found.append(_influence(hit, base, other))
+    return sorted(found, key=lambda one: (not one.decides, -abs(one.p), -abs(one.q), -abs(one.v)))
+
+
+def _influence(entry: int, base: Again, other: Again) -> Influence:
+    one, two = base.now, other.now
+    assert one.update is not None
+    assert two.update is not None
+    index = next((i for i, candidate in enumerate(two.candidates) if candidate.action == one.action), -1)
+    q = one.update.valuation.q[one.chosen]
+    return Influence(
+        entry,
+        one.update.valuation.v - two.update.valuation.v,
+        q - two.update.valuation.q[index] if index >= 0 else 0.0,
+        one.posterior[one.chosen] - (two.posterior[index] if index >= 0 else 0.0),
+        one.action != two.action,
+        two.action,
+    )
+
+
+class OpenRun:
+    """A recording with the memory that it was played with. It is read again when it has grown. Not thread-safe.
+
+    Args:
+        path: A recording, or the folder of a session.
+        saves: The saves folder, for recordings that do not lie in one.
+        live: Whether the run goes on.
+    """
+
+    def __init__(self, path: Path, saves: Path, *, live: bool = False) -> None:
+        self._path = path / recording.FILE_NAME if path.is_dir() else path
+        self._live = live
+        self._run: RecordedRun | None = None
+        self._size = -1
+        self.memory = memory_of(path, saves)
+
+    def run(self) -> RecordedRun:
+        """Return the run as far as it is recorded.
+
+        Raises:
+            UsageError: There is no recording, or its agent adjusts no logits.
+            BadFile: It is damaged.
+        """
+        size = self._path.stat().st_size if self._path.is_file() else -1
+        if self._run is None or size != self._size:
+            events = list(recording.read(self._path))
+            self._run, self._size = RecordedRun(events, self._scope(events[0][1]), live=self._live), size
+        return self._run
+
+    def _scope(self, started: Event) -> Scope | None:
+        if self.memory is None or not isinstance(started, SessionStarted):
+            return None
+        name = started.environment.scope
+        return self.memory.scope(name) if name in self.memory.scopes() else None
+
+    def close(self) -> None:
+        """Close the memory; calling this twice is safe."""
+        if self.memory is not None:
+            self.memory.close()
+
+
+@contextlib.contextmanager
+def opened(path: Path, saves: Path) -> Iterator[RecordedRun]:
+    """Open a recording with the memory that it was played with, as `OpenRun` does."""
+    found = OpenRun(path, saves)
+    try:
+        yield found.run()
+    finally:
+        found.close()
+
+
+def hit_counts(
+    saves: Path, memory: Memory, scope: str, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Counts:
+    """Count in the recordings how often each step of a memory was behind a decision.
+
+    Args:
+        saves: The saves folder with the sessions.
+        memory: The memory. Only sessions that were played with it count.
+        scope: Name of the scope.
+        progress: Called with the number of sessions that were read, and of all. It may raise to end the work.
+    """
+    found = [one for one in sessions.saved(saves) if sessions.uses(saves, one, memory)]
+    hits: Counter[int] = Counter()
+    decided: Counter[int] = Counter()
+    for number, session in enumerate(found):
+        progress(number, len(found))
+        last: dict[tuple[int, int], Decision] = {}
+        with contextlib.suppress(JitrlError):
+            for _, event in recording.read(session.folder):
+                if isinstance(event, SessionStarted) and event.environment.scope != scope:
+                    break
+                if isinstance(event, Decided) and event.decision.provenance == "agent":
+                    last[event.episode, event.decision.step] = event.decision
+        for decision in last.values():
+            behind = {n.entry for n in decision.update.neighbours if n.entry >= 0} if decision.update else set()
+            hits.update(behind)
+            if decision.changed:
+                decided.update(behind)
+    return Counts(hits, decided)
+
+
+def memory_of(path: Path, saves: Path) -> Memory | None:
+    """Return the memory that a recording was played with; None if it is not at hand."""
+    folder = path if path.is_dir() else path.parent
+    if folder.parent.name == "sessions":
+        saves = folder.parent.parent
+    try:
+        session = sessions.load(folder)
+        if not is_address(session.config.memory) and not sessions.memory_folder(saves, session).is_dir():
+            return None
+        return sessions.open_memory(saves, session, follow=False)
+    except (BadFile, MissingError):
+        return None

@@ -1,0 +1,51 @@
+"""`jitrl compare A B`: two sessions side by side, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "compare", parents=[common], help="two sessions side by side: where they part, and why"
+    )
+    for name in ("a", "b"):
+        parser.add_argument(
+            name, metavar=name.upper(), type=Path, help="name of a session, its folder, or an events.jsonl"
+        )
+    parser.add_argument("--plain", action="store_true", help="lines instead of a screen")
+    parser.add_argument("--json", action="store_true", help="an object on stdout")
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the comparison on the screen, or print it; return the exit code."""
+    from engine.paths import saves_folder
+    from jitrl_tui import comparing, plain
+    from jitrl_tui.output import clean
+
+    saves = saves_folder(args.saves)
+    paths = recorded(args.a, saves), recorded(args.b, saves)
+    names = [path.name if path.is_dir() else path.parent.name for path in paths]
+    comparison = comparing.compared(*paths)
+    if args.json:
+        print(json.dumps(comparing.as_json(comparison, names), indent=1))
+    elif args.plain or plain.wants_plain():
+        for line in comparing.lines(comparison, names):
+            print(clean(line))
+    else:
+        from jitrl_tui.app import run_app
+        from jitrl_tui.screens.compare import CompareScreen
+
+        return run_app(lambda: CompareScreen(comparison, names))
+    return 0
+
+
+def recorded(given: Path, saves: Path) -> Path:
+    """Return the recording that a user means: a path, or the folder of the session of this name."""
+    named = saves / "sessions" / given
+    return named if not given.exists() and len(given.parts) == 1 and named.is_dir() else given

@@ -1,0 +1,50 @@
+"""Hints about the next action, with one more word each time. No model is asked: they come from the pending decision."""
+
+from __future__ import annotations
+
+from engine.records import Decision
+from jitrl_tui.output import one_line
+from jitrl_tui.view import Choice
+
+NOTHING_YET = "There is no hint yet: the agent has not decided."
+
+
+class Hints:
+    """Hints for one decision after the other."""
+
+    def __init__(self) -> None:
+        self._of: Choice | None = None
+        self._words = 0
+
+    def next(self, choice: Choice | None, pending: bool) -> str:
+        """Return a hint in a sentence: the first word of the best-known action, and one more word each time.
+
+        Args:
+            choice: The latest decision.
+            pending: Whether it has not been carried out yet.
+        """
+        if choice is None or not pending:
+            return NOTHING_YET
+        if choice is not self._of:
+            self._of, self._words = choice, 0
+        action, source = best(choice.decision)
+        if not source:
+            return "There is no hint: neither the agent nor memory knows anything here."
+        words = one_line(action).split()
+        self._words = min(self._words + 1, len(words))
+        more = " …" if self._words < len(words) else ""
+        shown = " ".join(words[: self._words])
+        return f"Hint {self._words} of {len(words)}, from {source}: {shown}{more}"
+
+
+def best(decision: Decision) -> tuple[str, str]:
+    """Return the most probable action of a decision, and where it comes from; "" as source if it is a mere draw."""
+    if not decision.candidates:
+        return decision.action, ""
+    at = max(range(len(decision.candidates)), key=lambda i: decision.posterior[i])
+    candidate, update = decision.candidates[at], decision.update
+    if update is not None and update.valuation.how[at] == "known":
+        return candidate.action, "memory"
+    if candidate.source == "random" or len(set(decision.posterior)) == 1 < len(decision.candidates):
+        return candidate.action, ""
+    return candidate.action, "the agent"

@@ -1,0 +1,91 @@
+"""What the home screen does with a saves folder, and the screens that it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.session import changing
+from engine.session import store as sessions
+from jitrl_tui import ready
+from jitrl_tui.offer import BenchRow, Offer, find_benches, find_games, find_sessions, find_web
+from jitrl_tui.preferences import used
+from jitrl_tui.screens.bench import BenchScreen
+from jitrl_tui.screens.cell_recording import RecordingScreen
+from jitrl_tui.screens.watch import WatchScreen
+
+if TYPE_CHECKING:
+    from engine.session.store import SavedSession
+    from engine.settings import SessionConfig
+
+
+class StoredBenchScreen(BenchScreen):
+    """A run of a benchmark that is not being played. Leaving it goes back to the screen below."""
+
+    def leave_properly(self) -> None:
+        """Go back."""
+        self.source.stop()
+        self.dismiss()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHome:
+    """The saves folder behind the home screen.
+
+    Attributes:
+        watch: Returns the screen of a saved session.
+        games: Folder with more stories.
+    """
+
+    saves: Path
+    watch: Callable[[SavedSession], WatchScreen]
+    games: str | None = None
+
+    def load(self) -> Offer:
+        """Return the contents of the screen."""
+        games, message = find_games(self.saves, self.games)
+        web, missing = find_web(self.saves)
+        problems = used().problems
+        return Offer(
+            games, find_sessions(self.saves), web, missing, find_benches(self.saves),
+            problems[0] if problems else message,
+        )  # fmt: skip
+
+    def begin(self, config: SessionConfig) -> WatchScreen:
+        """Create a session and return its screen."""
+        ready.check_game(config, self.saves)
+        return self.watch(sessions.create(self.saves, config, "watch"))
+
+    def go_on(self, saved: SavedSession) -> WatchScreen:
+        """Return the screen of a saved session."""
+        ready.check_player(saved.config)
+        return self.watch(saved)
+
+    def change(self, saved: SavedSession, model: str, profile: str) -> WatchScreen:
+        """Create a session that goes on from another one, and return its screen."""
+        changed = changing.successor(saved, model=model, profile=profile)
+        ready.check_player(changed)
+        return self.watch(changing.go_on_with(self.saves, saved, changed))
+
+    def delete(self, saved: SavedSession) -> None:
+        """Delete a session."""
+        changing.delete(self.saves, saved)
+
+    def rename(self, saved: SavedSession, name: str) -> None:
+        """Give a session another name."""
+        changing.rename(self.saves, saved, name)
+
+    def recording(self, saved: SavedSession) -> WatchScreen:
+        """Return a screen with the recording of a session."""
+        return RecordingScreen(saved.folder)
+
+    def bench(self, row: BenchRow) -> BenchScreen:
+        """Return a screen with a run of a benchmark."""
+        from engine.bench import folder as folders
+        from jitrl_tui.bench_source import BenchInfo, StoredBench
+
+        plan = folders.planned(row.folder)
+        info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)
+        return StoredBenchScreen(StoredBench(info))

@@ -1,0 +1,37 @@
+"""Checks that a session can be started, before anything is opened or stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine import agents, environments, values
+from engine.settings import SessionConfig
+
+
+def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
+    """Check that a game can be started; return its name, or the names of the tasks of a suite.
+
+    Raises:
+        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory, too.
+    """
+    from engine.kinds import Places
+    from engine.memory.opening import check_address
+    from engine.settings.address import is_address
+
+    check_player(config)
+    if is_address(config.memory):
+        check_address(config.memory)
+    return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
+
+
+def check_player(config: SessionConfig) -> None:
+    """Check that there are the agent, the model and the estimator of a session.
+
+    Raises:
+        JitrlError: One is not there.
+    """
+    from engine.llm import check_name
+
+    if agents.AGENTS.find(config.agent).asks_model:
+        check_name(config.model)
+    values.ESTIMATORS.find(config.settings.estimator)

@@ -1,0 +1,111 @@
+"""The window "explain": how each number of a decision comes about, for one candidate at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+
+from engine import disk
+from jitrl_tui import deriving, hits
+from jitrl_tui.deriving import Derived
+from jitrl_tui.help import page
+from jitrl_tui.screens.dialogs import Dialog, HelpDialog
+from jitrl_tui.view import Choice
+from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
+
+KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"
+
+
+class _Derivation(LinePane):
+    """The numbers of one candidate, each with its equation, its function and its calculation."""
+
+    def __init__(self, choice: Choice, order: Sequence[int]) -> None:
+        super().__init__("derivation")
+        self._choice, self._order = choice, order
+        self.at = 0
+
+    def build(self, width: int, height: int) -> list[Content]:
+        """Return the lines."""
+        decision, index = self._choice.decision, self._order[self.at]
+        chosen = ", chosen" if index == decision.chosen else ""
+        head = f"candidate {self.at + 1} of {len(self._order)}: {decision.candidates[index].action}{chosen}"
+        lines = [Content.styled(line, ACCENT) for line in wrap(head, width)]
+        lines += [Content.styled(line, STRONG) for line in wrap(deriving.chain(decision, index), width)]
+        for step in deriving.derived(self._choice, index):
+            lines += [Content(""), *_told(step, width)]
+        return lines
+
+    def move(self, by: int) -> None:
+        """Show another candidate."""
+        self.at = (self.at + by) % len(self._order)
+        self.renew()
+        self.scroll_home(animate=False)
+
+
+def _told(step: Derived, width: int) -> list[Content]:
+    value = fit(step.value, max(4, width - len(step.symbol) - len(step.name) - 6)).rstrip()
+    head = Content.assemble((f"{step.symbol:<5}", ACCENT), step.name, ("  = " if value else ""), (value, STRONG))
+    rows = [("paper", step.paper), ("code", deriving.place(step.code)), *(("here", line) for line in step.worked)]
+    lines = [head]
+    for name, text in rows:
+        for at, line in enumerate(wrap(text, max(10, width - 12))):
+            lines.append(Content.assemble((f"     {'' if at else name:<7}", MUTED), line))
+    return lines
+
+
+class ExplainDialog(Dialog[None]):
+    """How the numbers of a choice come about.
+
+    Args:
+        choice: A choice with at least one candidate.
+        folder: Where fixtures are saved.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding("left", "move(-1)", show=False, priority=True),
+        Binding("right", "move(1)", show=False, priority=True),
+        Binding("s", "save", show=False),
+        Binding("f1,question_mark", "help", show=False),
+        Binding("e,q", "dismiss(None)", show=False),
+    ]
+
+    def __init__(self, choice: Choice, folder: Path | None = None) -> None:
+        super().__init__(classes="-page")
+        self._choice, self._folder = choice, folder
+
+    def compose(self) -> ComposeResult:
+        """Lay out the one pane."""
+        choice = self._choice
+        box = self.box(f"explain: episode {choice.episode}, step {choice.decision.step + 1}")
+        box.border_subtitle = Content(KEYS)
+        with box:
+            yield _Derivation(choice, hits.ordered(choice.decision))
+
+    def action_move(self, by: int) -> None:
+        """Show another candidate."""
+        self.query_one(_Derivation).move(by)
+
+    def action_help(self) -> None:
+        """Show the help of this window."""
+        self.app.push_screen(HelpDialog("help: explain", page("explain")))
+
+    def action_save(self) -> None:
+        """Write the decision into a file that a test can compute again."""
+        folder = (self._folder or Path.cwd()).resolve()
+        try:
+            made = deriving.fixture(self._choice)
+            session = f"{made['session']}-" if made["session"] else ""
+            path = folder / f"decision-{session}{made['episode']}-{made['step'] + 1}.json"
+            disk.write_private(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+        except ValueError as error:
+            self.notify(f"Nothing to save: {error}.", severity="warning")
+        except OSError as error:
+            self.notify(f"Cannot write to {disk.shown(folder)}: {error.strerror}.", severity="error", markup=False)
+        else:
+            self.notify(f"Saved as {disk.shown(path)}", timeout=6, markup=False)

@@ -1,0 +1,90 @@
+"""Actions of the watch screen on what is remembered, and the window of what would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jitrl_tui.panes.memory import MemoryPane
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.hands import Hands
+from jitrl_tui.screens.keeping import KeepingScreen
+from jitrl_tui.view import Choice
+
+if TYPE_CHECKING:
+    from jitrl_tui.source import Source
+
+
+class HandsScreen(KeepingScreen):
+    """A screen of a run whose memory a person can try out changes on."""
+
+    def __init__(self, source: Source, clock: Callable[[], float]) -> None:
+        super().__init__(source, clock)
+        self.hands = Hands(self)
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made."""
+        raise NotImplementedError
+
+    def _draw(self) -> None:
+        """Draw everything."""
+        raise NotImplementedError
+
+    def _look_at(self, index: int) -> None:
+        """Show an earlier choice."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw everything, because something is tried out."""
+        self._draw()
+
+    def on_memory_pane_asked(self, event: MemoryPane.Asked) -> None:
+        """Try out what a person does to a remembered step."""
+        self.hands.asked(event)
+
+    def action_what_if(self) -> None:
+        """Open the what-if window."""
+        self.hands.what_if(self.go_to_step)
+
+    def action_memories(self) -> None:
+        """Open the memory screen on the memory of the run."""
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        recorded, choice = self.hands.recorded, self.shown_choice
+        scope, opened, where = recorded.scope(), recorded.opened(), recorded.path()
+        if scope is None or opened is None or opened.memory is None or where is None:
+            return
+        settings = choice.settings if choice is not None else {}
+
+        def changed() -> None:
+            self.hands.drop()
+            if self.source.live and self.view.activity != "ended":
+                self.source.reread()
+
+        self.app.push_screen(
+            MemoryScreen(
+                opened.memory,
+                scope.name,
+                where[1],
+                gamma=float(settings.get("gamma", 0.5)),
+                zero_rewards=str(settings.get("zero_rewards", "zero")),
+                changed=changed,
+            )
+        )
+
+    def go_to_step(self, episode: int, step: int) -> None:
+        """Show the decision of a step."""
+        if isinstance(self.source, ReplaySource):
+            self.source.pause()
+            self.source.seek_step(episode, step)
+            return
+        for index, choice in enumerate(self.view.choices):
+            if (choice.episode, choice.decision.step) == (episode, step):
+                self._look_at(index)
+                return
+        self.notify("That step is too far back for the screen: open the recording with jitrl replay.")
+
+    def on_unmount(self) -> None:
+        """Close the memory that the hands have opened."""
+        self.hands.close()

@@ -1,0 +1,170 @@
+"""The window of a remembered step: its episode around it, and what can be done with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from engine.jitrl import discounted_returns
+from engine.memory.corrections import described
+from engine.memory.disk.document import FORGOTTEN
+from engine.memory.exact.returns import own_returns
+from engine.memory.search import Correction
+from engine.records import Episode
+from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.view import points, signed
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
+
+if TYPE_CHECKING:
+    from engine.memory.scope import Scope
+
+AROUND = 8
+"""Steps of the episode that are shown before the step and after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A remembered step with its episode.
+
+    Attributes:
+        episode: The episode that it is of.
+        step: Its index in the episode.
+        returns: The return of each step of the episode, without corrections.
+        told: Sentences about the step.
+    """
+
+    episode: Episode
+    step: int
+    returns: tuple[float, ...]
+    told: tuple[str, ...]
+
+
+def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> About | None:
+    """Return what the window of a step shows; None if the step is no longer in memory."""
+    found = scope.located(entry)
+    if found is None:
+        return None
+    episode, step = found
+    rewards = [one.reward for one in episode.steps]
+    computed = own_returns if zero_rewards == "own" else discounted_returns
+    told = [f"Entry {entry}: {outcome(episode)}."]
+    known = scope.corrections().get(entry)
+    if known is not None and known != Correction():
+        told.append(f"Edited by a person: {described(known)}.")
+    return About(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
+
+
+class _Around(LinePane):
+    def __init__(self, about: About) -> None:
+        super().__init__("around")
+        self._episode, self._step, self._returns = about.episode, about.step, about.returns
+        self._about = about.told
+
+    def build(self, width: int, height: int) -> list[Content]:
+        lines = [Content.styled(line, MUTED) for text in self._about for line in wrap(text, width)]
+        lines += [Content(""), Content.styled(fit("  step  points       G  action", width), MUTED)]
+        steps = self._episode.steps
+        for at in range(max(0, self._step - AROUND), min(len(steps), self._step + AROUND + 1)):
+            step = steps[at]
+            action = "(forgotten)" if step.provenance == FORGOTTEN else step.action
+            mark = "▸" if at == self._step else " "
+            gain = signed(step.env_reward, 0) if step.env_reward else "·"
+            head = f"{mark} {at + 1:>4}  {gain:>6}  {signed(self._returns[at]):>6}  {action}"
+            tone = GOOD if step.env_reward > 0 else BAD if step.env_reward < 0 else ""
+            lines.append(Content.styled(fit(head, width), ACCENT if at == self._step else tone))
+            if at == self._step or step.state.place:
+                text = step.state.text if at == self._step else step.state.place
+                shown = wrap(text, max(10, width - 24)) if at == self._step else [fit(text, max(10, width - 24))]
+                lines += [Content.styled(" " * 24 + line, MUTED) for line in shown]
+        return lines
+
+
+class HitDialog(Dialog[str]):
+    """A remembered step and its episode around it. The answer is what to do with the step.
+
+    Args:
+        about: The step.
+        replayable: Whether a recording of the episode is at hand.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding("equals_sign,r", "dismiss('edit')", show=False),
+        Binding("p", "dismiss('pin')", show=False),
+        Binding("delete,backspace", "dismiss('forget')", show=False),
+        Binding("R", "replay", show=False),
+        Binding("q,enter", "dismiss(None)", show=False),
+    ]
+
+    def __init__(self, about: About, *, replayable: bool) -> None:
+        super().__init__(classes="-page")
+        self._about, self._replayable = about, replayable
+
+    def compose(self) -> ComposeResult:
+        """Lay out the episode and the keys."""
+        episode, step = self._about.episode, self._about.step
+        keys = "r edit  p pin  del forget  " + ("R replay  " if self._replayable else "")
+        box = self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}")
+        box.border_subtitle = Content(keys + "Esc closes")
+        with box:
+            yield _Around(self._about)
+
+    def on_mount(self) -> None:
+        """Put the step in sight."""
+        pane = self.query_one(_Around)
+        pane.focus()
+        self.call_after_refresh(lambda: pane.scroll_to(y=max(0, pane.virtual_size.height // 3 - 4), animate=False))
+
+    def action_replay(self) -> None:
+        """Replay the episode, if there is a recording."""
+        if self._replayable:
+            self.dismiss("replay")
+        else:
+            self.notify("No recording of this episode is among the sessions.", severity="warning")
+
+
+class NumberDialog(Dialog[float]):
+    """Asks for a number.
+
+    Args:
+        title: Title of the box.
+        hint: What the number is.
+        value: The present one.
+    """
+
+    def __init__(self, title: str, hint: str, value: float) -> None:
+        super().__init__()
+        self._title, self._hint, self._value = title, hint, value
+
+    def compose(self) -> ComposeResult:
+        """Lay out hint and input."""
+        with self.box(self._title):
+            yield Static(Content(self._hint), classes="hint")
+            yield Input(f"{self._value:.4g}")
+
+    def on_mount(self) -> None:
+        """Stop the cursor from blinking."""
+        self.query_one(Input).cursor_blink = False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer with the number, or say what is wrong with it."""
+        try:
+            value = float(event.value.strip().replace("\N{MINUS SIGN}", "-"))
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and abs(value) <= 1e9:
+            self.dismiss(value)
+        else:
+            self.notify(f"That is not a number: {event.value.strip()[:40]}", severity="warning")
+
+
+def outcome(episode: Episode) -> str:
+    """Return how an episode ended, in words."""
+    limit = f" of {points(episode.max_score)}" if episode.max_score else ""
+    end = {"won": "won", "lost": "lost"}.get(episode.outcome, "ended" if episode.terminated else "cut off")
+    return f"score {points(episode.score)}{limit}, {end} after {len(episode.steps)} steps, by {episode.agent}"

@@ -1,0 +1,160 @@
+"""The form of the home screen: how a game or a web task is played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.validation import Integer
+from textual.widgets import Input, Static
+
+from jitrl_tui.preferences import used
+from jitrl_tui.widgets.picker import Picker
+
+if TYPE_CHECKING:
+    from engine.settings import SessionConfig
+
+DEFAULT_MODEL = "local/smollm2"
+_CAPABLE = "gemini/gemini-2.5-flash"
+_SMALL = (DEFAULT_MODEL, "prior/")
+"""Beginnings of the names of models that write no usable texts."""
+_MEMORIES = [("shared", "goes on with what it knows"), ("own", "begins with an empty one")]
+METHODS = [
+    ("default", "plans through memory; learns best with small models"),
+    ("paper", "the paper's JitRL: neighbours, LLM evaluator and summaries"),
+    ("reference", "the authors' code, where it differs from the paper"),
+    ("unified", "one pipeline for games and the web, after the paper"),
+]
+"""Profiles (`engine.settings.PROFILES`) with a description for people."""
+_NUMBERS = (("episodes", 1_000_000), ("steps", 100_000), ("seed", 2**31 - 1))
+
+
+class HowForm(Vertical):
+    """Method, agent, model, numbers and memory of a session to start.
+
+    It begins with what the user has set, or has chosen last.
+    """
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._about = ""
+        self._kind = "game"
+        self._usual_steps = str(self._steps())
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields."""
+        from engine.agents import AGENTS
+
+        chosen = used()
+        numbers = {
+            "episodes": str(chosen.value("session.episodes")), "steps": self._usual_steps,
+            "seed": str(chosen.value("session.seed")),
+        }  # fmt: skip
+        agents = [(made.name, made.about.split(";")[0]) for made in AGENTS.all().values()]
+        yield Static(id="methodlabel", classes="label", markup=False)
+        yield Picker("method", METHODS, chosen.value("session.profile", last=True))
+        yield Picker("agent", agents, chosen.value("session.agent"), label="agent")
+        yield Static("model, any litellm name", classes="label")
+        yield Input(chosen.value("session.model", last=True), id="model", select_on_focus=False)
+        with Horizontal(classes="row"):
+            for name, most in _NUMBERS:
+                with Vertical():
+                    yield Static(name, classes="label")
+                    check = [Integer(0 if name == "seed" else 1, most)]
+                    yield Input(numbers[name], id=name, validators=check, select_on_focus=False)
+        yield Picker("memory", _MEMORIES, chosen.value("session.memory"), label="memory")
+        yield Static(id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Let no cursor blink."""
+        for field in self.query(Input):
+            field.cursor_blink = False
+
+    def _steps(self) -> int:
+        """Return the step limit of a session of the present kind that the user has set, or that the profile has."""
+        from engine.environments import profile
+
+        fixed = used().fixed("settings.step_limit")
+        return fixed.value if fixed else profile("default", self._kind).step_limit
+
+    def turn_to(self, kind: str) -> None:
+        """Take another kind of environment. The step limit is that of the kind, unless another one was typed."""
+        if kind == self._kind:
+            return
+        before, self._kind = self._usual_steps, kind
+        self._usual_steps = str(self._steps())
+        field = self.query_one("#steps", Input)
+        if field.value.strip() == before:
+            field.value = self._usual_steps
+        self.tell()
+
+    def describe(self, about: str) -> None:
+        """Show a description of what is to be played."""
+        self._about = about
+        self.tell()
+
+    def tell(self) -> None:
+        """Show the source of values, and what the method needs but the model cannot do."""
+        from engine import explain
+        from engine.environments import profile
+
+        name, agent = self.query_one("#method", Picker).value, self.query_one("#agent", Picker).value
+        label = self.query_one("#methodlabel", Static)
+        made = profile(name, self._kind)
+        settings = {"estimator": used().settings().get("estimator", made.estimator)}
+        for named in (explain.method, explain.method_in_short):
+            text = f"method · {named(settings, agent)}"
+            if cell_len(text) <= label.size.width:
+                break
+        label.update(Content(text))
+        asks = agent == "jitrl" and "llm" in (made.state, made.history)
+        small = all(part.startswith(_SMALL) for part in self.model.split("+"))
+        needs = (
+            f"Needs a capable model, such as {_CAPABLE}. What this one cannot do is replaced by rules and said at "
+            "the start."
+        )
+        about = "\n".join(filter(None, [needs if asks and small else "", self._about]))
+        self.query_one("#about", Static).update(Content(about))
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.query_one("#model", Input).value.strip() or DEFAULT_MODEL
+
+    def config(self, game: str, games: str | None) -> SessionConfig:
+        """Return the configuration of a session.
+
+        Args:
+            game: Name of the environment.
+            games: Folder with more stories.
+
+        Raises:
+            UsageError: A field cannot be followed.
+        """
+        from engine.environments import resolve
+        from engine.errors import UsageError
+        from engine.settings import SessionConfig
+
+        numbers = {}
+        for name, _ in _NUMBERS:
+            text = self.query_one(f"#{name}", Input).value.strip()
+            if not text.isascii() or not text.isdigit():
+                raise UsageError(f"{name} must be a whole number, not {text!r}")
+            numbers[name] = int(text)
+        method = self.query_one("#method", Picker).value
+        kind, game = resolve(game)
+        changes = {**used().settings(), "step_limit": numbers["steps"]}
+        return SessionConfig(
+            game=game,
+            agent=self.query_one("#agent", Picker).value,
+            model=self.model,
+            episodes=numbers["episodes"],
+            seed=numbers["seed"],
+            profile=method,
+            settings=kind.profile(method, **changes),
+            games=games,
+            memory=self.query_one("#memory", Picker).value,
+        )

@@ -1,0 +1,361 @@
+"""The memory screen: all remembered steps of a game as a list that is searched, sorted, filtered and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from engine.errors import JitrlError
+from engine.memory import report
+from engine.memory.table import SORTS, Counts, Filter, listed, parsed
+from engine.session import whatif
+from jitrl_tui import keymap
+from jitrl_tui.help import page
+from jitrl_tui.output import one_line
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.hit import HitDialog, about_step
+from jitrl_tui.screens.memory_changes import ChangingScreen
+from jitrl_tui.view import signed
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
+from jitrl_tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from engine.memory import Memory
+
+_FOUND = 100_000
+"""Steps that a search lists at most."""
+
+
+class MemoryScreen(ChangingScreen):
+    """The remembered steps of one game at a time.
+
+    Args:
+        memory: The memory. The screen does not close it.
+        scope: Name of the scope to begin with, "" for the first one.
+        saves: The saves folder, for counts from its recordings.
+        gamma: Discount of the returns shown.
+        zero_rewards: How a later reward of 0 counts in a return.
+        changed: Called after memory was changed.
+    """
+
+    CSS_PATH = "memory.tcss"
+
+    def __init__(
+        self,
+        memory: Memory,
+        scope: str,
+        saves: Path,
+        *,
+        gamma: float = 0.5,
+        zero_rewards: str = "zero",
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(memory)
+        self.key_table = keymap.of("memory")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
+        self._name, self._saves = scope, saves
+        self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
+        self.sort, self.descending = "entry", True
+        self._filter = Filter()
+        self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+        self._counts: Counts | None = None
+
+    # ------------------------------------------------------------------------------------ composing
+
+    def compose(self) -> ComposeResult:
+        """Make all widgets once."""
+        yield Static(id="head", markup=False)
+        yield RowList("steps", self._row, self._head)
+        yield Static(id="state", markup=False)
+        yield Static(id="said", markup=False)
+        yield Input(id="filter", placeholder="words; ep:5  by:human  G>1  hits>3  decided>0  edited  pinned")
+        yield KeyBar("keybar")
+
+    def on_mount(self) -> None:
+        """Open the first scope."""
+        self.query_one("#filter", Input).cursor_blink = False
+        self.query_one("#state").can_focus = False
+        self.list.focus()
+        self.set_interval(0.3, self._say_work)
+        self._open(self._name)
+
+    def on_unmount(self) -> None:
+        """Cancel the work."""
+        self.work.cancel()
+
+    def _open(self, name: str) -> None:
+        """Show a scope."""
+        try:
+            names = self._memory.scopes()
+            self._name = name if name in names else names[0] if names else ""
+            self._scope = self._memory.scope(self._name) if self._name else None
+            self._counts, self._found, self._filter = None, None, Filter()
+            self.query_one("#filter", Input).value = ""
+            self._reload()
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+
+    def _reload(self) -> None:
+        """Read the columns again."""
+        scope, at = self._scope, self.entry
+        self.table = scope.table(self._gamma, self._zero_rewards) if scope is not None else None
+        self._list(at)
+
+    def _list(self, at: int | None = None) -> None:
+        """List the rows that are wanted, with the cursor on an entry if it is among them, else on the first one."""
+        self.rows = (
+            listed(
+                self.table, self._filter, sort=self.sort, descending=self.descending,
+                counts=self._counts, found=self._found,
+            )
+            if self.table is not None else ()
+        )  # fmt: skip
+        place = 0
+        if self.table is not None and at is not None and len(self.rows):
+            same = np.flatnonzero(self.table.entry[np.asarray(self.rows)] == at)
+            place = int(same[0]) if len(same) else 0
+        self.list.message = (
+            "Nothing remembered fits."
+            if self.table is not None and len(self.table)
+            else "Nothing is remembered here yet."
+        )
+        self.list.show(len(self.rows), place)
+        self._draw()
+
+    # -------------------------------------------------------------------------------------- drawing
+
+    def _draw(self) -> None:
+        total = len(self.table) if self.table is not None else 0
+        shown = f"{len(self.rows):,} of {total:,}" if len(self.rows) != total else f"{total:,}"
+        typed = one_line(self.query_one("#filter", Input).value)
+        sign = "↓" if self.descending else "↑"
+        parts = [
+            f"{len(self.edits)} not kept: S keeps, u undoes" if self.edits else "",
+            f"{shown} steps",
+            f"by {self.sort} {sign}",
+            typed and f"with {typed}",
+            self._name or "no memory",
+        ]
+        self.query_one("#head", Static).update(
+            Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
+        )
+        keys = [(k.written, k.label, k.keys.split(",")[0], k.rank) for k in self.key_table if k.label]
+        self.query_one(KeyBar).show(keys)
+        self._draw_state()
+        self.list.refresh()
+
+    def _draw_state(self) -> None:
+        entry, width = self.entry, max(10, self.size.width - 2)
+        try:
+            text = self._scope.text(entry) if self._scope is not None and entry is not None else ""
+        except JitrlError as error:
+            text = str(error)
+        self.query_one("#state", Static).update(Content("\n".join(wrap(text, width)[:2])))
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _head(self, width: int) -> str:
+        action = self._action_width(width)
+        counts = "  hits  dec" if width >= 66 else ""
+        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}"
+
+    @staticmethod
+    def _action_width(width: int) -> int:
+        return max(8, min(50, width - 41 - (11 if width >= 66 else 0)))
+
+    def _row(self, at: int, width: int) -> Content:
+        table = self.table
+        if table is None:
+            return Content("")
+        row = self.rows[at]
+        entry = int(table.entry[row])
+        edit = self.edits.get(entry, table.corrections.get(entry))
+        given = edit is not None and (edit.g is not None or edit.gain is not None)
+        sign = "−" if entry in self.edits and edit is None else "=" if given else " "
+        pin = "◆" if edit is not None and edit.pinned else " "
+        g = edit.g if edit is not None and edit.g is not None else float(table.g[row])
+        points = edit.gain if edit is not None and edit.gain is not None else float(table.points[row])
+        place = f"{table.episode[row]}/{table.step[row] + 1}"
+        action = fit(table.actions[table.action[row]], self._action_width(width))
+        by = one_line(table.provenances[table.provenance[row]])[:6]
+        gain = signed(points, 0) if points else "·"
+        text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
+        if width >= 66 and self._counts is not None:
+            text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"
+        return Content.styled(
+            text, HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
+        )
+
+    def on_row_list_moved(self) -> None:
+        """Show the state of the step under the cursor."""
+        self._draw_state()
+
+    def _say_work(self) -> None:
+        said = self.query_one("#said", Static)
+        work = self.work
+        said.display = work.busy
+        if work.busy:
+            of = f" {work.done:,} of {work.total:,}" if work.total else f" {work.done:,}" if work.done else ""
+            said.update(Content(f"Working…{of}  (Esc cancels)"))
+
+    # ------------------------------------------------------------------------------------- the list
+
+    def action_filter(self) -> None:
+        """Ask for words and conditions."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def on_input_submitted(self) -> None:
+        """Filter by what was typed."""
+        field = self.query_one("#filter", Input)
+        field.display = False
+        self.list.focus()
+        try:
+            self._filter = parsed(field.value)
+        except JitrlError as error:
+            self.notify(str(error), severity="warning")
+            return
+        if (
+            any(name in ("hits", "decided") for name, _, _ in self._filter.conditions)
+            and self._counts is None
+        ):
+            self.action_count()
+        self._found = None
+        if self._filter.words:
+            self._search(self._filter.words)
+        self._list()
+
+    def _search(self, words: Sequence[str]) -> None:
+        scope, gamma = self._scope, self._gamma
+        if scope is None:
+            return
+        self._found = np.zeros(0, np.int64)
+
+        def work(told: Callable[[int, int], None]) -> list[int]:
+            found = []
+            for hit in islice(report.search(scope, words, gamma=gamma), _FOUND):
+                found.append(hit.entry)
+                told(len(found), 0)
+            return found
+
+        def finished(found: list[int]) -> None:
+            self._found = np.array(found, np.int64)
+            self._list()
+
+        self.work.begin(work, finished, self._failed)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+        if self.sort in ("hits", "decided") and self._counts is None:
+            self.action_count()
+        self.descending = self.sort not in ("action", "by")
+        self._list()
+
+    def action_reverse(self) -> None:
+        """Reverse the order."""
+        self.descending = not self.descending
+        self._list()
+
+    def action_scope(self, by: int) -> None:
+        """Show another game."""
+        names = self._memory.scopes()
+        if self.edits:
+            self.notify(
+                "Keep the changes with S, or undo them with u, before you look at another game.",
+                severity="warning",
+            )
+        elif len(names) > 1:
+            self._open(names[(names.index(self._name) + by) % len(names)])
+        else:
+            self.notify("There is only one game in this memory.", timeout=2)
+
+    def action_count(self) -> None:
+        """Count in the recordings how often each step was behind a decision."""
+        saves, memory, name = self._saves, self._memory, self._name
+
+        def finished(counts: Counts) -> None:
+            self._counts = counts
+            self._list(self.entry)
+
+        self.work.begin(
+            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed
+        )
+
+    # -------------------------------------------------------------------------------------- windows
+
+    def on_row_list_chosen(self) -> None:
+        """Open the step under the cursor."""
+        entry, scope = self.entry, self._scope
+        if entry is None or scope is None:
+            return
+        try:
+            found = about_step(scope, entry, self._gamma, self._zero_rewards)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+            return
+        if found is None:
+            self._reload()
+            return
+        folder = self._saves / "sessions" / found.episode.session if found.episode.session else None
+        at_hand = folder is not None and (folder / "events.jsonl").is_file()
+
+        def answered(what: str | None) -> None:
+            if what == "replay" and folder is not None:
+                self.app.replay(folder, found.episode.uid)
+            elif what is not None:
+                getattr(self, f"action_{what}")()
+
+        self.app.push_screen(HitDialog(found, replayable=at_hand), answered)
+
+    def action_present(self) -> None:
+        """Cancel the work, close the filter, show all rows, or leave."""
+        field = self.query_one("#filter", Input)
+        if self.work.busy:
+            self.work.cancel()
+            self._say_work()
+        elif field.display or field.value:
+            field.value, field.display = "", False
+            self._filter, self._found = Filter(), None
+            self.list.focus()
+            self._list()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Leave, after a question if changes would be lost."""
+        if not self.edits:
+            self._leave()
+            return
+        count = len(self.edits)
+        changes = f"{count} changes are not kept. Leaving drops them."
+        question = changes if count > 1 else "One change is not kept. Leaving drops it."
+        self.app.push_screen(
+            dialogs.ConfirmDialog("leave?", question, "drop and leave"), lambda yes: yes and self._leave()
+        )
+
+    def _leave(self) -> None:
+        if len(self.app.screen_stack) > 2:
+            self.dismiss()
+        else:
+            self.app.exit(0)
+
+    def action_help(self) -> None:
+        """Show the help."""
+        text = "\n\n".join((page("hands"), keymap.help_table(self.key_table)))
+        self.app.push_screen(dialogs.HelpDialog("memory", text))
+
+    def action_theme(self) -> None:
+        """Change to the next theme."""
+        self.app.next_theme()

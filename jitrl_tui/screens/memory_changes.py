@@ -1,0 +1,283 @@
+"""What the memory screen changes, and what it does with other memories.
+
+All of it is done by the functions behind `jitrl memory`: forget and its undo, correct, merge, diff, export.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from engine.memory import exchange, upkeep
+from engine.memory.search import Correction, Lens
+from engine.memory.table import Table
+from engine.session import whatif
+from jitrl_tui.background import Background
+from jitrl_tui.host import Host
+from jitrl_tui.screens.hit import NumberDialog
+from jitrl_tui.screens.paths import PathDialog, TextDialog
+from jitrl_tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from engine.memory import Memory
+    from engine.memory.scope import Scope
+
+
+_AS_STORED = Correction()
+"""In place of a change: there is none."""
+
+
+class ChangingScreen(Screen[int]):
+    """A list of remembered steps with changes that are not kept yet.
+
+    Args:
+        memory: The memory.
+
+    Attributes:
+        table: The steps of the scope on show, None without one.
+        rows: Indices of the listed steps, in their order.
+        edits: By entry number: what is to be kept; None for a step that is to be forgotten.
+        work: The work in the background.
+    """
+
+    app: Host
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+        self._scope: Scope | None = None
+        self.table: Table | None = None
+        self.rows: Sequence[int] = ()
+        self.edits: dict[int, Correction | None] = {}
+        self._before: list[tuple[int, Correction | None]] = []
+        self.work = Background(lambda then: self.app.call_later(then))
+        self._changed: Callable[[], None] = lambda: None
+
+    def _draw(self) -> None:
+        """Draw everything."""
+        raise NotImplementedError
+
+    def _reload(self) -> None:
+        """Read the columns again."""
+        raise NotImplementedError
+
+    @property
+    def list(self) -> RowList:
+        """The list of steps."""
+        return self.query_one(RowList)
+
+    @property
+    def entry(self) -> int | None:
+        """Entry number of the step under the cursor."""
+        if self.table is None or not len(self.rows):
+            return None
+        return int(self.table.entry[self.rows[self.list.at]])
+
+    # ---------------------------------------------------------------------------------- editing
+
+    def _edited(self, entry: int) -> Correction:
+        known = self.edits.get(entry)
+        stored = self.table.corrections.get(entry) if self.table is not None else None
+        return known or stored or Correction()
+
+    def action_forget(self) -> None:
+        """Mark the step under the cursor to be forgotten, or take the mark away."""
+        entry = self.entry
+        if entry is None:
+            return
+        self._set(entry, None if self.edits.get(entry, _AS_STORED) is not None else _AS_STORED)
+        self.list.action_move(1)
+        self._draw()
+
+    def action_pin(self) -> None:
+        """Pin the step under the cursor, or take the pin away."""
+        if (entry := self.entry) is not None:
+            known = self._edited(entry)
+            self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
+
+    def action_edit(self) -> None:
+        """Ask for another return of the step under the cursor."""
+        entry = self.entry
+        if entry is None or self.table is None:
+            return
+        known, row = self._edited(entry), self.rows[self.list.at]
+        hint = "Its return G, in place of the computed one. Other steps keep theirs."
+        self.app.push_screen(
+            NumberDialog(
+                f"edit the return of entry {entry}",
+                hint,
+                float(self.table.g[row]) if known.g is None else known.g,
+            ),
+            lambda value: (
+                self._edit(entry, dataclasses.replace(known, g=value)) if value is not None else None
+            ),
+        )
+
+    def action_points(self) -> None:
+        """Ask for other points of the step under the cursor, for plans."""
+        entry = self.entry
+        if entry is None or self.table is None:
+            return
+        known, row = self._edited(entry), self.rows[self.list.at]
+        hint = "The points that plans expect of it, in place of those that the game gave."
+        value = float(self.table.points[row]) if known.gain is None else known.gain
+        self.app.push_screen(
+            NumberDialog(f"edit the points of entry {entry}", hint, value),
+            lambda value: (
+                self._edit(entry, dataclasses.replace(known, gain=value)) if value is not None else None
+            ),
+        )
+
+    def _edit(self, entry: int, correction: Correction) -> None:
+        self._set(entry, correction)
+        self._draw()
+
+    def _set(self, entry: int, edit: Correction | None) -> None:
+        """Change what is to be kept of a step, and remember what it was."""
+        self._before.append((entry, self.edits.get(entry, _AS_STORED)))
+        self._put(entry, edit)
+
+    def _put(self, entry: int, edit: Correction | None) -> None:
+        self.edits.pop(entry, None)
+        if edit is not _AS_STORED:
+            self.edits[entry] = edit
+
+    def action_undo(self) -> None:
+        """Undo the last change that was not kept."""
+        if self._before:
+            self._put(*self._before.pop())
+            self._draw()
+        else:
+            self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
+
+    def action_keep(self) -> None:
+        """Store the changes."""
+        scope, memory = self._scope, self._memory
+        if not self.edits or scope is None:
+            self.notify("Nothing is changed.", timeout=2)
+            return
+        gone = frozenset(entry for entry, one in self.edits.items() if one is None)
+        lens = Lens(
+            without=gone, corrections={entry: one for entry, one in self.edits.items() if one is not None}
+        )
+        self._do(lambda told: whatif.keep(scope, memory, lens))
+
+    def action_put_back(self) -> None:
+        """Put back what was forgotten last."""
+        memory = self._memory
+        if self.edits:
+            self.notify("Keep the changes with S, or undo them with u, before that.", severity="warning")
+            return
+
+        def work(told: Callable[[int, int], None]) -> str:
+            entries, _ = upkeep.undo_last(memory)
+            return f"Put back {entries:,} steps."
+
+        self._do(work)
+
+    def _do(self, work: Callable[[Callable[[int, int], None]], str]) -> None:
+        """Change memory in the background; then list it anew and say what was done."""
+
+        def finished(sentence: str) -> None:
+            self.edits.clear()
+            self._before.clear()
+            self.notify(sentence, timeout=5)
+            self._reload()
+            self._changed()
+
+        self.work.begin(work, finished, self._failed)
+
+    def _failed(self, sentence: str) -> None:
+        self.notify(sentence, severity="error", timeout=8)
+        self._reload()
+
+    # --------------------------------------------------------------------------- other memories
+
+    def action_merge(self) -> None:
+        """Ask for another memory, and take what it knows and this one does not."""
+        memory = self._memory
+
+        def given(text: str | None) -> None:
+            if text is None:
+                return
+            path = Path(text).expanduser()
+            if self.edits:
+                self.notify(
+                    "Keep the changes with S, or undo them with u, before you merge.", severity="warning"
+                )
+                return
+
+            def work(told: Callable[[int, int], None]) -> str:
+                taken = exchange.merge_from(memory, path)
+                refused = (
+                    f"; refused: {len(taken.problems)}, the first because {taken.problems[0]}"
+                    if taken.problems
+                    else ""
+                )
+                took = f"Took {taken.episodes:,} episodes with {taken.entries:,} steps"
+                return f"{took}; {taken.known:,} were known{refused}."
+
+            self._do(work)
+
+        self.app.push_screen(
+            PathDialog("merge", "Take what another memory knows and this one does not."), given
+        )
+
+    def action_diff(self) -> None:
+        """Ask for another memory, and show how the two differ."""
+        memory = self._memory
+
+        def given(text: str | None) -> None:
+            if text is None:
+                return
+            path = Path(text).expanduser()
+
+            def work(told: Callable[[int, int], None]) -> list[str]:
+                notes: list[str] = []
+                differences = exchange.compare(
+                    exchange.open_source(memory.folder), exchange.open_source(path), notes.append
+                )
+                return [line for one in differences for line in _difference(one)] + notes
+
+            def finished(lines: list[str]) -> None:
+                self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
+
+            self.work.begin(work, finished, self._failed)
+
+        self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
+
+    def action_export(self) -> None:
+        """Ask for a file, and write the memory of this game into it."""
+        scope = self._scope
+
+        def given(text: str | None) -> None:
+            if text is None or scope is None:
+                return
+            path = Path(text).expanduser()
+            if path.exists():
+                self.notify(f"{path} exists already; give the file another name.", severity="warning")
+                return
+
+            def work(told: Callable[[int, int], None]) -> str:
+                episodes, records = exchange.export_to(path, [scope])
+                return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
+
+            self.work.begin(work, lambda said: self.notify(said, timeout=6), self._failed)
+
+        self.app.push_screen(
+            PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given
+        )
+
+
+def _difference(one: exchange.Difference) -> list[str]:
+    lines = [
+        f"{one.scope}: {one.same} alike, {len(one.changed)} changed, "
+        f"only here {len(one.only_a)}, only there {len(one.only_b)}"
+    ]
+    for sign, side in (("here ", one.only_a), ("there", one.only_b)):
+        lines += [f"  {sign} episode {n}: {score:g} in {steps} steps" for _, n, steps, score in side]
+    return lines + [f"  changed {uid}" for uid in one.changed]

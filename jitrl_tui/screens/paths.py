@@ -1,0 +1,72 @@
+"""Dialogs that ask for a file, and that show a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+
+from jitrl_tui.screens.dialogs import Dialog, PickDialog
+from jitrl_tui.widgets.lines import LinePane, wrap
+
+_SHOWN = 50
+
+
+class PathDialog(PickDialog):
+    """Asks for a path. Tab completes the highlighted one.
+
+    Args:
+        title: Title of the box.
+        hint: What the path is for.
+    """
+
+    def __init__(self, title: str, hint: str) -> None:
+        super().__init__(title, hint, "a path; Tab completes")
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the typed path, then those that begin with it."""
+        rows = [(typed, Content("  " + typed))] if typed else []
+        path = Path(typed or ".").expanduser()
+        folder, start = (path, "") if typed.endswith("/") or not typed else (path.parent, path.name)
+        try:
+            names = sorted(one.name + ("/" if one.is_dir() else "") for one in folder.iterdir())
+        except OSError:
+            return rows
+        before = typed[: len(typed) - len(start)]
+        for name in names:
+            if name.startswith(start) and (start.startswith(".") or not name.startswith(".")):
+                rows.append((before + name, Content("  " + before + name)))
+        return rows[:_SHOWN]
+
+
+class _Text(LinePane):
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("text")
+        self._lines = lines
+
+    def build(self, width: int, height: int) -> list[Content]:
+        return [Content(line) for text in self._lines for line in wrap(text, width)]
+
+
+class TextDialog(Dialog[None]):
+    """Shows lines of text.
+
+    Args:
+        title: Title of the box.
+        lines: The text.
+    """
+
+    BINDINGS: ClassVar = [Binding("q,enter", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, lines: Sequence[str]) -> None:
+        super().__init__(classes="-page")
+        self._title, self._lines = title, lines
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text."""
+        with self.box(self._title):
+            yield _Text(self._lines)

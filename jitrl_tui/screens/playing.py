@@ -1,0 +1,111 @@
+"""What helps a person who plays: hints, notes, the map, the transcript as a file, and the commands with a slash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.errors import JitrlError
+from jitrl_tui import typed
+from jitrl_tui.exporting import export
+from jitrl_tui.hinting import Hints
+from jitrl_tui.screens.keeping import KeepingScreen
+from jitrl_tui.screens.notes import NotesDialog
+from jitrl_tui.screens.transcript_export import ExportDialog
+from jitrl_tui.session_files import SessionFiles
+from jitrl_tui.view import points
+
+_PANES = {"why": "why", "options": "candidates", "memory": "memory", "map": "map"}
+"""By typed command: the pane that it goes to."""
+
+
+class PlayingScreen(KeepingScreen):
+    """A screen for one run, with hints, notes and transcripts.
+
+    Attributes:
+        files: What lies beside the session on disk, None if there is none.
+    """
+
+    files: SessionFiles | None = None
+    _hints: Hints | None = None
+
+    def action_pane(self, name: str) -> None:
+        """Bring a pane to the front and give it the focus."""
+        raise NotImplementedError
+
+    def command(self, text: str) -> None:
+        """Run a typed command, given without its slash."""
+        word, _, rest = text.partition(" ")
+        name, rest = typed.found(word), rest.strip()
+        if name in _PANES:
+            self.action_pane(_PANES[name])
+        elif name == "hint":
+            self.action_hint()
+        elif name == "note" and rest:
+            self._note(rest)
+        elif name in ("note", "notes"):
+            self.action_notes()
+        elif name == "export":
+            self._export(rest) if rest else self.action_export()
+        elif name == "actions":
+            decision = self.view.choice.decision if self.view.choice is not None else None
+            self.notify(", ".join(decision.valid_actions) if decision and decision.valid_actions else "None is known.")
+        elif name == "score":
+            seen, most = self.view.seen, self.view.max_score
+            score = points(seen.score) if seen is not None else "0"
+            top = f" of {points(most)}" if most else ""
+            self.notify(f"Score {score}{top}, step {self.view.step}, episode {self.view.episode}.")
+        elif name == "quit":
+            self.action_leave()
+        else:
+            super().command(text)
+
+    # ------------------------------------------------------------------------------------------ hints
+
+    def action_hint(self) -> None:
+        """Show a hint at the best-known action, one word more each time."""
+        if not self.source.live:
+            self.notify("This is a recording: → shows what was done next.", severity="warning")
+            return
+        self._hints = self._hints or Hints()
+        self.notify(self._hints.next(self.view.choice, self.view.pending), title="hint", timeout=8)
+
+    # ------------------------------------------------------------------------------------------ notes
+
+    def action_notes(self) -> None:
+        """Show the notes of the session, and take a new one."""
+        if self.files is None:
+            self.notify("There is no place for notes here.", severity="warning")
+        else:
+            self.app.push_screen(NotesDialog(self.files.notes.all(), self.source.live), self._note)
+
+    def _note(self, text: str | None) -> None:
+        if text is None or self.files is None:
+            return
+        try:
+            self.files.notes.add(text, self.view.episode, self.view.step)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+        else:
+            self.notify("Noted. N shows the notes.", timeout=3)
+
+    # ------------------------------------------------------------------------------------- transcript
+
+    def action_export(self) -> None:
+        """Ask for a file, and write the transcript to it."""
+        if self.files is None:
+            self.notify("There is nothing on disk to write a transcript from.", severity="warning")
+        else:
+            recording = self.files.recording
+            stem = recording.name if recording.is_dir() else recording.parent.name
+            self.app.push_screen(ExportDialog(stem or "transcript"), self._export)
+
+    def _export(self, name: str | None) -> None:
+        if name is None or self.files is None:
+            return
+        target = Path(name).expanduser()
+        try:
+            export(self.files.recording, target)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+        else:
+            self.notify(f"Wrote {target}.", timeout=5)

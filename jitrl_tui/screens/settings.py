@@ -1,0 +1,330 @@
+"""The settings screen: every setting with its value, where the value comes from, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.environments import profile
+from engine.errors import JitrlError, UsageError
+from jitrl_tui import keymap
+from jitrl_tui.help import page
+from jitrl_tui.host import Host
+from jitrl_tui.panes.registry import kinds
+from jitrl_tui.preferences import Found, config, schema, use, used
+from jitrl_tui.screens import dialogs
+from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
+
+_KEYS = [
+    ("Enter", "change", "enter", 0), ("/", "search", "slash", 1), ("del", "take out of the file", "delete", 1),
+    ("?", "help", "question_mark", 1), ("esc", "back", "escape", 0),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting, or the key of an action.
+
+    Attributes:
+        key: Name with its section.
+        group: Heading.
+        name: Name on the screen.
+        value: Its value, as text.
+        found: Where it comes from.
+        usual: Its default, as text.
+        meaning: What it is.
+        allowed: The allowed values, in a phrase.
+        ways: How else it can be set.
+        choices: The values there are, () for any.
+    """
+
+    key: str
+    group: str
+    name: str
+    value: str
+    found: Found
+    usual: str
+    meaning: str
+    allowed: str
+    ways: str
+    choices: tuple[str, ...] = ()
+
+    def has(self, words: str) -> bool:
+        """Return whether it has all words of a search."""
+        text = f"{self.key} {self.group} {self.meaning} {self.value} {self.found.source}".casefold()
+        return all(word in text for word in words.casefold().split())
+
+
+def written(value: object) -> str:
+    """Return a value as it is typed."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def rows() -> Iterator[Row]:
+    """Yield everything that can be set, in the order of display."""
+    made = used()
+    named = made.value("session.profile")
+    values = {name: getattr(profile(named), name) for name in schema.BY_NAME if hasattr(profile(named), name)}
+    for option in schema.OPTIONS:
+        found = made.found(option.key, profile=values)
+        yield Row(
+            option.key, option.group, option.name, written(found.value), found, written(option.default), option.meaning,
+            option.allowed, f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
+        )  # fmt: skip
+    chosen = made.config.keys
+    for screen, keys in keymap.tables(kinds()).items():
+        for key in keys:
+            name = f"{screen}.{key.name}"
+            found = Found(chosen[name], "file", str(made.config.file)) if name in chosen else Found(key.keys)
+            yield Row(
+                f"keys.{name}", f"Keys of the screen {screen}", key.name, chosen.get(name, key.written), found,
+                key.written, key.meaning, "one or more keys, such as x, ctrl+n, f5", "the config file alone",
+            )  # fmt: skip
+
+
+class ValueDialog(dialogs.Dialog[str]):
+    """Asks for a value. A value that is not allowed is told, and the dialog stays."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__()
+        self._row = row
+
+    def compose(self) -> ComposeResult:
+        """Lay out meaning, field and mistake."""
+        with self.box(self._row.key):
+            yield Static(Content(f"{self._row.meaning} ({self._row.allowed})"), classes="hint")
+            yield Input(self._row.value, select_on_focus=False)
+            yield Static(id="wrong", markup=False)
+
+    def on_mount(self) -> None:
+        """Let the cursor not blink."""
+        self.query_one(Input).cursor_blink = False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer, if the value is allowed."""
+        why = mistake(self._row.key, event.value)
+        if why:
+            self.query_one("#wrong", Static).update(Content.styled(why, HUMAN))
+        else:
+            self.dismiss(event.value)
+
+
+class ChoiceDialog(dialogs.PickDialog):
+    """Asks for one of a few values."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row.key, row.meaning, "type to filter")
+        self._row = row
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the values that have the typed text."""
+        marks = {self._row.value: "now", self._row.usual: "default"}
+        return [
+            (one, Content.assemble(f"  {one or 'nothing':<16}", (marks.get(one, ""), MUTED)))
+            for one in self._row.choices
+            if typed.casefold() in one.casefold()
+        ]
+
+
+def mistake(key: str, text: str) -> str:
+    """Return why a typed value cannot be set, "" if it can."""
+    try:
+        name, value = config.checked(key, text)
+        if name.startswith("keys."):
+            chosen = {**used().config.keys, name.removeprefix("keys."): value}
+            return next(iter(keymap.mistakes(keymap.tables(kinds()), chosen)), "") if value else "a key is needed"
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+class SettingsScreen(Screen[None]):
+    """A list of everything that can be set. What is changed is written to the config file, and followed at once."""
+
+    CSS_PATH = "settings.tcss"
+    BINDINGS: ClassVar = [
+        Binding("escape", "back", show=False),
+        Binding("q,comma", "back", show=False),
+        Binding("slash", "search", show=False),
+        Binding("enter", "edit", show=False),
+        Binding("delete,x", "take_out", show=False),
+        Binding("d", "theme", show=False),
+        Binding("question_mark", "help", show=False),
+    ]
+
+    app: Host
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[Row] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out search, list and details."""
+        yield Static(id="settingshead", markup=False)
+        yield Input(id="search", placeholder="type to search: a name, a word of the meaning, or where it comes from")
+        yield OptionList(id="settings", markup=False)
+        yield Static(id="about", markup=False)
+        yield KeyBar("settingskeys")
+
+    def on_mount(self) -> None:
+        """Show all."""
+        self.query_one("#search", Input).cursor_blink = False
+        self.query_one(KeyBar).show(_KEYS)
+        self.listing.focus()
+        self._load()
+
+    def on_resize(self) -> None:
+        """Fit the rows to the width."""
+        self.call_after_refresh(self._fill)
+
+    @property
+    def listing(self) -> OptionList:
+        """The list."""
+        return self.query_one("#settings", OptionList)
+
+    @property
+    def row(self) -> Row | None:
+        """The highlighted setting."""
+        option = self.listing.highlighted_option
+        return next((row for row in self._rows if option is not None and row.key == option.id), None)
+
+    def _load(self) -> None:
+        self._rows = list(rows())
+        made = used()
+        wrong = (*made.problems, *keymap.mistakes(keymap.tables(kinds()), made.config.keys))
+        text = Content.assemble(("settings", ACCENT), (f"  {made.config.file}", MUTED))
+        if wrong:
+            text = Content("\n").join([text, *(Content.styled(problem, HUMAN) for problem in wrong[:3])])
+        self.query_one("#settingshead", Static).update(text)
+        self._fill()
+
+    def _fill(self) -> None:
+        listing, words = self.listing, self.query_one("#search", Input).value
+        at = listing.highlighted_option.id if listing.highlighted_option is not None else None
+        width = max(40, listing.scrollable_content_region.width)
+        listing.clear_options()
+        group = ""
+        for row in self._rows:
+            if not row.has(words):
+                continue
+            if row.group != group:
+                group = row.group
+                listing.add_option(Option(Content.styled(fit(f"── {group} ", width).rstrip(), MUTED), disabled=True))
+            listing.add_option(Option(_line(row, width), id=row.key))
+        options = [listing.get_option_at_index(number) for number in range(listing.option_count)]
+        enabled = [number for number, option in enumerate(options) if not option.disabled]
+        if enabled:
+            listing.highlighted = next((number for number in enabled if options[number].id == at), enabled[0])
+        else:
+            self.query_one("#about", Static).update(Content("No setting has these words."))
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Show the details of the highlighted setting."""
+        row = self.row
+        if row is not None:
+            self.query_one("#about", Static).update(
+                Content.assemble(
+                    (row.key, STRONG), f": {row.meaning}\n",
+                    (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.told}   "
+                     f"also set by: {row.ways}", MUTED),
+                )
+            )  # fmt: skip
+
+    def on_input_changed(self) -> None:
+        """Search."""
+        self._fill()
+
+    def on_input_submitted(self) -> None:
+        """Go to the list."""
+        self.listing.focus()
+
+    def action_search(self) -> None:
+        """Go to the search."""
+        self.query_one("#search", Input).focus()
+
+    def action_back(self) -> None:
+        """Leave the search, or the screen."""
+        field = self.query_one("#search", Input)
+        if self.focused is field or field.value:
+            field.value = ""
+            self.listing.focus()
+        else:
+            self.dismiss()
+
+    def on_option_list_option_selected(self) -> None:
+        """Change the setting."""
+        self.action_edit()
+
+    def action_edit(self) -> None:
+        """Ask for another value."""
+        row = self.row
+        if row is not None:
+            dialog = ChoiceDialog(row) if row.choices else ValueDialog(row)
+            self.app.push_screen(dialog, lambda text: self._set(row, text))
+
+    def _set(self, row: Row, text: str | None) -> None:
+        if text is None:
+            return
+        try:
+            key, value = config.checked(row.key, text)
+            self._write(row, key, value)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+
+    def action_take_out(self) -> None:
+        """Take the setting out of the config file."""
+        row = self.row
+        if row is None:
+            return
+        if row.found.source != "file":
+            self.notify(f"{row.name} is not set by the config file; it comes from: {row.found.told}.", timeout=4)
+            return
+        try:
+            self._write(row, row.key, None)
+        except JitrlError as error:
+            self.notify(str(error), severity="error")
+
+    def _write(self, row: Row, key: str, value: object) -> None:
+        """Write a value to the config file, and follow it."""
+        made = used()
+        config.set_value(made.config.file, key, value)
+        use(made.renewed())
+        if key == "app.theme":
+            self.app.theme = used().value(key)
+        found = used().found(key) if key in schema.BY_KEY else Found(value, "file")
+        if value is not None and found.source in ("flag", "environment"):
+            self.notify(f"Written, but the {found.told} comes first.", severity="warning", timeout=6)
+        elif key.startswith("keys."):
+            self.notify("Written; screens that are opened from now on have it.", timeout=4)
+        self._load()
+
+    def action_theme(self) -> None:
+        """Change to the next theme."""
+        self.app.next_theme()
+        self._load()
+
+    def action_help(self) -> None:
+        """Show the help."""
+        self.app.push_screen(dialogs.HelpDialog("help", page("settings")))
+
+
+def _line(row: Row, width: int) -> Content:
+    """Return the line of a setting: name, value, source, and the beginning of its meaning."""
+    changed = row.found.source != "default"
+    rest = width - 22 - 20 - 13
+    return Content.assemble(
+        (fit(("* " if changed else "  ") + row.name, 22), STRONG if changed else ""), " ",
+        (fit(row.value or "–", 20), HUMAN if changed else ""), " ",
+        fit(row.found.source, 11) + (" " + fit(row.meaning, rest) if rest > 12 else ""),
+    )  # fmt: skip

@@ -1,0 +1,336 @@
+"""The what-if window: what this choice, and all of the run, would be with other settings. No model is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widgets import Static
+
+from engine.errors import UsageError
+from engine.session import whatif
+from engine.session.retold import Again, RecordedRun
+from engine.session.whatif import OpenRun, Outcome
+from engine.settings import Settings
+from jitrl_tui.background import Background
+from jitrl_tui.screens.dialogs import Dialog, HelpDialog
+from jitrl_tui.screens.hit import NumberDialog
+from jitrl_tui.view import signed
+from jitrl_tui.widgets.bars import thin
+from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.rows import RowList
+
+_SHARES = tuple(round(n / 20, 2) for n in range(21))
+STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
+    "beta": ("β", (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)),
+    "k": ("k", (1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100)),
+    "r": ("r", _SHARES),
+    "gamma": ("γ", _SHARES),
+    "lam": ("λ", _SHARES),
+    "alpha": ("α", (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0)),
+    "epsilon": ("ε", (1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)),
+    "history_weight": ("w", _SHARES),
+    "selection": ("", ("sample", "greedy")),
+    "curiosity": ("", (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
+    "prior_weight": ("", (0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0)),
+    "settling": ("", _SHARES),
+}
+"""By setting: its symbol, and the values that the slider stops at."""
+_KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")
+_GRAPH = ("beta", "epsilon", "selection", "curiosity", "prior_weight", "settling")
+_BAR = 12
+
+
+def sliders_of(settings: Settings) -> tuple[str, ...]:
+    """Return the settings that count for an estimator, in the order of display."""
+    return _GRAPH if settings.estimator == "graph" else _KNN
+
+
+class Sliders(LinePane):
+    """One slider for each setting. Up and down choose one, left and right change it."""
+
+    BINDINGS: ClassVar = [
+        Binding("up,k", "choose(-1)", show=False),
+        Binding("down,j", "choose(1)", show=False),
+        Binding("left,h", "turn(-1)", show=False),
+        Binding("right,l", "turn(1)", show=False),
+        Binding("enter", "type", show=False),
+        Binding("backspace,delete", "reset", show=False),
+        Binding("0", "reset_all", show=False),
+    ]
+
+    class Changed(Message):
+        """A setting has another value."""
+
+    def __init__(self, before: Settings) -> None:
+        super().__init__("sliders")
+        self.before = self.now = before
+        self.names = sliders_of(before)
+        self._at = 0
+
+    @property
+    def name_at(self) -> str:
+        """The chosen setting."""
+        return self.names[self._at]
+
+    def stops(self, name: str) -> list[float | str]:
+        """Return the values that a slider stops at, the recorded and the present one among them."""
+        values = {*STOPS[name][1], getattr(self.before, name), getattr(self.now, name)}
+        return list(STOPS[name][1]) if name == "selection" else sorted(values, key=float)
+
+    def build(self, width: int, height: int) -> list[Content]:
+        """Return a line for each slider."""
+        lines = []
+        for at, name in enumerate(self.names):
+            value, before, stops = getattr(self.now, name), getattr(self.before, name), self.stops(name)
+            share = stops.index(value) / max(1, len(stops) - 1)
+            bar, rest = thin(share, min(_BAR, max(3, width - 37)))
+            symbol = STOPS[name][0]
+            label = name if symbol in ("", name) else f"{symbol} {name}"
+            line = Content.assemble(
+                ("▸ " if at == self._at else "  ", ACCENT),
+                (fit(label, 16), STRONG if at == self._at else ""),
+                (bar, NAME), (rest, FAINT),
+                (f" {shown(value):>6}", HUMAN if value != before else ""),
+                (f" was {shown(before)}" if value != before else "", MUTED),
+            )  # fmt: skip
+            lines.append(line.truncate(width))
+        return lines
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return a line for each slider."""
+        return len(self.names)
+
+    def change(self, name: str, value: object) -> None:
+        """Set a setting."""
+        try:
+            self.now = dataclasses.replace(self.now, **{name: value})  # type: ignore[arg-type]
+        except UsageError as error:
+            self.notify(str(error), severity="warning")
+            return
+        self.renew()
+        self.post_message(self.Changed())
+
+    def action_choose(self, by: int) -> None:
+        """Choose another slider."""
+        self._at = (self._at + by) % len(self.names)
+        self.renew()
+
+    def action_turn(self, by: int) -> None:
+        """Go to the next value."""
+        stops = self.stops(self.name_at)
+        at = stops.index(getattr(self.now, self.name_at)) + by
+        if 0 <= at < len(stops):
+            self.change(self.name_at, stops[at])
+
+    def action_type(self) -> None:
+        """Ask for a value."""
+        name = self.name_at
+        value = getattr(self.now, name)
+        if isinstance(value, str):
+            self.action_turn(1 if self.stops(name).index(value) == 0 else -1)
+            return
+        whole = isinstance(value, int)
+
+        def given(typed: float | None) -> None:
+            if typed is not None:
+                self.change(name, round(typed) if whole else typed)
+
+        self.app.push_screen(NumberDialog(name, Settings.__dataclass_fields__[name].metadata["meaning"], value), given)
+
+    def action_reset(self) -> None:
+        """Give the chosen setting its recorded value."""
+        self.change(self.name_at, getattr(self.before, self.name_at))
+
+    def action_reset_all(self) -> None:
+        """Give all settings their recorded values."""
+        self.now = self.before
+        self.renew()
+        self.post_message(self.Changed())
+
+
+class _Decision(LinePane, can_focus=False):
+    """The choice on show, as it was and as it would be."""
+
+    def __init__(self) -> None:
+        super().__init__("decision")
+        self.again: Again | None = None
+
+    def show(self, again: Again | None) -> None:
+        self.again = again
+        self.renew()
+
+    def build(self, width: int, height: int) -> list[Content]:
+        again = self.again
+        if again is None:
+            return [Content.styled(fit("This choice is not in the recording.", width), MUTED)]
+        was, now = again.recorded, again.now
+        then = f" → '{now.action}'" if again.differs else ", the same"
+        head = wrap(f"This choice: '{was.action}'{then}", width)
+        lines = [Content.styled(line, STRONG if again.differs else "") for line in head]
+        if now.update is not None and was.update is not None:
+            v = f"V̂ {signed(was.update.valuation.v)} → {signed(now.update.valuation.v)}"
+            lines.append(Content.styled(fit(v, width), MUTED))
+        before = {c.action: p for c, p in zip(was.candidates, was.posterior, strict=True)}
+        name = max(8, width - 23)
+        lines.append(Content.styled(fit(f"  {'action':<{name}} {'Q̂':>7}  {'π was':>5}  now", width), MUTED))
+        for index in sorted(range(len(now.candidates)), key=lambda i: -now.posterior[i]):
+            action = now.candidates[index].action
+            q = signed(now.update.valuation.q[index]) if now.update is not None else ""
+            old = f"{before[action]:4.0%}" if action in before else "   –"
+            mark = "▸ " if index == now.chosen else "○ " if action == was.action else "  "
+            row = f"{mark}{fit(action, name)} {q:>7}  {old:>5} {now.posterior[index]:4.0%}"
+            lines.append(Content.styled(fit(row, width), ACCENT if index == now.chosen else ""))
+        return lines
+
+
+class WhatIfScreen(Dialog["tuple[int, int]"]):
+    """Sliders, the choice on show, and the choices of the run that would differ. The answer is a step to go to.
+
+    Args:
+        opened: The recording with its memory.
+        at: Episode and step of the choice on show.
+    """
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "whatif.tcss"]
+    BINDINGS: ClassVar = [
+        Binding("q", "dismiss(None)", show=False),
+        Binding("tab", "app.focus_next", show=False),
+        Binding("question_mark", "help", show=False),
+    ]
+
+    def __init__(self, opened: OpenRun, run: RecordedRun, at: tuple[int, int]) -> None:
+        super().__init__()
+        self._opened, self._run, self._place = opened, run, at
+        self._outcome: Outcome | None = None
+        self._problem = ""
+        self._unlike: int | None = None
+        self._work: Background | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the window."""
+        box = self.box("what if: no model is asked, nothing is played, nothing changes")
+        box.border_subtitle = Content("↑↓ ←→ change · Enter type · 0 as recorded · Tab list · Esc closes")
+        with box, Horizontal(id="halves"):
+            with Vertical(id="left"):
+                yield Sliders(self._run.settings)
+                yield _Decision()
+            with Vertical(id="right"):
+                yield Static(id="told", markup=False)
+                yield RowList("choices", self._row, lambda width: "ep/step  was → would be")
+
+    def on_mount(self) -> None:
+        """Make the decisions again with the recorded settings."""
+        self.query_one(Sliders).focus()
+        self._work = Background(lambda then: self.app.call_later(then))
+        self.set_interval(0.25, self._tell)
+        self._again()
+
+    def on_unmount(self) -> None:
+        """Cancel the work."""
+        if self._work is not None:
+            self._work.cancel()
+
+    @property
+    def busy(self) -> bool:
+        """Whether decisions are being made again."""
+        return self._work is not None and self._work.busy
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The result for the whole run, None until there is one."""
+        return self._outcome
+
+    def on_sliders_changed(self) -> None:
+        """Make the decisions again with the present settings."""
+        self._again()
+
+    def _again(self) -> None:
+        settings, run, place, first = self.query_one(Sliders).now, self._run, self._place, self._unlike is None
+        self._outcome, self._problem = None, ""
+        self.query_one(RowList).message = ""
+        self.query_one(RowList).show(0)
+
+        def work(told: Callable[[int, int], None]) -> tuple[Again | None, Outcome]:
+            one = whatif.trial(run, place, settings=settings, check=lambda: told(0, 0))
+            self.app.call_later(lambda: self.query_one(_Decision).show(one))
+            asks = True if first and run.scope is not None else None
+            return one, whatif.what_if(run, settings, from_memory=asks, checks=first, progress=told)
+
+        def finished(result: tuple[Again | None, Outcome]) -> None:
+            one, self._outcome = result
+            if self._outcome.unlike is not None:
+                self._unlike = self._outcome.unlike
+            self.query_one(_Decision).show(one)
+            choices = self.query_one(RowList)
+            choices.message = "No choice would be another."
+            choices.show(len(self._outcome.differing), 0)
+            self._tell()
+
+        def failed(sentence: str) -> None:
+            self._problem = sentence
+            self.query_one(RowList).show(0)
+            self._tell()
+
+        assert self._work is not None
+        self._work.begin(work, finished, failed)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say how many choices would differ, or how far the work is."""
+        outcome, work = self._outcome, self._work
+        if self._problem:
+            lines = [self._problem]
+        elif outcome is None:
+            done = f" {work.done:,} of {work.total:,} decisions" if work is not None and work.total else ""
+            lines = [f"Making the decisions again…{done}"]
+        else:
+            total = outcome.decisions
+            moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""
+            without = f"Without memory, {outcome.without_memory:,} of {total:,} would differ."
+            lines = [f"{outcome.sentence}{moved}.", without]
+        if self._unlike:
+            lines.append(
+                f"{self._unlike:,} decisions cannot be made again exactly: memory has changed since they were made."
+            )
+        text = "\n".join(lines)
+        told = self.query_one("#told", Static)
+        if str(told.content) != text:
+            told.update(Content(text))
+
+    def _row(self, at: int, width: int) -> Content:
+        if self._outcome is None:
+            return Content("")
+        one = self._outcome.differing[at]
+        was, now = one.recorded, one.now
+        place = f"{one.episode}/{was.step + 1}"
+        chance = f" {now.posterior[now.chosen]:4.0%}" if width >= 60 else ""
+        half = max(6, (width - 11 - len(chance)) // 2)
+        return Content(f"{place:>7} {fit(was.action, half)} → {fit(now.action, half)}{chance}")
+
+    def on_row_list_chosen(self) -> None:
+        """Go to the step under the cursor."""
+        if self._outcome is not None and self._outcome.differing:
+            one = self._outcome.differing[self.query_one(RowList).at]
+            self.dismiss((one.episode, one.recorded.step))
+
+    def action_help(self) -> None:
+        """Show the help."""
+        from jitrl_tui.help import page
+
+        self.app.push_screen(HelpDialog("what if", page("hands")))
+
+
+def shown(value: object) -> str:
+    """Return the value of a setting for people."""
+    if isinstance(value, float) and value and abs(value) < 0.01:
+        return f"1e{math.log10(abs(value)):.0f}" if math.log10(abs(value)).is_integer() else f"{value:.0e}"
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,361 @@
+"""Hands on memory from the screen: the memory pane, the window of a step, what-if, and the memory screen."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import shutil
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from engine.memory import Memory, report
+from engine.memory.search import Correction, Lens
+from engine.session import recording, whatif
+from engine.session import store as sessions
+from engine.settings import SessionConfig, Settings
+from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.panes.memory import MemoryPane
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.hit import HitDialog, NumberDialog
+from jitrl_tui.screens.memory import MemoryScreen
+from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
+from jitrl_tui.widgets.rows import RowList
+from tests.memory.lives import make_episode
+from tests.playing import run
+from tests.tui.driving import settled, until
+from tests.tui.screen_text import screen_text
+
+SETTINGS = Settings(step_limit=14, beta=2.0, k=6, r=0.6)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    saves = tmp_path_factory.mktemp("played")
+    saved = sessions.create(
+        saves, SessionConfig("pantry", model="prior/verbs", episodes=3, settings=SETTINGS), "run"
+    )
+    run(saved, saves)
+    return saves, saved.name
+
+
+@pytest.fixture
+def folder(original, tmp_path):
+    """A copy of the session, with its memory, that a test may change."""
+    saves, name = original
+    shutil.copytree(saves, tmp_path / "saves")
+    return tmp_path / "saves" / "sessions" / name
+
+
+def stored(folder: Path):
+    """Return the entries, the corrections and the number of steps of the memory on disk."""
+    with Memory(folder.parent.parent / "memory") as memory:
+        scope = memory.scope(memory.scopes()[0])
+        return {int(e) for e in scope.table(0.5).entry}, dict(scope.corrections())
+
+
+@asynccontextmanager
+async def watching(folder: Path, size=(100, 32)):
+    """Show a decision that several remembered steps are behind, with the focus on the memory pane."""
+    source = ReplaySource(lambda: recording.read(folder), delay=0.0, paused=True, path=folder)
+    app = JitrlApp(lambda: WatchScreen(source, delay=1.0), saves=folder.parent.parent)
+    async with app.run_test(size=size) as pilot:
+        screen = app.watching
+        await until(pilot, lambda: screen.view.activity == "paused")
+        source.seek_step(3, 0)
+        await until(pilot, lambda: screen.view.episode == 3 and screen.choice is not None)
+        await pilot.press("m")
+        await settled(pilot)
+        yield pilot, screen
+
+
+async def pressed(pilot, *keys):
+    """Press keys, and wait for the work that they begin."""
+    for key in (*keys, ""):
+        if key:
+            await pilot.press(key)
+        await pilot.pause()
+        end = time.monotonic() + 60
+        while any(busy(screen) for screen in pilot.app.screen_stack):
+            assert time.monotonic() < end, screen_text(pilot.app)
+            await pilot.pause(0.01)
+    await pilot.pause(0.05)
+
+
+def busy(screen) -> bool:
+    """Whether decisions are being made again, or memory is being searched or changed."""
+    work = screen.hands.work if isinstance(screen, WatchScreen) else getattr(screen, "work", None)
+    return bool(work is not None and work.busy) or bool(isinstance(screen, WhatIfScreen) and screen.busy)
+
+
+async def typed(pilot, text: str, *keys):
+    """Replace the text of the field with the focus, and press keys."""
+    field = pilot.app.focused
+    assert isinstance(field, Input)
+    field.value = text
+    await pressed(pilot, *keys)
+
+
+def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(folder):
+    async def go():
+        before = stored(folder)
+        async with watching(folder) as (pilot, screen):
+            made = screen.choice.decision
+            pane = screen.query_one(MemoryPane)
+            await pressed(pilot, "j", "down", "k")
+            hit = pane.hit
+            assert hit == made.update.neighbours[1]
+            await pressed(pilot, "delete")
+            shown = screen.choice.decision
+            assert hit.entry not in [n.entry for n in shown.update.neighbours]
+            with whatif.opened(folder, folder.parent.parent) as run_:
+                same = whatif.trial(run_, (3, made.step), lens=Lens(without=frozenset({hit.entry}))).now
+            assert (shown.posterior, shown.update.valuation) == (same.posterior, same.update.valuation)
+            assert "TRIAL" in screen_text(pilot.app)
+            assert "forget" in pane.plain_text()
+            assert stored(folder) == before
+            await pressed(pilot, "delete", "u")
+            assert screen.choice.decision == shown
+            await pressed(pilot, "u")
+            assert screen.choice.decision == made
+            assert "TRIAL" not in screen_text(pilot.app)
+            await pressed(pilot, "delete", "escape")
+            assert (screen.choice.decision, stored(folder)) == (made, before)
+            gone = pane.hit.entry
+            await pressed(pilot, "delete", "S")
+            assert stored(folder)[0] == before[0] - {gone}
+
+    asyncio.run(go())
+
+
+def test_a_return_is_edited_and_a_step_pinned(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            made, hit = screen.choice.decision, screen.query_one(MemoryPane).hit
+            await pressed(pilot, "equals_sign")
+            assert isinstance(pilot.app.screen, NumberDialog)
+            await typed(pilot, "a lot", "enter")
+            assert isinstance(pilot.app.screen, NumberDialog)
+            await typed(pilot, "25", "enter")
+            shown = screen.choice.decision.update.neighbours
+            assert {n.entry: n.g for n in shown} == {n.entry: n.g for n in made.update.neighbours} | {hit.entry: 25.0}
+            v = sum(n.g for n in shown) / len(shown)
+            assert screen.choice.decision.update.valuation.v == pytest.approx(v)
+            await pressed(pilot, "p")
+            assert "◆" in screen.query_one(MemoryPane).plain_text()
+            await pressed(pilot, "S")
+            assert stored(folder)[1] == {hit.entry: Correction(g=25.0, pinned=True)}
+
+    asyncio.run(go())
+
+
+def test_the_influence_of_each_step_stands_in_its_row(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            at = (3, screen.choice.decision.step)
+            await pressed(pilot, "i")
+            with whatif.opened(folder, folder.parent.parent) as run_:
+                ranked = whatif.influence(run_, at)
+            rows = screen.query_one(MemoryPane).plain_text()
+            assert len(ranked) > 2
+            for rank in range(1, len(ranked) + 1):
+                assert f"#{rank} π" in rows
+            await pressed(pilot, "escape")
+            assert "#1" not in screen.query_one(MemoryPane).plain_text()
+
+    asyncio.run(go())
+
+
+def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            hit = screen.query_one(MemoryPane).hit
+            await pressed(pilot, "enter")
+            assert isinstance(pilot.app.screen, HitDialog)
+            text = screen_text(pilot.app)
+            assert f"episode {hit.episode}, step {hit.step + 1}" in text
+            assert hit.action in text
+            await pressed(pilot, "R")
+            await until(pilot, lambda: isinstance(pilot.app.screen, WatchScreen) and pilot.app.screen is not screen)
+            replay = pilot.app.screen
+            await until(pilot, lambda: replay.view.episode == hit.episode and replay.view.activity == "paused")
+            await pressed(pilot, "q")
+            await until(pilot, lambda: pilot.app.screen is screen)
+            await pressed(pilot, "enter", "delete")
+            assert screen.hands.trying
+
+    asyncio.run(go())
+
+
+def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
+    async def go():
+        async with watching(folder, size=(80, 24)) as (pilot, screen):
+            await pilot.press("K")
+            await until(pilot, lambda: isinstance(pilot.app.screen, WhatIfScreen))
+            window = pilot.app.screen
+            await pressed(pilot)
+            assert (window.outcome.differing, window.outcome.unlike) == ((), 0)
+            await pressed(pilot, "left", "left", "left", "left", "left")
+            beta = window.query_one(Sliders).now.beta
+            assert beta < SETTINGS.beta
+            with whatif.opened(folder, folder.parent.parent) as run_:
+                same = whatif.what_if(run_, dataclasses.replace(run_.settings, beta=beta))
+            assert len(same.differing) == len(window.outcome.differing) > 0
+            assert same.sentence in " ".join(screen_text(pilot.app).split())
+            await pressed(pilot, "0")
+            assert window.outcome.differing == ()
+            await pressed(pilot, "down", "enter")
+            await typed(pilot, "2000", "enter")
+            assert window.query_one(Sliders).now.k == SETTINGS.k
+            await pressed(pilot, "up", "left", "left", "left", "left", "left", "tab", "enter")
+            first = same.differing[0]
+            await until(pilot, lambda: pilot.app.screen is screen)
+            there = (first.episode, first.recorded.step)
+            await until(pilot, lambda: (screen.choice.episode, screen.choice.decision.step) == there)
+
+    asyncio.run(go())
+
+
+def test_the_memory_screen_filters_sorts_edits_and_undoes(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            await pressed(pilot, "r")
+            window = pilot.app.screen
+            assert isinstance(window, MemoryScreen)
+            total = len(window.table)
+            assert window.query_one(RowList).count == total == len(stored(folder)[0])
+            await pressed(pilot, "slash")
+            await typed(pilot, "G>0.5 ep:2", "enter")
+            kept = [window.table.g[row] for row in window.rows]
+            assert kept
+            assert min(kept) > 0.5
+            assert {int(window.table.episode[row]) for row in window.rows} == {2}
+            await pressed(pilot, "slash")
+            await typed(pilot, "G>..", "enter")
+            await pressed(pilot, "slash")
+            await typed(pilot, "take pork", "enter")
+            with Memory(folder.parent.parent / "memory") as memory:
+                scope = memory.scope(memory.scopes()[0])
+                found = {hit.entry for hit in report.search(scope, ["take", "pork"], gamma=0.5)}
+            assert {int(window.table.entry[row]) for row in window.rows} == found
+            assert 0 < len(found) < total
+            await pressed(pilot, "escape", "s", "s", "s")
+            assert window.sort == "G"
+            g = [float(window.table.g[row]) for row in window.rows]
+            assert g == sorted(g, reverse=True)
+            await pressed(pilot, "v")
+            assert [float(window.table.g[row]) for row in window.rows] == sorted(g)
+            await pressed(pilot, "I", "slash")
+            await typed(pilot, "hits>2", "enter")
+            assert 0 < len(window.rows) < total
+            gone = window.entry
+            await pressed(pilot, "delete")
+            edited = window.entry
+            await pressed(pilot, "equals_sign")
+            await typed(pilot, "3.5", "enter")
+            await pressed(pilot, "delete", "u")
+            before = stored(folder)[0]
+            await pressed(pilot, "S")
+            assert stored(folder) == (before - {gone}, {edited: Correction(g=3.5)})
+            await pressed(pilot, "U")
+            assert stored(folder)[0] == before
+            await pressed(pilot, "delete", "q")
+            await pressed(pilot, "enter")
+            await until(pilot, lambda: pilot.app.screen is screen)
+
+    asyncio.run(go())
+
+
+def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
+    async def go():
+        with Memory(tmp_path / "other") as other:
+            import random
+
+            other.scope("game/other").append(make_episode(random.Random(1), "x"))
+        async with watching(folder) as (pilot, _):
+            await pressed(pilot, "r", "M")
+            await typed(pilot, str(tmp_path / "nothing"), "enter")
+            await pressed(pilot, "M")
+            await typed(pilot, str(tmp_path / "other"), "enter")
+            await pressed(pilot, "X")
+            await typed(pilot, str(tmp_path / "out.jsonl"), "enter")
+            written = (tmp_path / "out.jsonl").read_text()
+            await pressed(pilot, "M")
+            await typed(pilot, str(tmp_path / "other"), "enter")
+            (tmp_path / "mine").write_text("mine")
+            await pressed(pilot, "X")
+            await typed(pilot, str(tmp_path / "mine"), "enter")
+            assert (tmp_path / "mine").read_text() == "mine"
+            await pressed(pilot, "D")
+            await typed(pilot, str(tmp_path / "out.jsonl"), "enter")
+            assert "3 alike" in screen_text(pilot.app)
+            await pressed(pilot, "escape", "left_square_bracket")
+            assert "game/other" in screen_text(pilot.app)
+        with Memory(folder.parent.parent / "memory") as memory:
+            assert "game/other" in memory.scopes()
+        assert written.count("\n") == 4
+
+    asyncio.run(go())
+
+
+def test_a_large_memory_is_listed_at_once(tmp_path):
+    import random
+
+    rng = random.Random(2)
+    with Memory(tmp_path / "memory") as memory:
+        scope = memory.scope("game/test")
+        one = [make_episode(rng, f"e{n}", steps=500) for n in range(4)]
+        scope.append_all(
+            dataclasses.replace(episode, uid=f"{episode.uid}-{n}") for n in range(10) for episode in one
+        )
+        app = JitrlApp(lambda: MemoryScreen(memory, "", tmp_path), saves=tmp_path)
+
+        async def go():
+            async with app.run_test(size=(140, 45)) as pilot:
+                await settled(pilot)
+                window = app.screen
+                made = []
+                row = window.query_one(RowList)._make
+                window.query_one(RowList)._make = lambda at, width: made.append(at) or row(at, width)
+                began = time.process_time()
+                await pressed(pilot, "s", "s", "s", "end")
+                assert len(window.rows) == 20_000
+                assert len(made) < 1000  # only rows in sight are made
+                assert time.process_time() - began < 3.0
+
+        asyncio.run(go())
+
+
+def test_what_is_kept_while_a_session_waits_is_used_for_the_decision_that_waits(tmp_path):
+    config = SessionConfig("pantry", model="prior/verbs", episodes=3, settings=SETTINGS)
+    saved = sessions.create(tmp_path, config, "watch")
+    app = JitrlApp(lambda: _watch(saved, tmp_path), saves=tmp_path)
+
+    async def go():
+        async with app.run_test(size=(140, 45)) as pilot:
+            screen = app.watching
+            await until(pilot, lambda: screen.view.choice is not None)
+            screen.source.pause()
+            screen.source.fast_forward(1)
+            view = screen.view
+            await until(pilot, lambda: view.episode == 3 and view.activity == "paused" and view.pending)
+            await pressed(pilot, "m")
+            made, hit = screen.choice.decision, screen.query_one(MemoryPane).hit
+            assert hit is not None
+            await pressed(pilot, "delete")
+            tried = screen.choice.decision
+            assert tried != made
+            await pressed(pilot, "S")
+            await until(pilot, lambda: "You changed memory" in screen.view.choice.decision.why)
+            now = screen.choice.decision
+            assert (now.posterior, now.action) == (tried.posterior, tried.action)
+            screen.source.stop()
+            await until(pilot, lambda: screen.view.ended is not None)
+
+    asyncio.run(go())
+    with whatif.opened(saved.folder, tmp_path) as again:
+        assert again.episodes

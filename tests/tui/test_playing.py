@@ -1,0 +1,343 @@
+"""What helps a person who plays: hints, notes, history, completion, the map, transcripts."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import io
+import os
+import signal
+import stat
+
+import pytest
+
+from engine.games.map import map_of
+from engine.records import Decided, EpisodeEnded, EpisodeStarted, Observation, Stepped, TakenBack
+from engine.session import store as sessions
+from engine.session.notes import Notes
+from engine.settings import SessionConfig, Settings
+from jitrl_tui import typed
+from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.cli import main
+from jitrl_tui.hinting import NOTHING_YET, Hints, best
+from jitrl_tui.panes.map import MapPane
+from jitrl_tui.places import Places, Remembered, exits, told
+from jitrl_tui.typed_history import MOST, TypedHistory, history_of
+from jitrl_tui.view import Choice, RunView
+from jitrl_tui.widgets.command import CommandLine
+from tests.tui import stream
+from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.screen_text import screen_text
+
+
+def drive(coroutine) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 90))
+
+
+CONFIG = SessionConfig(
+    game="pantry", agent="jitrl", model="prior/uniform", settings=Settings(step_limit=9), episodes=2
+)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Return a saves folder with a memory of three episodes of the pantry."""
+    saves = tmp_path_factory.mktemp("played")
+    arguments = ["run", "pantry", "--model", "prior/uniform", "--episodes", "3", "--steps", "12"]
+    assert main([*arguments, "--saves", str(saves)]) == 0
+    return saves
+
+
+def play_app(saves):
+    saved = sessions.create(saves, CONFIG, "play")
+    return JitrlApp(lambda: _watch(saved, saves), saves=saves), saved
+
+
+def waiting(pilot, step):
+    """Return whether the session waits with the decision for this step."""
+
+    def check():
+        view = watch(pilot).view
+        return view.activity == "paused" and view.pending and view.step == step
+
+    return check
+
+
+async def enter(pilot, text):
+    await pilot.press(*("space" if c == " " else "slash" if c == "/" else c for c in text), "enter")
+
+
+def made(**changes):
+    decision = next(event.decision for event in stream.run(1, 1) if isinstance(event, Decided))
+    return Choice(1, dataclasses.replace(decision, **changes))
+
+
+# ------------------------------------------------------------------------------------------------ hints
+
+
+def test_each_hint_has_one_more_word_of_the_most_probable_action():
+    choice = made()
+    posterior = choice.decision.posterior
+    words = choice.decision.candidates[posterior.index(max(posterior))].action.split()
+    hints = Hints()
+    for count in range(1, len(words) + 1):
+        said = hints.next(choice, pending=True)
+        assert said.endswith(": " + " ".join(words[:count]) + (" …" if count < len(words) else ""))
+    assert hints.next(choice, pending=True) == said
+    other = dataclasses.replace(choice, episode=2)
+    assert hints.next(other, pending=True).startswith("Hint 1 of ")
+
+
+def test_there_is_no_hint_without_a_pending_decision_or_where_nobody_knows_anything():
+    hints = Hints()
+    assert hints.next(None, pending=False) == NOTHING_YET
+    assert hints.next(made(), pending=False) == NOTHING_YET
+    even = made(posterior=(1 / 3,) * 3, parts=())
+    assert best(even.decision)[1] == ""
+    assert "neither the agent nor memory" in hints.next(even, pending=True)
+
+
+# ---------------------------------------------------------------------------------------------- history
+
+
+def test_what_is_typed_is_kept_for_the_next_session_of_the_same_game_alone(tmp_path):
+    history = history_of(tmp_path, "pantry")
+    for line in ("go east", "go east", "", "/note x"):
+        history.add(line)
+    history.add("fill('e3', 'secret')", keep=False)
+    assert history.lines == ["go east", "/note x", "fill('e3', 'secret')"]
+    again = history_of(tmp_path, "pantry")
+    assert again.lines == ["go east", "/note x"]
+    assert history_of(tmp_path, "zork1").lines == []
+    (file,) = (tmp_path / "typed").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "secret" not in file.read_text()
+
+
+def test_a_long_history_is_cut_and_one_that_cannot_be_read_is_empty(tmp_path):
+    path = tmp_path / "typed.txt"
+    path.write_text("".join(f"line {n}\n" for n in range(3 * MOST)))
+    assert TypedHistory(path).lines[-1] == f"line {3 * MOST - 1}"
+    assert len(path.read_text().splitlines()) == MOST
+    path.write_bytes(b"\xff\n")
+    history = TypedHistory(path)
+    history.add("x")
+    assert history.lines == ["x"]
+
+
+def test_up_and_down_go_through_the_history_and_what_was_begun_comes_back(tmp_path):
+    async def go():
+        history_of(tmp_path, "pantry").add("go north")
+        app, _ = play_app(tmp_path)
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            line = app.screen.query_one(CommandLine)
+            await enter(pilot, "take pork chop")
+            await until(pilot, waiting(pilot, 1))
+            await pilot.press("t", "a", "up")
+            assert line.value == "take pork chop"
+            await pilot.press("up")
+            assert line.value == "go north"
+            await pilot.press("down", "down")
+            assert line.value == "ta"
+            await pilot.press("ctrl+u", "slash", "h", "i", "tab")
+            assert line.value == "/hint"
+            await pilot.press("enter")
+            await until(pilot, lambda: "Hint 1 of" in screen_text(app) or "no hint" in screen_text(app))
+            assert watch(pilot).view.step == 1
+        assert history_of(tmp_path, "pantry").lines == ["go north", "take pork chop", "/hint"]
+
+    drive(go())
+
+
+def test_completion_has_valid_actions_first_then_our_commands():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=(100, 30)):
+            line = CommandLine("other", TypedHistory())
+            line._history.add("open sesame")
+            await app.screen.mount(line)
+            line.offer(made().decision)
+            found = []
+            for _ in range(len(stream.ACTIONS) + len(typed.words()) + 1):
+                line.action_complete(1)
+                found.append(line.value)
+            assert found == [*stream.ACTIONS, *typed.words(), "open sesame"]
+
+    drive(go())
+
+
+# ------------------------------------------------------------------------------------------------ notes
+
+
+def test_notes_are_taken_shown_and_written_with_the_transcript(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    async def go():
+        app, saved = play_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            await enter(pilot, "/note chop is food")
+            await until(pilot, lambda: Notes(saved.folder).all())
+            await enter(pilot, "take pork chop")
+            await until(pilot, waiting(pilot, 1))
+            await pilot.press("f2", "N")
+            await until(pilot, lambda: "chop is food" in screen_text(app))
+            await pilot.press("a", "q", "enter")
+            await until(pilot, lambda: len(Notes(saved.folder).all()) == 2)
+            await settled(pilot)
+            assert app.is_running
+            target = tmp_path / "o.md"
+            await pilot.press("T")
+            await until(pilot, lambda: "another name or folder" in screen_text(app))
+            await pilot.press("o", "full_stop", "m", "d", "enter")
+            await until(pilot, target.is_file)
+            text = target.read_text()
+            assert text.index("chop is food") < text.index("take pork chop**") < text.index("**Note:** aq")
+            assert [(note.episode, note.step) for note in Notes(saved.folder).all()] == [(1, 0), (1, 1)]
+
+    drive(go())
+
+
+def test_a_note_survives_a_kill(tmp_path):
+    pid = os.fork()
+    if pid == 0:
+        Notes(tmp_path).add("still here", 1, 2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert [note.text for note in Notes(tmp_path).all()] == ["still here"]
+
+
+def test_the_command_writes_transcripts_and_refuses_what_is_none(played, tmp_path, capsys):
+    (name,) = [session.name for session in sessions.saved(played) if session.kind == "run"]
+    place = ["--saves", str(played)]
+    assert main(["sessions", "export", name, *place]) == 0
+    assert capsys.readouterr().out.count("\nEpisode ") == 6
+    assert main(["sessions", "export", name, "-o", str(tmp_path / "a.json"), *place]) == 0
+    assert (tmp_path / "a.json").read_text().startswith('{\n "format": 1')
+    assert main(["sessions", "export", name, "-o", str(tmp_path / "a.pdf"), *place]) == 2
+    assert main(["sessions", "export", *place]) == 2
+    assert main(["sessions", "export", "nothing", *place]) == 2
+    assert main(["sessions", name, "other", *place]) == 2
+
+
+# -------------------------------------------------------------------------------------------------- map
+
+
+def walk(*rooms, returns=(), added=1):
+    """Yield the events of an episode that goes east through rooms."""
+    yield EpisodeStarted(1, 1, Observation("", place=rooms[0]))
+    for step, room in enumerate(rooms[1:]):
+        yield Stepped(1, step, "go east", Observation("", place=room), 0.0)
+    if returns:
+        count = len(rooms) - 1
+        yield EpisodeEnded(1, 0.0, None, count, True, False, "", (), tuple(returns), added, added, 0, 0.0, 0.0, 0)
+
+
+def test_places_of_a_run_have_ways_and_the_mean_of_their_returns():
+    places = Places()
+    for event in [*walk("A", "B", "C", returns=(3.0, 1.0)), *walk("A", "B", returns=(1.0,))]:
+        places.fold(event)
+    assert places.map.ways == {"A": {"go east": "B"}, "B": {"go east": "C"}}
+    assert [places.map.places[name].value for name in "ABC"] == [2.0, 1.0, None]
+    for event in walk("A", "B", returns=(99.0,), added=0):  # not remembered: an agent without memory
+        places.fold(event)
+    assert places.map.places["A"].value == 2.0
+
+
+def test_a_step_that_is_taken_back_counts_no_more():
+    places = Places()
+    *events, end = walk("A", "B", "C", returns=(5.0,))
+    for event in [*events, TakenBack(1, "go east", 1, Observation("", place="B")), end]:
+        places.fold(event)
+    assert places.here == "B"
+    assert [places.map.places[name].count for name in "ABC"] == [1, 0, 0]
+
+
+def test_the_map_of_memory_has_the_mean_return_of_the_steps_of_each_place(played):
+    saved = sessions.create(played, CONFIG, "watch")
+    from engine.environments import scope_rules
+    from engine.jitrl import discounted_returns
+    from engine.memory import Memory
+
+    with Memory(played / "memory", rules=scope_rules) as memory:
+        (scope,) = memory.scopes()
+        remembered = list(memory.scope(scope).episodes())
+    found = Remembered(played, saved).read(scope)
+    kitchen = [
+        float(g)
+        for episode in remembered
+        for step, g in zip(
+            episode.steps, discounted_returns([s.reward for s in episode.steps], CONFIG.settings.gamma), strict=True
+        )
+        if step.state.place == "Kitchen"
+    ]
+    assert found.places["Kitchen"].count == len(kitchen) > 0
+    assert found.places["Kitchen"].value == pytest.approx(sum(kitchen) / len(kitchen))
+    assert found.ways == map_of(remembered).ways
+
+
+def test_the_drawing_marks_this_place_tells_values_and_fits_every_width():
+    pane = MapPane("map")
+    first = walk("Hall", "Kitchen", "A very long name of a room", returns=(-2.0, 4.5))
+    for event in [*first, *walk("Hall", "Kitchen")]:
+        pane._places.fold(event)
+    for width in (40, 56, 90, 150):
+        lines = [line.plain for line in pane.build(width, 20)]
+        assert max(map(len, lines)) <= width
+        text = "\n".join(lines)
+        assert "[Kitchen]" in text
+        assert "+4.5 ×1" in text
+    assert "\N{MINUS SIGN}2.0 ×1" in text
+    assert "Hall" in text
+    assert "· " not in text.split("\n")[0]
+
+
+def test_exits_that_were_never_taken_are_marked():
+    places = Places()
+    for event in walk("Hall", "Kitchen"):
+        places.fold(event)
+    decision = made(valid_actions=("go north", "go east", "open door")).decision
+    assert exits(places.map, "Hall", decision) == "Hall: go east → Kitchen, go north → ?."
+    assert told(places.map, "Hall", decision)[0].startswith("You are here. Hall: go east → Kitchen")
+
+
+def test_the_map_pane_shows_what_memory_knew_before_and_follows_the_walk(played):
+    async def go():
+        app, _ = play_app(played)
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            await enter(pilot, "/map")
+            await until(pilot, lambda: "[Kitchen]" in screen_text(app) and "×" in screen_text(app))
+            await pilot.press("escape")
+            await enter(pilot, "go east")
+            await until(pilot, waiting(pilot, 1))
+            await until(pilot, lambda: "[Bathroom]" in screen_text(app))
+
+    drive(go())
+
+
+def test_a_replay_seeks_with_its_map():
+    view = RunView()
+    for event in [*walk("A", "B")]:
+        view.fold(event)
+    twin = view.copy()
+    for event in walk("A", "C"):
+        view.fold(event)
+    assert "C" not in twin.places.map.places
+    assert twin.places.here == "B"
+
+
+
+def test_every_command_of_the_table_that_asks_something_answers_in_plain_lines(tmp_path, monkeypatch, capsys):
+    acting = ("quit", "load", "branch", "forward", "auto", "step", "go", "undo", "speed")
+    asking = [command.usage for command in typed.COMMANDS if command.name not in acting]
+    lines = [usage.replace("TEXT", "x").replace("FILE", str(tmp_path / "x.txt")) for usage in asking]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, "/exit"]) + "\n"))
+    assert main(["play", "pantry", "--plain", "--model", "prior/uniform", "--saves", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "There is no command" not in text
+    assert "Error" not in text
+    assert (tmp_path / "x.txt").is_file()
+    assert "You are here. Kitchen: " in text
+    assert "Note, episode 1, step 0: x" in text

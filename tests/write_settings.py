@@ -1,0 +1,115 @@
+"""Write docs/settings.md: everything that can be set, and the keys of all screens, from the code.
+
+    python -m tests.write_settings
+
+`tests/test_docs.py` fails when the page is old.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+from jitrl_tui import keymap
+from jitrl_tui.panes.registry import kinds
+from jitrl_tui.preferences.schema import OPTIONS
+
+FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
+
+_HEAD = """# Settings and keys
+
+This page is for users. It lists everything that can be set, and every key. `python -m tests.write_settings` writes it
+from the code.
+
+## Where settings come from
+
+A value is taken from the first of these that has it:
+
+1. a flag that is typed, such as `--model` or `--set beta=4`
+2. an environment variable, such as `JITRL_MODEL` (for the theme also `TEXTUAL_THEME`)
+3. the config file: `--config FILE`, else `JITRL_CONFIG`, else the one in the platform's folder (`jitrl config path`)
+4. what jitrl remembers: theme, speed and layout everywhere; game, model and profile on the home screen alone
+5. the profile (`--profile`), for the settings of sessions
+6. the default
+
+`jitrl config show` prints every value with its source, `jitrl config diff` those that are not the default. `,` opens
+the settings screen, in which they can be searched and changed. A session keeps the settings that it began with.
+Benchmarks are not changed by the config file or by variables: a suite says all of its settings.
+
+```sh
+jitrl config set model gemini/gemini-2.5-flash    # checked, and written to the config file
+jitrl config set keys.watch.step_once ctrl+n
+jitrl config unset model
+```
+
+## The config file
+
+It is TOML, with a table for each group. Comments stay when jitrl changes a value.
+
+```toml
+[app]
+theme = "jitrl-light"
+
+[session]
+model = "gemini/gemini-2.5-flash"
+
+[settings]
+beta = 4
+
+[keys]
+watch.step_once = "ctrl+n"
+```
+
+A mistake in the file is told with the file, the name and the nearest valid name. `jitrl watch`, `play` and `run`
+refuse such a file. Other commands go on without what is wrong; if the file is no TOML at all, they refuse it, too.
+The home screen opens in any case and tells the mistake. What jitrl remembers is in a file of its own (`state.json` in
+the platform's folder for states); it may be deleted at any time.
+
+## All settings
+
+`app.theme` stands for `theme` in the table `[app]`.
+"""
+
+_KEYS = """
+## Keys
+
+The name of an action is its name in the table `[keys]`. A key is a character, or a name such as `f5`, `ctrl+n`,
+`space` or `comma`; several are separated by commas. An unknown name, or a key that another action of the screen has,
+is told in one sentence, and the action keeps its usual key. `ctrl+p` opens the command palette, which finds all
+actions by their words.
+"""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`" if value != "" else ""
+
+
+def page() -> str:
+    """Return the whole page."""
+    lines = [_HEAD]
+    for group, options in groupby(OPTIONS, key=lambda option: option.group):
+        lines += [f"### {group}", "", "| name | default | allowed | meaning | variable | flag |"]
+        lines.append("|---|---|---|---|---|---|")
+        for one in options:
+            cells = (
+                f"`{one.key}`", _value(one.default), one.allowed.strip(", "), _cell(one.meaning), f"`{one.variable}`",
+                f"`{one.flag}`" if one.flag else "",
+            )  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
+        lines.append("")
+    lines.append(_KEYS)
+    for screen, keys in keymap.tables(kinds()).items():
+        lines += [f"### The screen {screen}", "", "| key | action | what it does |", "|---|---|---|"]
+        lines += [f"| `{key.written}` | `{screen}.{key.name}` | {_cell(key.meaning)} |" for key in keys]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")
