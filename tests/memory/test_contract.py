@@ -154,6 +154,17 @@ def test_neighbours_are_those_of_brute_force(opened: Open) -> None:
         assert [(n.similarity, n.entry, n.action, n.g, n.episode, n.step, n.state) for n in found] == want
 
 
+def test_the_newest_of_equals_comes_first_whatever_the_clock_says(opened: Open) -> None:
+    scope, other = opened().scope(NAME), opened().scope(NAME)
+    state = make_state(random.Random(1))
+    for number in range(4):
+        episode = make_episode(random.Random(number), f"u{number}", 1, started=2e9 - 86400.0 * number)
+        step = dataclasses.replace(episode.steps[0], state=state)
+        (scope, other)[number % 2].append(dataclasses.replace(episode, steps=(step,)))
+    scope.refresh()
+    assert [n.episode for n in scope.neighbours(state, k=3, r=0.95, gamma=0.5)] == [4, 3, 2]
+
+
 def test_forgetting_and_its_undo_are_seen_by_everybody(opened: Open) -> None:
     rng = random.Random(5)
     memory = opened()

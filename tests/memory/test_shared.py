@@ -177,6 +177,26 @@ def test_reading_goes_on_and_writes_wait_while_the_server_is_away(tmp_path: Path
     assert "3 waiting writes were sent" in told[-1]
 
 
+def test_what_a_server_with_a_full_disk_refuses_waits_until_there_is_room(
+    address: str, tmp_path: Path, cluster: Cluster
+) -> None:
+    told: list[str] = []
+    full = (
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
+    )
+    with SharedMemory(address, tmp_path, follow=False, notice=told.append) as memory:
+        scope = memory.scope(NAME)
+        scope.append(make_episode(random.Random(1), "before"))
+        trigger = "CREATE TRIGGER full_disk BEFORE INSERT ON jitrl.log EXECUTE FUNCTION full_disk()"
+        cluster.sql(full, trigger, database=database(address))
+        assert scope.append(make_episode(random.Random(2), "waits")) == 0
+        assert "is full (could not extend file: No space left on device)" in told[0]
+        cluster.sql("DROP TRIGGER full_disk ON jitrl.log", database=database(address))
+        assert scope.append(make_episode(random.Random(3), "after")) == 8
+        assert [each.uid for each in scope.episodes()] == ["before", "waits", "after"]
+
+
 def test_what_a_killed_worker_left_waiting_is_sent_by_the_next(address: str, tmp_path: Path, cluster: Cluster) -> None:
     rng = random.Random(5)
     memory = SharedMemory(address, tmp_path, follow=False)

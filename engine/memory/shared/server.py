@@ -195,7 +195,7 @@ def translated(error: psycopg.Error, where: str) -> JitrlError:
     """Return an error of the server as one for people."""
     psycopg = driver()
     state = error.sqlstate or ""
-    text = _one_line(error)
+    text = error.diag.message_primary or _one_line(error)
     if state == "53100":
         return Away(f"the disk of {where} is full ({text}); nothing stored before is lost")
     if state == "42501":
@@ -209,8 +209,9 @@ def translated(error: psycopg.Error, where: str) -> JitrlError:
 
 def _one_line(error: Exception) -> str:
     """Return what an error of the driver says, in one line. It never has a password in it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    text = lines[-1 if lines[0].startswith("Multiple connection attempts") else 0].removeprefix("connection failed: ")
+    return (text.rpartition("FATAL:")[2].strip() or text)[:300]
 
 
 def _hint(text: str) -> str:
