@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 
 from engine.errors import StorageError
 from engine.memory import Memory, upkeep
+from engine.memory.shared import outbox
+from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.replica import CURSOR
+from engine.memory.shared.server import Away
 from engine.records import Kept
 from tests.memory.lives import make_episode, make_state
 from tests.memory.postgres import Cluster
@@ -175,6 +179,29 @@ def test_reading_goes_on_and_writes_wait_while_the_server_is_away(tmp_path: Path
         scope.neighbours(make_state(rng), k=1, r=0.0, gamma=0.5)
     assert [text.partition(" (")[0].rpartition(" ")[2] for text in told if "cannot be reached" in text] == ["reached"]
     assert "3 waiting writes were sent" in told[-1]
+
+
+def test_an_answer_that_is_lost_after_the_commit_stores_nothing_twice(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, lost = Log.append, [3]
+
+    def losing(self: Log, *arguments: Any) -> list[bool]:
+        new = append(self, *arguments)
+        if lost[0]:
+            lost[0] -= 1
+            raise Away("the answer is lost")
+        return new
+
+    monkeypatch.setattr(Log, "append", losing)
+    monkeypatch.setattr(outbox, "_PATIENCE_S", 0.0)
+    with SharedMemory(address, tmp_path, follow=False) as memory:
+        scope = memory.scope(NAME)
+        for number in range(4):
+            scope.append(make_episode(random.Random(number), f"u{number}"))
+        assert (memory.waiting, lost) == (0, [0])
+        scope.refresh()
+        assert [(each.number, each.uid) for each in scope.episodes()] == [(1, "u0"), (2, "u1"), (3, "u2"), (4, "u3")]
 
 
 def test_what_a_server_with_a_full_disk_refuses_waits_until_there_is_room(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import JitrlError
 from engine.memory.shared.log import CHANNEL, Log
-from engine.memory.shared.server import Away, Line, Server, pauses
+from engine.memory.shared.server import Away, Line, pauses
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -30,17 +30,18 @@ class Follower:
     """Follows the log for the scopes that are open.
 
     Args:
-        server: The server.
+        writer: The line that this memory writes on. Whoever writes takes in what is new itself.
         scopes: Returns the scopes that are open.
         outbox: What waits to be sent; it is sent when the server is back.
         notice: Called with a sentence, in this thread.
     """
 
     def __init__(
-        self, server: Server, scopes: Callable[[], Iterable[SharedScope]], outbox: Outbox, notice: Callable[[str], None]
+        self, writer: Line, scopes: Callable[[], Iterable[SharedScope]], outbox: Outbox, notice: Callable[[str], None]
     ) -> None:
-        self._line = Line(server)
-        self._log = Log(server, self._line)
+        self._writer = writer
+        self._line = Line(writer.server)
+        self._log = Log(writer.server, self._line)
         self._scopes = scopes
         self._outbox = outbox
         self._notice = notice
@@ -100,10 +101,14 @@ class Follower:
             scope.follow(self._log)
 
     def _wait(self, connection: Connection[Any]) -> None:
-        """Wait for a message of the server, the end, or the next poll."""
-        if any([True for _ in connection.notifies(timeout=0)]):  # it came while something else was read
-            return
-        select.select([connection.fileno(), self._wake_read], [], [], POLL_S)
+        """Wait for a message of another writer, the end, or the next poll."""
+        line = connection.fileno()
+        ready = [line]
+        while line in ready:
+            told = {message.pid for message in connection.notifies(timeout=0)}
+            if told - {self._writer.process}:
+                return
+            ready, _, _ = select.select([line, self._wake_read], [], [], POLL_S)
 
     def _sleep(self, seconds: float) -> None:
         select.select([self._wake_read], [], [], seconds)

@@ -72,7 +72,7 @@ class SharedMemory(Memory):
             with contextlib.suppress(Away):
                 self._outbox.deliver()
         if follow:
-            self._follower = Follower(self.server, self._scopes_open, self._outbox, self._tell)
+            self._follower = Follower(self._line, self._scopes_open, self._outbox, self._tell)
             self._follower.start()
 
     @property

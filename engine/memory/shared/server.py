@@ -136,6 +136,12 @@ class Line:
         self._lock = threading.RLock()
         self._connection: Connection[Any] | None = None
 
+    @property
+    def process(self) -> int:
+        """Number of the server's process at the other end, 0 for none. It signs the messages that this line sends."""
+        connection = self._connection
+        return 0 if connection is None or connection.closed else connection.info.backend_pid
+
     @contextlib.contextmanager
     def use(self) -> Iterator[Connection[Any]]:
         """Yield the connection; no other thread has it meanwhile.
