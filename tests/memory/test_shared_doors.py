@@ -12,7 +12,11 @@ from typing import Any
 
 import pytest
 
+from engine.bench import suite as suites
+from engine.bench.life import opened
+from engine.bench.plan import planned
 from engine.errors import BadFile, MissingError, StorageError, UsageError
+from engine.kinds import Places
 from engine.memory import Memory, upkeep
 from engine.memory.scope import JOURNAL
 from engine.memory.shared import schema
@@ -22,6 +26,7 @@ from engine.records import Kept
 from engine.settings import SessionConfig
 from engine.settings.address import in_space, parsed_address
 from jitrl_tui import cli
+from tests.arena.running import SMALL
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
 
@@ -316,3 +321,10 @@ def test_sessions_learn_into_one_memory_as_they_do_on_disk(
         assert len(actions[0]) == 4
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or PASSWORD.encode() not in path.read_bytes()
+
+
+def test_each_cell_of_a_benchmark_has_a_space_of_its_own(tmp_path: Path) -> None:
+    suite = suites.parse(SMALL, "small", "small.toml")
+    cells = planned(suite, Places(tmp_path), "small.toml", "postgresql:#team").cells
+    found = [opened(cell, 0, tmp_path / "a run" / "cells" / cell.name).config.memory for cell in cells]
+    assert found == [f"postgresql:#team/a run/{cell.name}" for cell in cells]
