@@ -7,7 +7,7 @@ export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak soak-postgres qwen results bench-memory bench-games bench-graph bench-llm bench-postgres bench-ui bench-web
+.PHONY: help setup play test lint types check lock clean soak soak-postgres qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ results: setup  ## Measure learning on six games anew (hours; `jitrl bench resum
 
 bench-memory bench-games bench-graph bench-llm bench-postgres bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
 	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
+
+pictures: setup  ## Make the pictures of the docs anew, from sessions played here and now
+	@$(BIN)/python -m tests.tui.pictures
 
 lock:  ## Resolve requirements.lock anew (hashes, no index addresses)
 	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip compile pyproject.toml --group dev --universal --generate-hashes \

@@ -4,33 +4,49 @@ from __future__ import annotations
 
 
 class JitrlError(Exception):
-    """Base class of all errors that are shown to people. `exit_code` is the exit status of a command."""
+    """Base class of all errors that are shown to people.
+
+    The message says what happened and where; then, after "; ", what can be done, if something particular can.
+
+    Attributes:
+        exit_code: Exit status of a command.
+        remedy: What can be done about errors of this class, in a sentence.
+    """
 
     exit_code = 1
+    remedy = "Start jitrl again; what was stored is intact."
 
 
 class UsageError(JitrlError):
     """The request is wrong: an unknown name, a number out of range, a bad setting."""
 
     exit_code = 2
+    remedy = "Correct the request; `jitrl COMMAND --help` lists what can be given."
 
 
 class MissingError(JitrlError):
     """Something outside this program is missing: a model, a key, the network, a browser, a compiler."""
 
     exit_code = 3
+    remedy = "Install or set what is missing; `jitrl doctor` lists it with the commands."
 
 
 class GameError(JitrlError):
     """A story, its interpreter, the browser or a local web site cannot be loaded, crashed or hung."""
 
+    remedy = "Begin a new episode or start jitrl again; `jitrl games verify GAME` checks a story."
+
 
 class BadFile(JitrlError):
     """A file is damaged, of another format, or of a newer version. It is not changed."""
 
+    remedy = "Use a copy of the file; `jitrl memory verify` and `jitrl memory recover` help with memory."
+
 
 class StorageError(JitrlError):
     """Writing failed (a full disk, missing permissions). What was stored before is intact."""
+
+    remedy = "Free some space or correct the permissions, then go on; `--saves DIR` chooses another folder."
 
 
 class ModelError(JitrlError):
@@ -40,6 +56,8 @@ class ModelError(JitrlError):
         fatal: Whether further calls are useless until a person acts (wrong key, no quota, unknown model).
     """
 
+    remedy = "Try again later or take another model; `jitrl doctor --model NAME` tests one."
+
     def __init__(self, message: str, *, fatal: bool = False) -> None:
         super().__init__(message)
         self.fatal = fatal
@@ -47,3 +65,17 @@ class ModelError(JitrlError):
 
 class TooLong(ModelError):
     """The prompt does not fit into the model's context. A shorter one may."""
+
+
+def cause_and_remedy(message: str, kind: str = "") -> tuple[str, str]:
+    """Return what happened and what can be done about it, from the message of an error.
+
+    Args:
+        message: The message. What follows the first "; " is what can be done.
+        kind: Name of the error's class. If the message says no remedy, that of the class is returned.
+    """
+    cause, _, remedy = message.partition("; ")
+    known = globals().get(kind)
+    if not remedy and isinstance(known, type) and issubclass(known, JitrlError):
+        remedy = known.remedy
+    return cause, remedy

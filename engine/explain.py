@@ -64,7 +64,7 @@ def shown(valuation: Valuation, advantage: Sequence[float]) -> Shown:
     first, plan = first_of_plan(valuation), valuation.plan
     left, spare = (plan.left, plan.spare) if plan is not None else (None, 0.0)
     terms = {TERMS.get(name, name): values for name, values in valuation.terms.items()}
-    if spare:
+    if spare and HOPED in terms:
         terms[HOPED] = tuple(x - spare for x in terms[HOPED])
         terms[SPARE] = (spare,) * len(q)
     if first < 0 or (left is not None and left <= 0.0):
@@ -242,7 +242,7 @@ def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     """
     i, policy, update = decision.chosen, decision.posterior, decision.update
     selection = settings.get("selection")
-    if decision.provenance != "agent" or i < 0 or selection not in ("sample", "greedy"):
+    if decision.provenance != "agent" or i < 0 or decision.vetoed or selection not in ("sample", "greedy"):
         return ""
     remembered = update is not None and not set(update.valuation.how) <= {"prior"}
     if settings.get("unremembered") == "best_action" and not remembered:
@@ -323,4 +323,23 @@ def overrule(decision: Decision, action: str) -> Decision:
         provenance="human",
         why=f"You chose '{action}'{besides}; memory will learn from it as yours.",
         parts=parts,
+        by="person",
+        reason="chosen instead" if action in (*actions, *decision.valid_actions) else "typed",
     )
+
+
+def credit(decision: Decision) -> str:
+    """Return in a sentence who let a decision be carried out, how, and what is vetoed; "" if nobody was asked."""
+    who = {"person": "By you: ", "rule": "By what you ordered before: "}.get(decision.by, "")
+    said = f"{who}{decision.reason}" if decision.reason else ""
+    names = ", ".join(f"'{action}'" for action in decision.vetoed)
+    both = [said, f"vetoed here: {names}" if names and said != f"{who}vetoed {names}" else ""]
+    text = "; ".join(filter(None, both))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def credit_in_short(decision: Decision | None, provenance: str) -> str:
+    """Return the same for a command that was carried out, in a few words; "" if nobody was asked."""
+    if provenance == "human":
+        return "you"
+    return decision.reason.partition(" at breakpoint ")[0] if decision is not None else ""

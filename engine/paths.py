@@ -13,6 +13,13 @@ from engine.disk import private_folder, shown
 from engine.errors import StorageError, UsageError
 
 
+def saves_place(given: str | Path | None = None) -> Path:
+    """Return where the saves folder is, or would be, as an absolute path. Nothing is created."""
+    chosen = given or os.environ.get("JITRL_SAVES")
+    # Absolute, because local sites and workers run in folders of their own.
+    return (Path(chosen).expanduser() if chosen else usual_saves()).absolute()
+
+
 def saves_folder(given: str | Path | None = None) -> Path:
     """Return the saves folder as an absolute path; it is created with mode 0700 if missing.
 
@@ -22,12 +29,10 @@ def saves_folder(given: str | Path | None = None) -> Path:
     Raises:
         StorageError: It cannot be created, or is not a folder.
     """
-    chosen = given or os.environ.get("JITRL_SAVES")
-    folder = Path(chosen).expanduser() if chosen else usual_saves()
-    if chosen and folder.is_dir():
-        return folder.absolute()
-    # Absolute, because local sites and workers run in folders of their own.
-    return ensure_folder(folder).absolute()
+    folder = saves_place(given)
+    if (given or os.environ.get("JITRL_SAVES")) and folder.is_dir():
+        return folder
+    return ensure_folder(folder)
 
 
 def usual_saves() -> Path:

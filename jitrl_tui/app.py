@@ -21,7 +21,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from engine.errors import UsageError
-from jitrl_tui import closing, crash, history, plain
+from jitrl_tui import closing, crash, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
@@ -39,6 +39,7 @@ from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
+    from engine.session.orders import Orders
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
 
@@ -304,18 +305,23 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_line
     )
 
 
-def run_watch(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
-    """Watch a new session."""
-    from engine.session import store as sessions
-
-    return run_saved(sessions.create(saves, config, "watch"), saves, in_lines=in_lines)
+def run_watch(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
+    """Watch a new session with these standing orders."""
+    return run_saved(_begun(config, saves, "watch", standing), saves, in_lines=in_lines)
 
 
-def run_play(config: SessionConfig, saves: Path, *, in_lines: bool = False) -> int:
+def run_play(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
     """Open a new session in which a person plays and the agent advises."""
+    return run_saved(_begun(config, saves, "play", standing), saves, in_lines=in_lines)
+
+
+def _begun(config: SessionConfig, saves: Path, kind: str, standing: Orders) -> SavedSession:
+    from engine.session import orders
     from engine.session import store as sessions
 
-    return run_saved(sessions.create(saves, config, "play"), saves, in_lines=in_lines)
+    saved = sessions.create(saves, config, kind)
+    orders.give(saved.folder, standing)
+    return saved
 
 
 def usual_delay() -> float:
@@ -373,7 +379,6 @@ def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchSc
     play = saved.kind == "play"
     return WatchScreen(
         live_source(saved, saves),
-        previous=previous_scores(saves, saved),
         delay=0.0 if play else usual_delay(),
         play=play,
         paused=paused,
@@ -381,15 +386,3 @@ def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchSc
         pages=PageStore(saved.folder),
         files=SessionFiles.of(saved, saves),
     )
-
-
-def previous_scores(saves: Path, saved: SavedSession) -> tuple[float, ...]:
-    """Return the final scores of the session of this game before `saved`, () if there is none."""
-    from engine.session import store as sessions
-
-    for other in sessions.saved(saves):
-        if other.name < saved.name and other.config.game == saved.config.game and other.kind != "play":
-            scores = history.scores_of(other.recording)
-            if scores:
-                return scores
-    return ()

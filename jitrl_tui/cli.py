@@ -19,8 +19,8 @@ from importlib import import_module
 from jitrl_tui.output import guard
 
 COMMANDS = (
-    "watch", "play", "run", "race", "bench", "replay", "whatif", "sessions", "compare", "memory", "games", "models",
-    "web", "config", "doctor",
+    "watch", "play", "run", "race", "bench", "replay", "whatif", "serve", "sessions", "compare", "curves", "memory",
+    "games", "models", "web", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 
@@ -127,17 +127,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(_GARBAGE, 20, 10)
     words = _expanded(sys.argv[1:] if argv is None else argv)
     args = make_parser(_needed(words)).parse_args(words)
+    import logging
+
     from engine.disk import shown
-    from engine.errors import JitrlError
+    from engine.errors import JitrlError, UsageError
     from engine.hiding import without_credentials
+    from engine.paths import saves_place
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # A name of a file may have bytes that are no text.
         sys.stdout.reconfigure(errors="backslashreplace")
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
+    from jitrl_tui import logs
+
     try:
         _follow_preferences(args)
+        logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version())
         return handler(args)
     except JitrlError as error:
+        if not isinstance(error, UsageError):
+            logging.getLogger("jitrl").error("the command failed", exc_info=error)
         print(f"jitrl: {shown(without_credentials(str(error)))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
@@ -147,8 +155,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except OSError as error:  # what no command foresaw: a name too long, a folder without permission
+        logging.getLogger("jitrl").error("the command failed", exc_info=error)
         print(f"jitrl: {_refused(error)}", file=sys.stderr)
         return 2 if error.errno == errno.ENAMETOOLONG else 1
+    finally:
+        logs.stop()
 
 
 def _follow_preferences(args: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ Tracebacks have no local variables, because an API key could be among them. Keys
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import time
@@ -16,6 +17,11 @@ from engine.errors import StorageError
 from engine.hiding import hidden, secrets_of, without_credentials
 from engine.paths import ensure_folder, saves_folder
 from jitrl_tui.output import escaped
+
+DETAILS = "The details are in"
+"""Begins the sentence that names the report."""
+_LOG = logging.getLogger("jitrl")
+_LOG.addHandler(logging.NullHandler())
 
 
 def named(error: BaseException | None) -> str:
@@ -30,6 +36,7 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
         error: What was raised.
         saves: The saves folder, None for the usual one.
     """
+    _LOG.error("internal error", exc_info=error)
     text = _clean("".join(traceback.format_exception(error)))
     try:
         folder = ensure_folder((saves if saves is not None else saves_folder()) / "log")
@@ -39,7 +46,7 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
             file.write(escaped(text))
     except (OSError, StorageError):
         return "The details could not be written down."
-    return f"The details are in {shown(where)}."
+    return f"{DETAILS} {shown(where)}."
 
 
 def _clean(text: str) -> str:

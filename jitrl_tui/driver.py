@@ -1,7 +1,8 @@
-"""Textual's Linux driver, changed to survive a terminal that closes and input that is not UTF-8."""
+"""Textual's drivers, changed to survive a terminal or a browser that closes and input that is not UTF-8."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from codecs import getincrementaldecoder
@@ -10,6 +11,7 @@ from typing import IO, Any
 from textual._xterm_parser import XTermParser
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.drivers.web_driver import WebDriver
 
 from engine.waiting import readable
 from jitrl_tui.host import Host
@@ -83,6 +85,36 @@ class SturdyDriver(LinuxDriver):
             return None
 
 
+class SturdyWeb(WebDriver):
+    """Ends the app properly when its page or its server closes (`jitrl serve`)."""
+
+    _app: Host
+
+    def __init__(self, app: Host, **options: Any) -> None:
+        super().__init__(app, **options)
+        write = self._write
+
+        def write_if_there(data: bytes) -> int:
+            with contextlib.suppress(OSError):
+                return write(data)
+            return 0
+
+        self._write = write_if_there  # type: ignore[assignment]
+
+    def run_input_thread(self) -> None:
+        """Pass keys to the app until it ends. If the server ends, end the app."""
+        super().run_input_thread()
+        if not self.exit_event.is_set():
+            self._loop.call_soon_threadsafe(self._app.hang_up)
+
+    def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+        """End the session in good order when the page is closed; the rest is Textual's."""
+        if packet_type == "quit":
+            self._loop.call_soon_threadsafe(self._app.hang_up)
+        else:
+            super().on_meta(packet_type, payload)
+
+
 def sturdy(driver: type[Driver]) -> type[Driver]:
-    """Return `SturdyDriver` in place of Textual's Linux driver, and any other driver unchanged."""
-    return SturdyDriver if driver is LinuxDriver else driver
+    """Return our driver in place of Textual's for Linux or for browsers, and any other driver unchanged."""
+    return {LinuxDriver: SturdyDriver, WebDriver: SturdyWeb}.get(driver, driver)

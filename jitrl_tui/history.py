@@ -1,80 +1,184 @@
-"""Reads facts about earlier sessions without decoding their decisions."""
+"""Reads facts about earlier sessions without decoding their decisions, and finds those that can be compared."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine import limits
 from engine.codec import event_from_line
 from engine.disk import open_binary
 from engine.errors import BadFile
-from engine.records import EpisodeEnded
+from engine.records import SessionStarted
+from engine.session import store as sessions
+from engine.session.store import SavedSession
+from jitrl_tui.ledger import Ledger, Row
 
-_MARK = b'{"event":"EpisodeEnded"'
-_STEP = b'{"event":"Stepped"'
+_BEGINNING = b'{"event":"SessionStarted"'
+MOST_EARLIER = 20
+"""Most earlier sessions in a mean. The latest ones are taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the recording of a session says at a glance.
+class Likeness:
+    """What sessions must have in common to be in one curve, see `likeness`.
 
     Attributes:
-        scores: Final score of each finished episode, in their order.
-        max_score: Highest score there is, None if it is not known or no episode was finished.
-        begun: Whether the session has a step.
-        changed: Unix time of the last change, 0 if there is no recording.
+        game: Key of the memory that belongs to the game, which has the story's digest.
+        settings: The first 8 digits of the SHA-256 of all settings as JSON.
     """
 
-    scores: tuple[float, ...] = ()
-    max_score: float | None = None
-    begun: bool = False
-    changed: float = 0.0
+    game: str
+    agent: str
+    model: str
+    profile: str
+    settings: str
 
-    @property
-    def last(self) -> float | None:
-        """Score of the last finished episode."""
-        return self.scores[-1] if self.scores else None
+    def __str__(self) -> str:
+        """Return it in words, without the game."""
+        return f"{self.agent}, {self.model}, {self.profile}, settings {self.settings}"
 
-    @property
-    def average(self) -> float | None:
-        """Mean score of the finished episodes."""
-        return sum(self.scores) / len(self.scores) if self.scores else None
 
-    @property
-    def best(self) -> float | None:
-        """Best score of a finished episode."""
-        return max(self.scores, default=None)
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A session that was played before, with its beginning.
+
+    Attributes:
+        name: Name of the session.
+        recording: The file with its events.
+        started: Its first event.
+        branch: Whether it begins with the episodes of another session.
+    """
+
+    name: str
+    recording: Path
+    started: SessionStarted
+    branch: bool = False
+
+
+Past = tuple[Played, tuple[Row, ...]]
+"""An earlier session with its finished episodes."""
+
+
+def likeness(started: SessionStarted) -> Likeness:
+    """Return what a session has in common with those that it may share a curve with.
+
+    Two sessions can be compared if they play the same game (the same memory scope) with the same agent, model and
+    profile, and if all their settings are equal. The seed, the number of episodes and what was in memory at the start
+    may differ.
+    """
+    settings = json.dumps(dict(started.settings), sort_keys=True, default=str)
+    digest = hashlib.sha256(settings.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return Likeness(started.environment.scope, started.agent, started.model, started.profile, digest)
+
+
+def difference(one: SessionStarted, other: SessionStarted) -> str:
+    """Return in what `one` differs from `other`, in words; "" if they can be compared. The game is not compared."""
+    told = [
+        f"{name} {getattr(one, name)}"
+        for name in ("agent", "model", "profile")
+        if getattr(one, name) != getattr(other, name)
+    ]
+    ours, theirs = dict(one.settings), dict(other.settings)
+    changed = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    if "profile" in (word.split()[0] for word in told):
+        return ", ".join(told)  # The profile stands for its settings.
+    told += [f"{name}={_short(ours, name)}" for name in changed[:3]]
+    return ", ".join([*told, "…"] if changed[3:] else told)
+
+
+def _short(settings: Mapping[str, Any], name: str) -> str:
+    return str(settings[name]) if name in settings else "not set"
 
 
 def has_begun(recording: Path) -> bool:
     """Return whether a recording has the start of its session, so that it can be resumed."""
     try:
         with open_binary(recording) as lines:
-            return lines.readline(1000).startswith(b'{"event":"SessionStarted"')
+            return lines.readline(1000).startswith(_BEGINNING)
     except OSError:
         return False
 
 
-def facts(recording: Path) -> Facts:
-    """Return the facts of a recording; those before the first damaged line if there is one."""
-    scores: list[float] = []
-    top: float | None = None
-    begun, changed = False, 0.0
+def started_of(recording: Path) -> SessionStarted | None:
+    """Return the first event of a recording; None if it cannot be read."""
     try:
-        changed = recording.stat().st_mtime
         with open_binary(recording) as lines:
-            for line in iter(lambda: lines.readline(limits.LINE), b""):
-                begun = begun or line.startswith(_STEP)
-                event = event_from_line(line)[1] if line.startswith(_MARK) else None
-                if isinstance(event, EpisodeEnded):
-                    scores.append(event.score)
-                    top = event.max_score
+            event = event_from_line(lines.readline(limits.LINE))[1]
     except (OSError, BadFile):
-        pass
-    return Facts(tuple(scores), top, begun, changed)
+        return None
+    return event if isinstance(event, SessionStarted) else None
+
+
+def rows_of(recording: Path) -> tuple[Row, ...]:
+    """Return the finished episodes of a recording; () if it cannot be read."""
+    return _read(recording)[0]
 
 
 def scores_of(recording: Path) -> tuple[float, ...]:
     """Return the final score of each episode in a recording; () if it cannot be read."""
-    return facts(recording).scores
+    return tuple(row.score for row in rows_of(recording))
+
+
+def played(saves: Path) -> Iterator[Played]:
+    """Yield the readable sessions of agents, the one that was played last first. Those of people are left out."""
+    for saved in sessions.saved(saves):
+        found = beginning(saved) if saved.kind != "play" else None
+        if found is not None:
+            yield found
+
+
+def beginning(saved: SavedSession) -> Played | None:
+    """Return a session with its first event; None if its recording cannot be read."""
+    started = started_of(saved.recording)
+    return Played(saved.name, saved.recording, started, saved.origin is not None) if started is not None else None
+
+
+def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
+    """Return the sessions before the one called `name` that can be compared with it and have finished episodes.
+
+    Branches are left out, because they repeat episodes of another session, and sessions that went on with another
+    model or other settings than they began with.
+
+    Args:
+        saves: The saves folder.
+        name: Name of the session, which begins with the time it was made at.
+        started: Its first event.
+    """
+    wanted, found = likeness(started), list[Past]()
+    for one in played(saves):
+        if one.name < name and not one.branch and likeness(one.started) == wanted:
+            rows, starts = _read(one.recording)
+            if rows and all(likeness(start) == wanted for start in starts):
+                found.append((one, rows))
+        if len(found) == MOST_EARLIER:
+            break
+    return found
+
+
+def means_of(sequences: Sequence[Sequence[float]]) -> list[float]:
+    """Return the mean of the first values, of the second values, and so on, over the sequences that have them."""
+    means = []
+    for at in range(max(map(len, sequences), default=0)):
+        values = [values[at] for values in sequences if at < len(values)]
+        means.append(sum(values) / len(values))
+    return means
+
+
+def _read(recording: Path) -> tuple[tuple[Row, ...], list[SessionStarted]]:
+    """Return the finished episodes of a recording, and how the session began each time it was taken up."""
+    ledger, starts = Ledger(), list[SessionStarted]()
+    try:
+        with open_binary(recording) as lines:
+            for line in iter(lambda: lines.readline(limits.LINE), b""):
+                ledger.fold_line(line)
+                event = event_from_line(line)[1] if line.startswith(_BEGINNING) else None
+                if isinstance(event, SessionStarted):
+                    starts.append(event)
+    except (OSError, BadFile):
+        return (), []
+    return tuple(ledger.rows), starts

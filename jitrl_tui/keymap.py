@@ -17,7 +17,6 @@ from textual.widget import Widget
 from engine.errors import UsageError
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.schema import nearest
-from jitrl_tui.widgets.lines import LinePane
 from jitrl_tui.widgets.pane import Pane, PaneKind
 
 _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
@@ -25,6 +24,7 @@ _MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
 _NAMED = {
     "look(-1)": "look_back", "look(1)": "look_on", "episode(-1)": "episode_before", "episode(1)": "episode_after",
     "difference(-1)": "difference_before", "difference(1)": "difference_after",
+    "scope(-1)": "scope_before", "scope(1)": "scope_after",
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
@@ -68,7 +68,12 @@ _RUN = (
     Key(
         "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
     ),
-    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, or through N episodes"),
+    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, N episodes or steps, or a breakpoint"),
+    Key("a", "a", "ask", "ask", "ask before each step; again: only where a breakpoint matches; again: not at all", 3),
+    Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `n`"),
+    Key("X", "X", "veto", "", "veto the action that waits: the agent chooses another one in this state"),
+    Key("x", "x", "breakpoints", "", "breakpoints: where the run stops"),
+    Key("E", "E", "end_episode", "", "end this episode here"),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
@@ -77,6 +82,7 @@ _RUN = (
     Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
     Key("h", "h", "home", "", "end this session in good order and choose another game"),
     Key("u", "u", "take_back", "", "undo: take the last step of this episode back, then pause"),
+    Key("U", "U", "redo", "", "redo: take the step again that was taken back last"),
     Key("s", "s", "save", "", "save under a name (every session also saves itself, step by step)"),
     Key("g", "g", "load", "", "go on from a save, in a session of its own"),
     Key(
@@ -100,6 +106,7 @@ _RUN = (
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
 _REST = (
+    Key("L", "L", "curves", "", "learning curves: scores, tokens, cost, times and memory of every episode"),
     Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),
@@ -308,22 +315,23 @@ def _is_character(name: str) -> bool:
     return True
 
 
-def of_pane(focused: Widget | None) -> list[tuple[str, str, str, int]]:
-    """Return what can be done in the pane with the focus, as entries of the footer: its own keys first."""
+Shown = tuple[str, str, str, int]
+"""An entry of the footer: the key as written, its label, Textual's name of it, its rank."""
+
+
+def with_pane(keys: Sequence[Shown], focused: Widget | None) -> list[Shown]:
+    """Return entries of the footer with what can be done in the pane with the focus: its own keys come first."""
     if not isinstance(focused, Pane):
-        return []
-    own = [
-        Binding(*one) if isinstance(one, tuple) else one
-        for one in type(focused).__dict__.get("BINDINGS", ())
+        return list(keys)
+    bindings = [
+        Binding(*one) if isinstance(one, tuple) else one for one in type(focused).__dict__.get("BINDINGS", ())
     ]
-    found = [
+    own = [
         (one.key_display or one.key.split(",")[0], one.description, one.key.split(",")[0], 0)
-        for one in own
+        for one in bindings
         if one.description
     ]
-    if isinstance(focused, LinePane):
-        found += [("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
-    return found
+    return [*own, *keys, ("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
 
 
 def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:

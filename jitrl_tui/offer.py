@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jitrl_tui.history import Facts, facts
+from jitrl_tui.facts import Facts, facts
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

@@ -36,10 +36,14 @@ class Canvas:
 
     def line(self, values: Sequence[float], style: str, every: int = 1) -> None:
         """Draw a line through (0, values[0]), (1, values[1]) ...; it is dotted if `every` > 1."""
-        if not values:
+        self.path([(float(index), value) for index, value in enumerate(values)], style, every)
+
+    def path(self, points: Sequence[tuple[float, float]], style: str, every: int = 1) -> None:
+        """Draw a line through points (index, value); it is dotted if `every` > 1."""
+        if not points:
             return
-        last = self._dot(0, values[0])
-        for index, value in enumerate(values):
+        last = self._dot(*points[0])
+        for index, value in points:
             here = self._dot(index, value)
             steps = max(abs(here[0] - last[0]), abs(here[1] - last[1]), 1)
             for s in range(steps + 1):
@@ -50,12 +54,12 @@ class Canvas:
                     self._styles[(x // 2, y // 4)] = style
             last = here
 
-    def sign(self, index: int, value: float, sign: str, style: str) -> None:
+    def sign(self, index: float, value: float, sign: str, style: str) -> None:
         """Draw a sign at a point, over the lines."""
         x, y = self._dot(index, value)
         self._signs[(x // 2, y // 4)] = (sign, style)
 
-    def has_sign(self, index: int, value: float) -> bool:
+    def has_sign(self, index: float, value: float) -> bool:
         """Return whether a sign stands where this point is."""
         x, y = self._dot(index, value)
         return (x // 2, y // 4) in self._signs

@@ -27,6 +27,7 @@ class ReplaySource(InThread):
     """
 
     live = False
+    control = None
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -55,6 +56,8 @@ class Ending(Protocol):
 
     live: bool
     """Whether it is being run now, and is no recording."""
+    failed_as: str
+    """Name of the error's class in `engine.errors`, "" if there was no such error."""
 
     @property
     def exit_code(self) -> int:
@@ -81,6 +84,11 @@ class Ending(Protocol):
 
 class Source(Ending, Protocol):
     """A session that is shown, live or recorded."""
+
+    @property
+    def control(self) -> Control | None:
+        """What takes a person's commands; None for a recording."""
+        ...
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""
@@ -130,7 +138,7 @@ class RunnableSession(Protocol):
 
 
 class InThread:
-    """Work in a thread of its own, whose errors become a sentence and an exit code.
+    """Work in a thread of its own, whose errors become a sentence and an exit code. `failed_as` is the error's class.
 
     Args:
         name: Name of the thread.
@@ -138,7 +146,7 @@ class InThread:
     """
 
     def __init__(self, name: str, saves: Path | None = None) -> None:
-        self.failure = ""
+        self.failure = self.failed_as = ""
         self.exit_code = 0
         self._name = name
         self._saves = saves
@@ -164,7 +172,7 @@ class InThread:
 
     def failed(self) -> None:
         """Tell of the failure."""
-        self.put(Notice("error", self.failure))
+        self.put(Notice("error", self.failure, self.failed_as))
 
     def put(self, item: Any) -> None:
         """Put an item into the inbox, if there is one."""
@@ -176,7 +184,8 @@ class InThread:
             self.work()
             return
         except JitrlError as error:
-            self.failure, self.exit_code = str(error), error.exit_code
+            logging.getLogger("jitrl").error("%s failed", self._name, exc_info=error)
+            self.failure, self.exit_code, self.failed_as = str(error), error.exit_code, type(error).__name__
         except BaseException as error:  # the screen reports any exception
             sentence = (
                 f"Something went wrong that should not have ({crash.named(error)}). "
@@ -211,6 +220,11 @@ class LiveSource(InThread):
         self._after = after
         self.again = again
         self._session = open_session(self.put)
+
+    @property
+    def control(self) -> Control:
+        """What takes the person's commands."""
+        return self._session.control
 
     def pause(self) -> None:
         """Wait before the next action is carried out."""

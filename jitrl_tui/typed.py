@@ -42,6 +42,11 @@ COMMANDS = (
     Typed("page", "on the web: the page drawn in text; the number of an element is an action, too", lines=True),
     Typed("score", "score, step, episode"),
     Typed("undo", "take the last step of this episode back"),
+    Typed("redo", "take the step again that was taken back last"),
+    Typed("end", "end this episode now; it is cut off, judged and remembered like any other"),
+    Typed(
+        "break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all", "RULE"
+    ),
     Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME"),
     Typed("load", "go on from a save, in a session of its own", "NAME"),
     Typed("saves", "the saves there are"),
@@ -55,7 +60,7 @@ COMMANDS = (
     Typed("go", "go on", lines=True),
     Typed("step", "one step, then wait", lines=True),
     Typed("speed", "seconds between steps", "S", lines=True),
-    Typed("auto", "let the agent play N steps by itself", "N", lines=True),
+    Typed("auto", "let the agent play N steps by itself", "N"),
     Typed("forward", "let the agent play to the end of the episode", lines=True),
     Typed("help", "this list"),
     Typed("quit", "leave; the session goes on from here next time", also=("q", "exit")),
@@ -84,7 +89,7 @@ def words() -> list[str]:
     return [f"/{command.name}{' ' if command.takes else ''}" for command in COMMANDS if not command.lines]
 
 
-def help_table() -> str:
-    """Return what can be typed on the screen as a Markdown table."""
-    rows = [f"| `{command.usage}` | {command.meaning} |" for command in COMMANDS if not command.lines]
-    return "\n".join(["| where you play, typed | what it does |", "|---|---|", *rows])
+def help_list() -> str:
+    """Return what can be typed on the screen as a list in Markdown."""
+    rows = [f"- `{command.usage}`: {command.meaning}" for command in COMMANDS if not command.lines]
+    return "\n".join(["Where you play, these can be typed:", "", *rows])

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine import explain
 from engine.records import (
     NO_TALLY,
     Decided,
@@ -35,6 +36,8 @@ from engine.records import (
     Waiting,
 )
 from engine.session.account import added, tally_of
+from jitrl_tui import steered
+from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.places import Places
 
@@ -99,6 +102,7 @@ class Paragraph:
         episode: Where it belongs, 0 if nowhere.
         step: Step of a command, -1 for everything else.
         human: A person did it.
+        by: Who let a command be carried out, in a few words; "" if nobody was asked.
     """
 
     kind: str
@@ -106,6 +110,7 @@ class Paragraph:
     episode: int = 0
     step: int = -1
     human: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +145,12 @@ class RunView:
     Attributes:
         activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
         doing: The present work, or the reason for waiting.
+        question: Number of the question about the decision that waits; 0 if none waits.
+        asks: The session asks about this decision, and goes on after an answer.
         pending: The latest decision has not been carried out yet.
         scores: Final score of each episode of this session, oldest first.
-        previous: Final scores of the session before this one, for comparison.
+        previous: Mean score of each episode in earlier sessions that can be compared with this one.
+        ledger: What each finished episode scored and cost.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
         flips: Decisions of this episode that JitRL changed (`Decision.changed`).
@@ -153,12 +161,15 @@ class RunView:
     """
 
     previous: tuple[float, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
     started: SessionStarted | None = None
     episode: int = 0
     step: int = 0
     seen: Observation | None = None
     activity: str = "starting"
     doing: str = "opening the session"
+    question: int = 0
+    asks: bool = False
     choice: Choice | None = None
     pending: bool = False
     tokens: int = 0
@@ -180,6 +191,7 @@ class RunView:
     last_episode: EpisodeEnded | None = None
     ended: SessionEnded | None = None
     error: str = ""
+    error_kind: str = ""
     warning: str = ""
     resuming: bool = False
 
@@ -188,6 +200,7 @@ class RunView:
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
+        twin.ledger = self.ledger.copy()
         return twin
 
     def page_at(self, choice: Choice | None) -> PageShown | None:
@@ -231,6 +244,7 @@ class RunView:
     def fold(self, event: Event) -> None:
         """Take in one event."""
         self.places.fold(event)
+        self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
@@ -285,6 +299,7 @@ class RunView:
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
+        self._write("notice", steered.told_at_once(event.decision))
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
@@ -297,7 +312,8 @@ class RunView:
         made = self.choice
         if made and not human and made.decision.changed:
             self.flips += 1
-        self._write("command", event.action, event.step, human)
+        decision = made.decision if made is not None else None
+        self._write("command", event.action, event.step, human, explain.credit_in_short(decision, event.provenance))
         self._write("text", event.observation.text)
         change = event.reward if event.reward else event.observation.score - before
         if change:
@@ -339,6 +355,7 @@ class RunView:
             self.activity, self.doing = "starting", BEGINNING
         out = self.started is not None and event.steps >= self.started.steps
         how = event.outcome or ("ended" if event.terminated else "out of steps" if out else "cut off")
+        how = "ended by you" if event.ended_by == "person" else how
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
         changed = (
@@ -353,7 +370,7 @@ class RunView:
     def _notice(self, event: Notice) -> None:
         message, text = event.message, noticed(event)
         if event.level == "error":
-            self.error = message
+            self.error, self.error_kind = message, event.kind
         elif event.level == "warning":
             self.warning = message
         if text.startswith("Replaced: "):
@@ -362,8 +379,10 @@ class RunView:
 
     def _paused(self, event: Paused) -> None:
         self.activity, self.doing = "paused", one_line(event.reason)
+        self.question, self.asks = event.question, event.asks
 
     def _resumed(self, event: Resumed) -> None:
+        self.question, self.asks = 0, False
         self.activity, self.doing = "running", ""
 
     def _session_ended(self, event: SessionEnded) -> None:
@@ -375,11 +394,11 @@ class RunView:
             average, final = f"average score {points(round(event.average, 1))}", f"last {points(event.final)}"
             self._write("end", f"Session over: {count}, {average}, {final}.")
 
-    def _write(self, kind: str, text: str, step: int = -1, human: bool = False) -> None:
+    def _write(self, kind: str, text: str, step: int = -1, human: bool = False, by: str = "") -> None:
         text = clean(text).strip("\n ") if kind != "text" else clean(text).strip("\n").rstrip()
         if not text:
             return
-        self.paragraphs.append(Paragraph(kind, text, self.episode, step, human))
+        self.paragraphs.append(Paragraph(kind, text, self.episode, step, human, by))
         self.written += 1
 
 

@@ -26,7 +26,7 @@ from engine.memory.scope import Scope
 from engine.records import Decided, EpisodeEnded, Event, TakenBack
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.control import Control, TakeBack
+from engine.session.control import Answer, Control, Said, TakeBack
 from engine.session.loop import Session
 from engine.settings import SessionConfig
 
@@ -54,12 +54,14 @@ class Person(Control):
         elif isinstance(event, TakenBack):
             self._backs.discard((event.episode, event.step + 1))
 
-    def gate(self, episode: int, waiting: Any) -> str | None:
+    def gate(self, episode: int, tell: Any, hold: str = "") -> Answer:
         assert self._shown is not None
         decision = self._shown.decision
         if (episode, decision.step) in self._backs:
             raise TakeBack
-        return decision.valid_actions[-1] if (episode, decision.step) in self._overrules else None
+        if (episode, decision.step) in self._overrules:
+            return Answer(Said.INSTEAD, decision.valid_actions[-1])
+        return Answer()
 
 
 class Fate:

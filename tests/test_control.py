@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from engine.session.control import Control, Stopped
+from engine.records import Paused
+from engine.session.control import Answer, Control, Said, Stopped
 
 
 class Gate:
@@ -12,7 +13,7 @@ class Gate:
 
     def __init__(self, control: Control, episode: int = 1) -> None:
         self.control, self.episode = control, episode
-        self.passed: list[str | None] = []
+        self.passed: list[Answer] = []
         self.news = threading.Condition()
         self.waiting = False
         self.stopped = False
@@ -31,9 +32,9 @@ class Gate:
                 self.stopped = True
                 self.news.notify_all()
 
-    def told(self, waiting: bool) -> None:
+    def told(self, event) -> None:
         with self.news:
-            self.waiting = waiting
+            self.waiting = isinstance(event, Paused)
             self.news.notify_all()
 
     def until(self, condition) -> None:
@@ -49,14 +50,14 @@ def test_paused_means_nothing_passes_until_a_single_step():
     gate.until(lambda g: len(g.passed) == 1 and g.waiting)
     gate.control.stop()
     gate.until(lambda g: g.stopped)
-    assert gate.passed == [None]
+    assert gate.passed == [Answer(Said.APPROVED)]
 
 
 def test_an_override_passes_even_while_paused_and_only_once():
     gate = Gate(Control(paused=True))
     gate.until(lambda g: g.waiting)
     gate.control.override("xyzzy")
-    gate.until(lambda g: g.passed == ["xyzzy"] and g.waiting)
+    gate.until(lambda g: g.passed == [Answer(Said.INSTEAD, "xyzzy")] and g.waiting)
     gate.control.stop()
     gate.until(lambda g: g.stopped)
 
@@ -64,8 +65,8 @@ def test_an_override_passes_even_while_paused_and_only_once():
 def test_a_fast_forward_passes_its_episodes_and_then_the_pause_holds_again():
     control = Control(paused=True, delay=3600)
     control.fast_forward(2)
-    assert control.gate(1, lambda _: None) is None
-    assert control.gate(2, lambda _: None) is None
+    assert control.gate(1, lambda _: None) == Answer()
+    assert control.gate(2, lambda _: None) == Answer()
     gate = Gate(control, episode=3)
     gate.until(lambda g: g.waiting)
     assert gate.passed == []

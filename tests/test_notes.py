@@ -128,4 +128,6 @@ def test_a_transcript_that_cannot_be_written_leaves_the_old_file(tmp_path):
     assert (tmp_path / "a.txt").read_text() == "two"
     with pytest.raises(StorageError, match="cannot write"):
         save("three", tmp_path / "nowhere" / "a.txt")
+    with pytest.raises(StorageError, match="cannot write"):
+        save("four", tmp_path / ("x" * 5000 + ".txt"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

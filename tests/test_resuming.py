@@ -130,11 +130,11 @@ def test_a_recording_that_does_not_tell_what_memory_had_is_taken_up(tmp_path):
 
 def test_where_nothing_can_be_taken_back_the_decision_stands(tmp_path):
     class Hasty(Person):
-        def gate(self, episode, waiting):
+        def gate(self, episode, tell, hold=""):
             if not asked:
                 asked.append(episode)
                 raise TakeBack
-            return super().gate(episode, waiting)
+            return super().gate(episode, tell, hold)
 
     asked, events = [], []
     person = Hasty(set(), set())

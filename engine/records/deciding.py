@@ -318,6 +318,11 @@ class Decision:
         note: The rule that was applied because something was missing, otherwise "".
         tally: Counts of model calls and of unusable answers.
         parts: Additions of the method: JitRL's update of the logits, or texts that the choice is based on.
+        by: Who let it be carried out: "agent" (nobody was asked), "person", or "rule" (what a person ordered before).
+            Whose action it is, says `provenance`.
+        reason: How: "approved", "chosen instead", "typed", "vetoed", "taken again", "handed over ..."; "" if the agent
+            acted by itself. "... at breakpoint RULE" if a breakpoint held it.
+        vetoed: Actions that a person has forbidden in this state. They have no probability in the posterior.
     """
 
     step: int
@@ -334,6 +339,9 @@ class Decision:
     note: str = ""
     tally: Tally = NO_TALLY
     parts: tuple[Part, ...] = ()
+    by: str = "agent"
+    reason: str = ""
+    vetoed: tuple[str, ...] = ()
 
     @property
     def update(self) -> Update | None:

@@ -219,6 +219,7 @@ class EpisodeEnded:
         tally: What became of the model's answers.
         retrievals: Number of retrievals from memory.
         retrieval_s: Seconds that they took.
+        ended_by: "person" if a person ended it, "" otherwise.
     """
 
     episode: int
@@ -239,6 +240,7 @@ class EpisodeEnded:
     tally: Tally = NO_TALLY
     retrievals: int = 0
     retrieval_s: float = 0.0
+    ended_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,17 +250,28 @@ class Notice:
     Attributes:
         level: "info", "warning" or "error". An error stops the session.
         message: A sentence.
+        kind: Name of the error's class in `engine.errors`, "" if it was none.
     """
 
     level: str
     message: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The session waits for a command. `reason` says why; it is "" if a person paused the session."""
+    """The session waits for a command.
+
+    Attributes:
+        reason: Why it waits, "" if a person paused it or it asks before each step.
+        question: Number of the question whether the decision that waits is carried out; 0 if none waits. An answer has
+            this number, so that an answer given too late does not meet another decision.
+        asks: Whether the session goes on after an answer. If not, it is paused until a person resumes it.
+    """
 
     reason: str = ""
+    question: int = 0
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 - The end of an episode was stored as `done`, `won` and `died`. `done` meant that the environment had ended the episode,
   including by a time limit of its own or because its browser was gone. It is read as terminated, without outcome.
 - Values and advantages were fields of a decision. They are now in its part `Update`.
+- A decision did not say who let it be carried out. The person did if the action is the person's.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def _ended(cls: type[Any], data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _decision(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "by" not in data and data.get("provenance") == "human":
+        data = {**data, "by": "person"}
     if "parts" in data or "valuation" not in data:
         return data
     update = {name: data[name] for name in _UPDATE if name in data}

@@ -33,7 +33,7 @@ from engine.records import (
     Stepped,
     TakenBack,
 )
-from engine.session import notes, recording
+from engine.session import notes, orders, recording
 from engine.session import store as sessions
 from engine.session.scratch import copy_as_of
 from engine.session.store import Origin, SavedSession
@@ -178,6 +178,8 @@ def branch(
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
         notes.copy(source.folder, new.folder, at)
+        if (source.folder / orders.FILE_NAME).is_file():
+            shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, next_entry)]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:

@@ -115,8 +115,8 @@ def unplayed(session: SavedSession) -> bool:
 
 
 def discard_unplayed(session: SavedSession) -> bool:
-    """Delete a session that has ended without any step; return whether it was one."""
-    if not session.folder.is_dir() or not unplayed(session) or _in_use(session):
+    """Delete a session that has ended without any step; return whether it was one. Branches are kept."""
+    if session.origin is not None or not session.folder.is_dir() or not unplayed(session) or _in_use(session):
         return False
     shutil.rmtree(session.folder, ignore_errors=True)
     return True

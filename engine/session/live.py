@@ -63,6 +63,8 @@ class Live:
     decisions: list[Decision] = dataclasses.field(default_factory=list)
     texts: list[str] = dataclasses.field(default_factory=list)
     """Output of the environment before each step."""
+    ended_by: str = ""
+    """"person" if a person ended it."""
 
     @property
     def flips(self) -> int:
@@ -156,6 +158,7 @@ class Live:
             tally=account.tally,
             retrievals=retrievals,
             retrieval_s=retrieval_s,
+            ended_by=self.ended_by,
         )
 
 

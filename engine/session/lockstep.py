@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from engine.session.control import Control
+from engine.records import Paused, Resumed
+from engine.session.control import Answer, Control
 
 Moment = tuple[int, int]
 """An episode, from 1, and a step in it, from 0."""
@@ -139,12 +140,12 @@ class Reins(Control):
         self.at: Moment = (0, 0)
         self._lockstep, self._who = lockstep, who
 
-    def gate(self, episode: int, waiting: Callable[[bool], None]) -> str | None:
+    def gate(self, episode: int, tell: Callable[[Paused | Resumed], None], hold: str = "") -> Answer:
         """Wait for the others."""
         self._lockstep.gate(self._who, self.at, self.check)
-        return None
+        return Answer()
 
-    def waits(self, episode: int) -> bool:
+    def waits(self, episode: int, hold: str = "") -> bool:
         """Return False: nothing is prepared while the session waits for others."""
         return False
 

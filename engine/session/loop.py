@@ -18,11 +18,9 @@ from engine.codec import to_plain
 from engine.environment import Concluding, Discreet, OpenActions, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
-from engine.explain import overrule
 from engine.kinds import Places
 from engine.records import (
     FORMAT,
-    Decided,
     Decision,
     Episode,
     EpisodeEnded,
@@ -43,20 +41,16 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
-from engine.session.control import Control, Reread, Stopped, TakeBack
+from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import Relived, draws
+from engine.session.steering import Steering
 from engine.session.telling import Teller
 
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.llm.model import Model
-
-ONCE_ONLY = (
-    "A step cannot be taken back here: this cannot be put back to its start; taking the other steps again would lead "
-    "elsewhere, or send a site's forms a second time."
-)
 
 
 class Session:
@@ -94,6 +88,7 @@ class Session:
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
         self._ahead: Lookahead | None = None
+        self._steering: Steering
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -109,6 +104,7 @@ class Session:
         try:
             past = self._past()
             self._teller.recorder = recording.Recorder(self._saved.recording)
+            self._steering = self._steered(past)
             parts = self._open(past)
             live = self._take_up(parts, past)
             self._play(parts, live)
@@ -117,7 +113,7 @@ class Session:
             pass
         except JitrlError as error:
             self.error = error
-            self._tell(Notice("error", str(error)))
+            self._tell(Notice("error", str(error), type(error).__name__))
         finally:
             if parts is not None:
                 if self._ahead is not None:
@@ -179,6 +175,17 @@ class Session:
     def _environment(self) -> Environment:
         game = self._config.game
         return kind_of(game).open(game, Places(self._saves, self._config.games))
+
+    def _steered(self, past: list[tuple[float, Event]]) -> Steering:
+        """Return what lets a person steer this session."""
+        return Steering(
+            self.control,
+            self._teller,
+            self._saved.folder,
+            self._config.seed,
+            self._settings.selection == "greedy",
+            (event for _, event in past),
+        )
 
     def _past(self) -> list[tuple[float, Event]]:
         if not self._saved.recording.is_file():
@@ -291,7 +298,10 @@ class Session:
                     live = self._taken_back(parts, live)
                     self._teller.page(parts.environment, live.number, len(live.steps))
                     continue
-                before = live.observation.score
+                except EndEpisode:
+                    live.ended_by = "person"
+                    break
+                before = live.observation
                 self._advance(parts, live, decision)
                 self._tell(
                     Stepped(
@@ -299,12 +309,13 @@ class Session:
                         decision.step,
                         decision.action,
                         live.observation,
-                        live.observation.score - before,
+                        live.observation.score - before.score,
                         decision.provenance,
                         live.account.tokens,
                         live.account.cost_usd,
                     )
                 )
+                self._steering.stepped(before, live.observation)
                 self._teller.page(parts.environment, live.number, len(live.steps))
             if not live.observation.over and isinstance(parts.environment, Concluding):
                 live.observation = parts.environment.conclude()
@@ -315,6 +326,7 @@ class Session:
         """Return the episode without its last step, by taking all others again."""
         live = self._again(parts, before.account, before.decisions[:-1])
         live.started = before.started
+        self._steering.taken_back(before.decisions[-1])
         account = live.account
         self._tell(
             TakenBack(
@@ -337,6 +349,7 @@ class Session:
         observation = parts.environment.reset(self._config.seed)
         if anew:
             self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid))
+            self._steering.began(observation)
         self._accounts.open(account)
         abstractor = parts.environment.abstractor().written(
             Writing(parts.write, self._settings, self._warn, self._accounts.missed)
@@ -386,21 +399,14 @@ class Session:
                 self.control.check()
                 self._pause_for(error)
         live.account.decided(decision)
-        self._tell(Decided(live.number, decision))
-        while True:
-            try:
-                action = self._gate(live, decision)
-                break
-            except TakeBack:
-                if self._can_take_back(parts, live):
-                    raise
-            except Reread:
-                decision = self._reread(parts, live, decision)
-        if action is not None:
-            resolve = turn.resolve
-            decision = overrule(decision, (resolve(action) if resolve else None) or action)
-            self._tell(Decided(live.number, decision))
-        return decision
+        return self._steering.settle(
+            live,
+            decision,
+            turn.resolve,
+            repeatable=parts.environment.info.repeatable,
+            ahead=self._ahead,
+            again=lambda made: self._reread(parts, live, made),
+        )
 
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
         """Make a decision again after a person changed memory. The model is not asked."""
@@ -423,29 +429,7 @@ class Session:
         if isinstance(estimator, Growing):  # others ask memory at every step
             parts.agent.rest_on(estimator)
         why = f"{again.now.why} You changed memory before this step."
-        decision = dataclasses.replace(again.now, why=why)
-        self._tell(Decided(live.number, decision))
-        return decision
-
-    def _can_take_back(self, parts: Parts, live: Live) -> bool:
-        """Return whether the last step can be taken back; tell why where it cannot."""
-        if not live.steps:
-            self._emit(Notice("info", "There is no step to take back: the episode has just begun."))
-            return False
-        if not parts.environment.info.repeatable:
-            self._emit(Notice("warning", ONCE_ONLY))
-            return False
-        return True
-
-    def _gate(self, live: Live, decision: Decision) -> str | None:
-        """Let the person see the decision; return their own action if they gave one."""
-        if self._ahead is None or not self.control.waits(live.number):
-            return self.control.gate(live.number, self._waiting)
-        shown = [*(past.action for past in live.decisions), decision.action]
-        with self._ahead.beyond(shown) as decided:
-            action = self.control.gate(live.number, self._waiting)
-            decided(action is None or action == decision.action)
-        return action
+        return dataclasses.replace(again.now, why=why)
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:
@@ -494,12 +478,9 @@ class Session:
         """Wait until the person has mended what went wrong; without a person, give up."""
         if not self._interactive:
             raise error
-        self._emit(Notice("warning", str(error)))
+        self._emit(Notice("warning", str(error), type(error).__name__))
         self.control.wait_for_resume(lambda: self._emit(Paused(str(error))))
         self._emit(Resumed())
-
-    def _waiting(self, begins: bool) -> None:
-        self._emit(Paused() if begins else Resumed())
 
     def _summary(self, finished: bool) -> SessionEnded:
         scores = [result.score for result in self.results]

@@ -107,7 +107,7 @@ def _go_on(episode: Past, event: Event) -> None:
     elif isinstance(event, Decided):
         # Who left the session before the step decided once more; what a person decides comes after the agent's.
         take.decision = event.decision
-        if event.decision.provenance == "agent":
+        if event.decision.by == "agent":
             take.decided = event.decision
     elif isinstance(event, Stepped) and take.decision is not None:
         before = take.steps[-1].after if take.steps else episode.started.observation
@@ -127,7 +127,7 @@ def charged(account: Account, events: Iterable[Event]) -> Account:
         elif isinstance(event, Decided):
             before, decision = decision, event.decision
             again = before is not None and (before.step, before.calls) == (decision.step, decision.calls)
-            if decision.provenance == "agent" and not again:
+            if decision.by == "agent" and not again:
                 # A person's stands for the agent's that was told before it, and so does what is decided again with the
                 # same calls because a person changed memory.
                 account.decided(decision)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.environment import Visible
 from engine.errors import StorageError
-from engine.hiding import cleaned
-from engine.records import Event, Notice, SessionStarted
+from engine.hiding import cleaned, hidden
+from engine.records import Event, Notice, SessionEnded, SessionStarted, Waiting
 from engine.session.recording import Recorder
 
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.web.browser.pages import PageStore
+
+
+_LOG = logging.getLogger("jitrl.session")
+_LOG.addHandler(logging.NullHandler())  # Without a log file, Python would print errors on stderr.
 
 
 class Teller:
@@ -39,15 +46,19 @@ class Teller:
         self._folder = folder
         self._clock = clock
         self._pages: PageStore | None = None
+        self._waited = 0.0
 
     def emit(self, event: Event) -> None:
         """Show an event without recording it."""
-        self._show(cleaned(event, self.secrets()))
+        event = cleaned(event, self.secrets())
+        self._log(event)
+        self._show(event)
 
     def tell(self, event: Event) -> None:
         """Record an event, then show it. If recording fails, this is reported once and play goes on."""
         self.begun = self.begun or isinstance(event, SessionStarted)
         event = cleaned(event, self.secrets())
+        self._log(event)
         if self.recorder is not None and self.begun:
             try:
                 self.recorder.write(event, self._clock())
@@ -59,6 +70,26 @@ class Teller:
     def warn(self, text: str) -> None:
         """Tell a warning."""
         self.tell(Notice("warning", text))
+
+    def _log(self, event: Event) -> None:
+        """Write to the log, if there is one: beginnings and ends, warnings, errors, and pauses of a model's server."""
+        if isinstance(event, Notice) and event.level != "info":
+            level = logging.ERROR if event.level == "error" else logging.WARNING
+            details = hidden(traceback.format_exc(), self.secrets()) if sys.exc_info()[0] is not None else ""
+            _LOG.log(level, "%s: %s%s", self._folder.name, event.message, f"\n{details.rstrip()}" if details else "")
+        elif isinstance(event, SessionStarted):
+            _LOG.info(
+                "%s: %s: %s, agent %s, model %s, profile %s, seed %d, %d steps remembered",
+                self._folder.name, "taken up again" if event.resumed else "begun", event.environment.name, event.agent,
+                event.model, event.profile, event.seed, event.memory_entries,
+            )  # fmt: skip
+        elif isinstance(event, SessionEnded):
+            _LOG.info("%s: %s after %d episodes, average score %g", self._folder.name,
+                      "finished" if event.finished else "left", event.episodes, event.average)  # fmt: skip
+        elif isinstance(event, Waiting):
+            if event.seconds > self._waited:  # The first of a countdown.
+                _LOG.warning("%s: %s: next try in %.0f s", self._folder.name, event.reason, event.seconds)
+            self._waited = event.seconds if event.seconds > 1 else 0.0
 
     def page(self, environment: Environment, episode: int, steps: int) -> None:
         """Store the visible page after `steps` steps, if the environment shows pages, and tell of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -179,7 +180,8 @@ def save(text: str, path: Path) -> None:
         os.replace(partial, path)
     except OSError as error:
         if not isinstance(error, FileExistsError) and partial != path:
-            partial.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a name that is too long cannot be removed either
+                partial.unlink()
         raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
 
 

@@ -40,8 +40,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _saves, _games, _confined, _models, _embedding, _keys, _own_server, _web,
-        _gymnasium, _terminal,
+        _python, _packages, _compiler, _config, _saves, _games, _confined, _models, _embedding, _keys, _own_server,
+        _web, _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -102,6 +102,14 @@ def _compiler(_: argparse.Namespace) -> Iterator[Check]:
                 "only needed to install Jericho again: apt install gcc make")  # fmt: skip
 
 
+def _config(args: argparse.Namespace) -> Iterator[Check]:
+    made = args.preferences
+    there = "" if made.config.file.is_file() else " (none: the defaults hold)"
+    yield Check("config", "ok", f"{made.config.file}{there}")
+    for problem in made.problems:
+        yield Check("config", "fail", problem, "see: jitrl config show")
+
+
 def _saves(args: argparse.Namespace) -> Iterator[Check]:
     from engine.paths import saves_folder
 
@@ -110,6 +118,11 @@ def _saves(args: argparse.Namespace) -> Iterator[Check]:
     writable = os.access(folder, os.W_OK)
     yield Check("saves", "ok" if writable else "fail", f"{folder} ({free:,.0f} MB free)",
                 f"make {folder} writable, or choose another with --saves DIR")  # fmt: skip
+    from jitrl_tui import logs
+
+    file = logs.file_in(folder)
+    size = f" ({file.stat().st_size / 2**10:,.0f} kB)" if file.is_file() else " (nothing was written yet)"
+    yield Check("log", "ok", f"{file}{size}")
     if free < 100:
         yield Check("disk", "warn", f"{free:.0f} MB free", "a long session writes some tens of MB")
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine import agents, environments, values
 from engine.settings import PROFILES, SessionConfig, Settings
 from jitrl_tui.ready import check_game
+
+if TYPE_CHECKING:
+    from engine.session.orders import Orders
 
 MEMORY_HELP = "a PostgreSQL server that many share: postgresql://HOST/DATABASE#SPACE, without a password"
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
@@ -73,6 +76,32 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="line by line, for screen readers, pipes and dumb terminals"
     )
+
+
+def add_orders(parser: argparse.ArgumentParser, *, ask: bool) -> None:
+    """Add the options that say where a session stops for a person; with `ask`, also those to be asked."""
+    from engine.session.rules import KINDS
+
+    kinds = ", ".join(written for _, written, _ in KINDS)
+    if ask:
+        parser.add_argument("--ask", action="append", nargs="?", const="", default=[], metavar="RULE",
+                            help="ask before each step, or only where RULE of --break matches; after GAME")  # fmt: skip
+    parser.add_argument("--break", action="append", default=[], metavar="RULE", dest="breaks",
+                        help=f"stop where RULE matches, also in a fast-forward; repeatable: {kinds}")  # fmt: skip
+
+
+def orders_of(args: argparse.Namespace) -> Orders:
+    """Return the standing orders that the options of `add_orders` give.
+
+    Raises:
+        UsageError: One of them is no rule.
+    """
+    from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
+    from engine.session.rules import parse
+
+    asked = getattr(args, "ask", [])
+    rules = dict.fromkeys(parse(text) for text in (*args.breaks, *filter(None, asked)))
+    return Orders(ALWAYS if "" in asked else BREAKPOINTS if asked else NEVER, tuple(rules))
 
 
 def session_config(args: argparse.Namespace) -> SessionConfig:

@@ -6,10 +6,12 @@ import argparse
 from typing import Any
 
 from jitrl_tui.commands.options import (
+    add_orders,
     add_plain,
     add_screen_options,
     add_session_options,
     one_game,
+    orders_of,
     session_config,
 )
 
@@ -20,6 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "play", parents=[common], help="play yourself; the agent says what it would do"
     )
     add_session_options(parser, episodes=1)
+    add_orders(parser, ask=False)
     add_screen_options(parser)
     add_plain(parser)
     parser.set_defaults(handler=run)
@@ -29,9 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Open the play screen, or the plain mode if there is no screen; return the exit code."""
     from engine.paths import saves_folder
 
-    config = session_config(args)
+    config, orders = session_config(args), orders_of(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
     from jitrl_tui.app import run_play
 
-    return run_play(config, saves, in_lines=args.plain)
+    return run_play(config, saves, orders, in_lines=args.plain)

@@ -240,7 +240,7 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    from jitrl_tui.history import facts
+    from jitrl_tui.facts import facts
 
     config, origin, known = session.config, session.origin, facts(session.recording)
     return {

@@ -6,10 +6,12 @@ import argparse
 from typing import Any
 
 from jitrl_tui.commands.options import (
+    add_orders,
     add_plain,
     add_screen_options,
     add_session_options,
     one_game,
+    orders_of,
     session_config,
 )
 
@@ -18,6 +20,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("watch", parents=[common], help="watch an agent play and learn")
     add_session_options(parser)
+    add_orders(parser, ask=True)
     add_screen_options(parser)
     add_plain(parser)
     parser.set_defaults(handler=run)
@@ -27,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
     """Open the watch screen; return the exit code."""
     from engine.paths import saves_folder
 
-    config = session_config(args)
+    config, orders = session_config(args), orders_of(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
     from jitrl_tui.app import run_watch
 
-    return run_watch(config, saves, in_lines=args.plain)
+    return run_watch(config, saves, orders, in_lines=args.plain)

@@ -123,6 +123,8 @@ def _mark(decision: Decision, index: int) -> tuple[str, str]:
     """Return the sign before a candidate and the style of its name."""
     if index == decision.chosen:
         return "▸ ", HUMAN if decision.provenance == "human" else ACCENT
+    if decision.candidates[index].action in decision.vetoed:
+        return "✗ ", MUTED
     update = decision.update
     if update is not None and decision.candidates[index].action == update.without_memory:
         return "○ ", STRONG

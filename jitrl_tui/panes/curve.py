@@ -1,4 +1,4 @@
-"""The learning curve: score of each episode, running average, best score, and the previous session."""
+"""The learning curve: score of each episode, running average, best score, and earlier sessions like it."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class Transcript(Pane):
         prefix = {"command": "> ", "gain": "▲ ", "loss": "▼ ", "notice": "! ", "end": "■ "}.get(
             paragraph.kind, "  "
         )
-        text = paragraph.text + ("   (you)" if paragraph.human else "")
+        text = paragraph.text + (f"   ({paragraph.by})" if paragraph.by else "")
         wrapped = wrap(text, width - 2)
         self._lines.append(prefix + wrapped[0])
         self._lines.extend("  " + line if line else "" for line in wrapped[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ from jitrl_tui.view import RunView, meant
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
+    from engine.session.control import Control
     from engine.session.store import SavedSession
     from engine.web.browser.pages import PageStore
 
@@ -127,10 +129,11 @@ class PlainRun:
         """Take one line; return False to leave."""
         if self.view.doing and not self.view.pending:
             self._telling.say(f"Waiting: {self.view.doing}")
-        if self._auto > 0:
+        if self._auto > 0 and not self.view.doing:
             self._auto -= 1
             self._step()
             return True
+        self._auto = 0
         while True:
             line = self._read() if self._read else None
             if line is None:
@@ -184,6 +187,18 @@ class PlainRun:
                 self._auto = max(0, int(rest) - 1) if rest.isascii() and rest.isdigit() else 0
                 self._step()
                 return True
+            case "redo" | "end" | "break" if self._source.control is None:
+                self._telling.say("This is a recording: what happened cannot be changed.")
+            case "redo" if self._source.control is not None:
+                self._source.control.redo()
+                self.view.activity = "running"
+                return True
+            case "end" if self._source.control is not None:
+                self._source.control.end_episode(self.view.episode)
+                self.view.activity = "running"
+                return True
+            case "break" if self._source.control is not None:
+                self._break(self._source.control, rest)
             case "pause":
                 self._source.pause()
             case "speed":
@@ -192,6 +207,25 @@ class PlainRun:
                 self._commands.answer(name, rest)
                 return False if self.then is not None else None
         return None
+
+    def _break(self, control: Control, text: str) -> None:
+        """Add a breakpoint, remove all, or list them."""
+        from engine.errors import UsageError
+        from engine.session.rules import parse
+
+        orders = control.orders
+        try:
+            if text == "off":
+                orders = dataclasses.replace(orders, rules=())
+            elif text:
+                orders = dataclasses.replace(orders, rules=tuple(dict.fromkeys((*orders.rules, parse(text)))))
+        except UsageError as error:
+            self._telling.say(str(error))
+            return
+        if orders != control.orders:
+            control.order(orders)
+        rules = ", ".join(map(str, orders.rules))
+        self._telling.say(f"Breakpoints: {rules}." if rules else "There are no breakpoints.")
 
     def _set_speed(self, text: str) -> None:
         try:

@@ -7,6 +7,7 @@ from typing import TextIO
 from engine import explain
 from engine.records import (
     Decided,
+    Decision,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -22,6 +23,7 @@ from engine.records import (
 )
 from jitrl_tui import hits
 from jitrl_tui.output import clean
+from jitrl_tui.steered import drawn_at_random
 from jitrl_tui.view import Choice, RunView, noticed, points, signed, steps
 
 
@@ -105,9 +107,13 @@ class Telling:
                 self.say(event.observation.text.strip())
             case Thinking() if event.what != "thinking":
                 self.say(f"({event.what})")
-            case Decided() if self._play and event.decision.provenance != "human":
+            case Decided() if self._play and event.decision.by == "agent":
                 self.say(f"Agent would: {event.decision.action}")
+                self._say_at_random(event.decision)
+            case Decided() if event.decision.by != "agent" and event.decision.provenance != "human":
+                self.say(explain.credit(event.decision))
             case Decided():
+                self._say_at_random(event.decision)
                 self.say(f"Why: {event.decision.why}")
                 if view.choice is not None:
                     self.say_more(view.choice)
@@ -128,6 +134,8 @@ class Telling:
                 self.over = True
             case Paused() if self._steered:
                 self._say_paused()
+            case Paused() if event.question and event.reason:
+                self.say(event.reason)
             case Resumed() if self._steered:
                 self.say("Going on.")
             case SessionEnded():
@@ -136,6 +144,11 @@ class Telling:
                 self.over = True
             case _:
                 pass
+
+    def _say_at_random(self, decision: Decision) -> None:
+        """Say that an action was drawn because there was no usable answer."""
+        if told := drawn_at_random(decision):
+            self.say(told)
 
     def _say_paused(self) -> None:
         """Say that the run waits, for what, and what the agent would do."""

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def wants_plain() -> bool:
-    """Return whether this terminal, or the person, asks for plain lines."""
+    """Return whether this terminal, or the person, asks for plain lines. A browser (`jitrl serve`) does not."""
+    if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):
+        return False
     return (
         bool(os.environ.get("JITRL_PLAIN"))
         or os.environ.get("TERM", "") in ("", "dumb")

@@ -114,7 +114,7 @@ class BenchScreen(RunningScreen):
                 self.progress.tell(item)
         self._draw()
         if self.over is not None and self.source.failure and not self.leaving:
-            self.app.push_screen(dialogs.ErrorDialog(self.source.failure), self._after_error)
+            self.app.push_screen(dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error)
 
     def _after_error(self, answer: str | None) -> None:
         if answer == "leave":

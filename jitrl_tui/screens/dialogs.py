@@ -14,8 +14,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from engine.errors import cause_and_remedy
 from engine.records import Decision, ModelCall
+from jitrl_tui import crash, logs
 from jitrl_tui.view import Choice, Paragraph
+from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
@@ -53,7 +56,7 @@ class PickDialog(Dialog[str]):
         """Lay out hint, input and list."""
         with self.box(self._title):
             yield Static(Content(self._hint), classes="hint")
-            yield Input(self._typed, placeholder=self._placeholder, select_on_focus=False)
+            yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
@@ -86,11 +89,15 @@ class PickDialog(Dialog[str]):
         """Answer with the highlighted line."""
         at = self.query_one(OptionList).highlighted
         if at is not None and at < len(self._answers):
-            self.dismiss(self._answers[at])
+            self.choose(self._answers[at])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Answer with the clicked line."""
-        self.dismiss(self._answers[event.option_index])
+        self.choose(self._answers[event.option_index])
+
+    def choose(self, answer: str) -> None:
+        """Close the dialog with this answer."""
+        self.dismiss(answer)
 
     def action_move(self, by: int) -> None:
         """Move the highlight."""
@@ -168,15 +175,24 @@ class OverruleDialog(PickDialog):
 
 
 class ForwardDialog(PickDialog):
-    """Asks how far to fast-forward. Answers are numbers of episodes; 0 is the end of this one."""
+    """Asks how far to fast-forward. Answers are numbers of episodes; 0 is the end of this one.
 
-    def __init__(self, left: int) -> None:
+    Args:
+        left: Number of episodes after this one.
+        live: Whether steps can be handed over, too. The answers are then also `steps N` and `breakpoint`.
+        stops: Whether there are breakpoints.
+    """
+
+    def __init__(self, left: int, *, live: bool = False, stops: bool = False) -> None:
         super().__init__(
-            "fast-forward",
-            "Without pause or delay; space stops it at any moment.",
-            "a number of episodes",
+            "fast-forward: hand over" if live else "fast-forward",
+            "Without pause, delay or question. A breakpoint or space stops it."
+            if live
+            else "Without pause or delay; space stops it at any moment.",
+            "a number of episodes or steps" if live else "a number of episodes",
         )
         self._left = max(0, left)
+        self._live, self._stops = live, stops
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the usual numbers of episodes, or the typed one."""
@@ -184,8 +200,16 @@ class ForwardDialog(PickDialog):
             if not typed.isascii() or not typed.isdigit() or int(typed) > 1_000_000:
                 return []
             count = int(typed)
-            return [(typed, Content(f"  {count} more episode{'s' if count != 1 else ''}"))]
+            episodes = (typed, Content(f"  {count} more episode{'s' if count != 1 else ''}"))
+            if not self._live or not count:
+                return [episodes]
+            steps = f"  {count} step{'s' if count != 1 else ''}, then wait for me"
+            return [episodes, (f"steps {count}", Content(steps))]
         rows = [("0", "to the end of this episode")]
+        if self._live:
+            rows.append(("steps 10", "10 steps, then wait for me"))
+        if self._stops:
+            rows.append(("breakpoint", "until a breakpoint stops it"))
         rows += [
             (str(n), f"and {n} more episode{'s' if n > 1 else ''}") for n in (1, 5, 10) if n < self._left
         ]
@@ -314,24 +338,42 @@ class HelpDialog(Dialog[None]):
 
 
 class ErrorDialog(Dialog[str]):
-    """An error in one sentence, with the possible next steps."""
+    """An error: what happened, what can be done, where more is written, and the possible next steps.
+
+    Args:
+        message: The message of the error.
+        kind: Name of its class in `engine.errors`, "" if it is not known.
+    """
 
     BINDINGS: ClassVar = [
         Binding("enter", "dismiss('look')", show=False),
         Binding("q", "dismiss('leave')", show=False),
+        Binding("y", "copy", show=False),
     ]
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(classes="-error")
-        self._message = message
+        cause, remedy = cause_and_remedy(message, kind)
+        remedy, _, report = remedy.partition(f" {crash.DETAILS} ")
+        named = [("What happened", cause), ("What to do", remedy), ("Report", report), ("Log", logs.where())]
+        self._parts = [(title, text) for title, text in named if text]
 
     def compose(self) -> ComposeResult:
-        """Lay out the sentence and the keys."""
+        """Lay out the sentences and the keys."""
         box = self.box("this cannot go on")
         box.border_subtitle = ""
         with box:
-            yield Static(Content(self._message), classes="message")
-            yield Static(Content.assemble(("Enter", ACCENT), " look around   ", ("q", ACCENT), " leave"))
+            with VerticalScroll():
+                for title, text in self._parts:
+                    yield Static(Content.styled(title, MUTED))
+                    yield Static(Content(text), classes="message")
+            keys = ("Enter", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
+            yield Static(Content.assemble(*keys))
+
+    def action_copy(self) -> None:
+        """Copy the sentences."""
+        self.app.copy_to_clipboard("\n".join(f"{title}: {text}" for title, text in self._parts))
+        self.notify("Copied.", timeout=2)
 
 
 class ConfirmDialog(Dialog[bool]):

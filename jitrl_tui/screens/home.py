@@ -28,6 +28,7 @@ from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
+from jitrl_tui.widgets.options import Options
 from jitrl_tui.widgets.sections import Sections
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class HomeScreen(Screen[int]):
         )
         yield Sections("sections")
         with Container(id="home"):
-            listing = OptionList(id="games", markup=False)
+            listing = Options(id="games", markup=False)
             yield listing
             form = HowForm("form")
             form.border_title = Content("how it is played")

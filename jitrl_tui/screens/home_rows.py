@@ -39,7 +39,7 @@ def _sizes(width: int) -> tuple[int, ...]:
     """Return the widths of the columns of a row of a session, and 0 for a column that is left out."""
     fixed = (8, 7, 16, 11)
     name = 30 if width >= _WIDE else 0
-    left = max(20, width - sum(fixed) - name - 6)
+    left = min(70, max(20, width - sum(fixed) - name - 6))
     game = max(9, left * 2 // 5)
     return (game, fixed[0], left - game, *fixed[1:], name)
 

@@ -325,6 +325,6 @@ def _line(row: Row, width: int) -> Content:
     rest = width - 22 - 20 - 13
     return Content.assemble(
         (fit(("* " if changed else "  ") + row.name, 22), STRONG if changed else ""), " ",
-        (fit(row.value or "–", 20), HUMAN if changed else ""), " ",
+        (fit(row.value or "–", 20), STRONG if changed else ""), " ",
         fit(row.found.source, 11) + (" " + fit(row.meaning, rest) if rest > 12 else ""),
     )  # fmt: skip

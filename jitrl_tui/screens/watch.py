@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.records import EpisodeEnded, SessionEnded
+from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
@@ -23,12 +23,14 @@ from jitrl_tui.places import Remembered
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.asking import AskingScreen
+from jitrl_tui.screens.curves import WithCurves
 from jitrl_tui.screens.handling import HandsScreen
 from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.typed import help_table
+from jitrl_tui.typed import help_list
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -43,12 +45,11 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(HandsScreen, PlayingScreen):
+class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
     """One run on the screen.
 
     Args:
         source: The run: it gives events and takes commands.
-        previous: Final scores of the previous session, for the learning curve.
         delay: Delay at the start, in seconds per step.
         play: Whether a person plays. Then the session waits at each decision, and there is a command line.
         paused: Whether the session waits at its first decision.
@@ -65,7 +66,6 @@ class WatchScreen(HandsScreen, PlayingScreen):
         self,
         source: Source,
         *,
-        previous: tuple[float, ...] = (),
         delay: float = 1.0,
         play: bool = False,
         paused: bool = False,
@@ -83,9 +83,8 @@ class WatchScreen(HandsScreen, PlayingScreen):
         self.keeper = keeper
         self.files = files
         self.recorded = recorded
-        self.view = RunView(previous=previous)
+        self.view = RunView()
         self._pages = pages
-        self._previous = previous
         self._delay = delay
         self._play = play
         self._paused = paused or play
@@ -165,14 +164,14 @@ class WatchScreen(HandsScreen, PlayingScreen):
         for item in items:
             if isinstance(item, RunView):
                 self.view = item
-                self.view.previous = self._previous
+                self.view.previous = self.earlier_scores
                 restart = True
                 continue
             before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
                 self._thinking_since = self._clock()
-            over = isinstance(item, SessionEnded) or (
+            over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
             if over:
@@ -185,9 +184,10 @@ class WatchScreen(HandsScreen, PlayingScreen):
 
     def _after_events(self) -> None:
         view = self.view
+        self.look_for_earlier()
         if view.error and view.error != self._told_error:
             self._told_error = view.error
-            self.app.push_screen(dialogs.ErrorDialog(view.error), self._after_error)
+            self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
         if self._wants_overrule and view.activity == "paused" and view.pending:
             self._open_overrule()
 
@@ -237,10 +237,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
             line.offer(view.choice.decision, told=not self.panes.zoomed)
             line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
-        reason = view.doing if view.activity == "paused" and self.source.live else ""
-        if reason and view.pending is False:
-            reason = f"{reason}  (space tries again, q leaves)"
-        reason = self.hands.banner or reason
+        reason = self.hands.banner or self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -258,6 +255,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
                 looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
                 recording=not self.source.live,
                 leaving=self.leaving,
+                asks=self.steering(),
             ),
         )
 
@@ -270,10 +268,10 @@ class WatchScreen(HandsScreen, PlayingScreen):
         for key in self._table:
             label = key.label
             if key.action == "toggle_pause" and self.view.activity == "paused":
-                label = "go on"
+                label = "yes" if self.view.asks else "go on"
             if self._play and key.action == "toggle_pause":
                 continue
-            if not label or (key.action == "overrule" and not self.source.live):
+            if not label or (key.action in ("overrule", "ask") and not self.source.live):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
@@ -285,7 +283,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return [*keymap.of_pane(self.focused), *keys]
+        return keymap.with_pane(keys, self.focused)
 
     def on_descendant_focus(self) -> None:
         """Update the footer, because the pane with the focus and the command line have their own keys."""
@@ -300,7 +298,9 @@ class WatchScreen(HandsScreen, PlayingScreen):
     # ------------------------------------------------------------------------------------- steering
 
     def action_toggle_pause(self) -> None:
-        """Pause or continue."""
+        """Pause or continue; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         if self._play and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
@@ -318,7 +318,9 @@ class WatchScreen(HandsScreen, PlayingScreen):
         self._draw()
 
     def action_step_once(self) -> None:
-        """Carry out one step."""
+        """Carry out one step; where the session asks, approve."""
+        if self.approved():
+            return
         self._present()
         self._hurry = 0
         self.source.step_once()
@@ -371,24 +373,6 @@ class WatchScreen(HandsScreen, PlayingScreen):
             self.source.override(meant(action, self.view, self._pages))
         if self._resume_after:
             self.source.resume()
-
-    def action_forward(self) -> None:
-        """Ask how far to fast-forward."""
-        if self.view.activity == "ended":
-            return
-        self._present()
-        total = self.view.started.episodes if self.view.started else 0
-        self.app.push_screen(dialogs.ForwardDialog(total - self.view.episode), self._forwarded)
-
-    def _forwarded(self, answer: str | None) -> None:
-        if answer is None:
-            return
-        count = int(answer)
-        if self.source.live:
-            self._hurry_from = max(1, self.view.episode)
-            self._hurry = self._hurry_from + count
-        self.source.fast_forward(count)
-        self._draw()
 
     def action_faster(self) -> None:
         """Reduce the time between steps."""
@@ -512,7 +496,7 @@ class WatchScreen(HandsScreen, PlayingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = help_table() if self._play else ""
+        typed = help_list() if self._play else ""
         self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
 
     def action_pane_help(self) -> None:

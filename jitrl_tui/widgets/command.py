@@ -7,15 +7,15 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.message import Message
 from textual.suggester import SuggestFromList
-from textual.widgets import Input
 
 from engine.records import Decision
 from jitrl_tui import typed
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.typed_history import TypedHistory
+from jitrl_tui.widgets.entry import Entry
 
 
-class CommandLine(Input):
+class CommandLine(Entry):
     """An input with history and completion of valid actions, which shows the agent's choice."""
 
     BINDINGS: ClassVar = [

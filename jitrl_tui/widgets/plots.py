@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
@@ -27,12 +27,20 @@ def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> 
     return Canvas(max(4, width - _label_size(low, high) - 2), max(2, height - 1), low, high, count)
 
 
-def framed(canvas: Canvas, last: str, width: int) -> list[Content]:
-    """Return the lines of a plot: the canvas with its vertical axis, and the horizontal axis from 1 to `last`."""
-    label = _label_size(canvas.low, canvas.high)
+def framed(canvas: Canvas, last: str, width: int, tick_of: Callable[[float], str] = points) -> list[Content]:
+    """Return the lines of a plot: the canvas with its vertical axis, and the horizontal axis from 1 to `last`.
+
+    Args:
+        canvas: What was drawn.
+        last: Text at the right end of the horizontal axis.
+        width: Columns of the plot.
+        tick_of: Returns the text of a value at the vertical axis.
+    """
+    top, base = tick_of(canvas.high), tick_of(canvas.low)
+    label = max(len(top), len(base))
     lines = []
     for y in range(canvas.height):
-        tick = points(canvas.high) if y == 0 else points(canvas.low) if y == canvas.height - 1 else ""
+        tick = top if y == 0 else base if y == canvas.height - 1 else ""
         lines.append(Content.assemble((tick.rjust(label) + " │", MUTED), *canvas.row(y)))
     axis = " " * label + " └1" + "─" * max(0, canvas.width - 1 - len(last)) + last
     lines.append(Content.styled(fit(axis, width), MUTED))
@@ -53,7 +61,7 @@ def score_plot(
         planned: Number of planned episodes, 0 if it is not known.
         width: Columns of the plot.
         height: Rows of the plot and its legend.
-        previous: Scores of an earlier run, whose average is drawn too.
+        previous: Mean scores of earlier sessions that can be compared. Their average is drawn too.
     """
     means = running_average(scores)
     count = max(planned if planned <= MOST_PLANNED else 0, len(scores), 2)
@@ -71,14 +79,20 @@ def score_plot(
 
 
 def _legend(scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int) -> Content:
-    parts: list[tuple[str, str]] = []
-    if scores:
-        best = max(scores)
-        parts = [
-            ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
-            ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
-            ("★ ", GOOD), (f"best {points(best)} (episode {list(scores).index(best) + 1})  ", ""),
-        ]  # fmt: skip
-    if previous:
-        parts.append((f"⠂ before: {points(round(sum(previous) / len(previous), 1))}", MUTED))
-    return Content.assemble(*parts).truncate(width, ellipsis=True)
+    """Return the legend; where there is little room, without the number of the best episode."""
+    for longer in (True, False):
+        parts: list[tuple[str, str]] = []
+        if scores:
+            best = max(scores)
+            where = f" (episode {list(scores).index(best) + 1})" if longer else ""
+            parts = [
+                ("• ", ACCENT), (f"last {points(scores[-1])}  ", ""),
+                ("⠒ ", NAME), (f"average {points(round(means[-1], 1))}  ", ""),
+                ("★ ", GOOD), (f"best {points(best)}{where}  ", ""),
+            ]  # fmt: skip
+        if previous:
+            parts.append((f"⠂ earlier {points(round(sum(previous) / len(previous), 1))}", MUTED))
+        legend = Content.assemble(*parts).rstrip()
+        if legend.cell_length <= width:
+            break
+    return legend.truncate(width, ellipsis=True)

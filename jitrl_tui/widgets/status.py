@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from engine import explain
 from engine.records import SessionStarted
+from jitrl_tui import steered
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
 from jitrl_tui.view import BEGINNING, RunView, points
@@ -31,6 +32,7 @@ class Mode:
         hurry: Last episode of a fast-forward, 0 if there is none. `hurry_from` is its first.
         looking_back: Displayed episode and step (from 1), None for the present.
         recording: Whether a recording is played back.
+        asks: When the session asks before a step, "" for never.
     """
 
     waited: int = 0
@@ -40,6 +42,7 @@ class Mode:
     looking_back: tuple[int, int] | None = None
     recording: bool = False
     leaving: str = ""
+    asks: str = ""
 
 
 class StatusBar(Widget):
@@ -131,7 +134,7 @@ class StatusBar(Widget):
             (2, _READINGS.get(started.reading, started.reading), MUTED),
             (0, method, MUTED),
             (0, missing, BAD),
-            (0, f"drawn at random {tally.random}×" if tally.random else "", BAD),
+            (0, self._at_random(), BAD),
             (4, f"{amount(view.tokens)} tokens" if counted else "", MUTED),
             (3, dollars(view.cost_usd) if counted else "", MUTED),
             (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
@@ -141,6 +144,14 @@ class StatusBar(Widget):
              MUTED),
         ]  # fmt: skip
         return [part for part in parts if part[1]]
+
+    def _at_random(self) -> str:
+        """Return how many actions were drawn at random, and whether the present one was."""
+        count, choice = self._view.tally.random, self._view.choice
+        if not count:
+            return ""
+        now = choice is not None and bool(steered.drawn_at_random(choice.decision))
+        return f"drawn at random {count}×{', also now' if now else ''}"
 
     def _state(self) -> Content:
         view, mode = self._view, self._mode
@@ -160,6 +171,8 @@ class StatusBar(Widget):
             return Content.styled(f"‖ {text}", HUMAN)
         if mode.hurry and view.episode and view.activity != "paused":
             return self._hurrying()
+        if view.activity == "paused" and view.asks:
+            return Content.styled("‖ ASKS YOU", HUMAN)
         if view.activity == "paused":
             return Content.styled(
                 "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN
@@ -169,6 +182,11 @@ class StatusBar(Widget):
         if view.activity in ("thinking", "starting") and not usual:
             long = f" {mode.waited} s" if mode.waited >= 2 else ""
             return Content.assemble((f"… {view.doing or 'thinking'}{long}", ACCENT))
+        handed = view.choice.decision.reason if view.choice is not None else ""
+        if handed.startswith("handed over") and not mode.recording:
+            return Content.styled(f"» {handed.partition(' at breakpoint ')[0]}", ACCENT)
+        if mode.asks:
+            return Content.styled(f"▸ running, {mode.asks}", GOOD)
         if mode.recording:
             return Content.styled(f"▸ replay, {speed}", GOOD)
         return Content.styled(f"▸ running, {speed}", GOOD)

@@ -109,6 +109,45 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
         assert f"Resume with: jitrl sessions {folder.name} --saves {tmp_path}" in "".join(terminal.text.split("\n"))
 
 
+def test_keys_that_come_in_one_burst_are_taken_in_their_order(tmp_path):
+    with Terminal("play", GAME, *FAST, "--saves", str(tmp_path), columns=140, rows=45) as terminal:
+        terminal.wait_for("the agent would", 60)
+        terminal.send("\x15look under the floor\r")
+        terminal.wait_for("> look under the floor")
+        terminal.wait_for("PAUSED")
+        terminal.send("abc def\x15xyzqq\x7f\x7fzy\r")
+        terminal.wait_for("> xyzzy")
+        terminal.wait_for("PAUSED")
+        terminal.send("\x15plugh\r\x15say hello\r")  # a line typed ahead is for the decision after
+        terminal.wait_for("> say hello")
+        terminal.send("\x1b")
+        terminal.wait_for("PAUSED")
+    steps = [(step.provenance, step.action) for step in stepped(tmp_path)]
+    assert steps == [("human", text) for text in ("look under the floor", "xyzzy", "plugh", "say hello")]
+
+
+def test_a_program_killed_at_a_question_asks_again_and_spaces_in_one_burst_approve_one_step(tmp_path):
+    with Terminal("watch", GAME, *FAST, "--saves", str(tmp_path), "--ask", "--break", "score") as terminal:
+        terminal.wait_for("Shall the agent do this", 60)
+        terminal.send("\r")
+        terminal.wait_for("(approved)")
+        terminal.wait_for("ASKS YOU")
+        terminal.send("o")
+        terminal.wait_for("What shall it do instead")
+        os.kill(terminal.pid, signal.SIGKILL)
+    before = stepped(tmp_path)
+    assert len(before) == 1
+    with Terminal("--saves", str(tmp_path)) as terminal:
+        terminal.wait_for("Shall the agent do this", 60)
+        assert stepped(tmp_path) == before
+        terminal.send("     ")
+        terminal.wait_for(status("step 2/6"))
+        terminal.wait_for("ASKS YOU")
+        terminal.send("q")
+        assert terminal.wait_for_exit() == 0
+    assert len(stepped(tmp_path)) == 2
+
+
 def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
     with Terminal("--saves", str(tmp_path)) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)

@@ -19,6 +19,7 @@ from engine.records import (
     Notice,
     PageShown,
     Paused,
+    PlanAccount,
     Resumed,
     Stepped,
     TakenBack,
@@ -117,9 +118,9 @@ def events() -> list[Any]:
 def _with_parts(decision: Decision) -> Decision:
     (update,) = decision.parts
     assert isinstance(update, Update)
-    valuation = dataclasses.replace(
-        update.valuation, terms={"term": tuple(0.0 for _ in decision.candidates)}, hits=update.neighbours
-    )
+    nothing = tuple(0.0 for _ in decision.candidates)
+    plan = PlanAccount(1, ("a try", "another try"), 0.5, 3.0, tuple(0 for _ in nothing), 5)
+    valuation = dataclasses.replace(update.valuation, terms={"term": nothing}, hits=update.neighbours, plan=plan)
     columns = {"column": tuple(1.0 for _ in decision.candidates)}
     return dataclasses.replace(
         decision,

@@ -1,5 +1,7 @@
 """Render a moment of a recording as SVG: `python -m tests.tui.screenshots FILE --size 140x45 --out x.svg`.
 
+The pictures of the docs are made by `tests.tui.pictures`.
+
 Without a file, a made-up run is shown. `--at` is a share of the recording (0 to 1), `--keys` are pressed
 before the picture is taken, `--theme` is any theme of the app.
 """

@@ -20,8 +20,6 @@ from engine.records import (
     ModelCall,
     Neighbour,
     Observation,
-    Paused,
-    Resumed,
     SessionEnded,
     SessionStarted,
     State,
@@ -30,8 +28,7 @@ from engine.records import (
     Update,
     Valuation,
 )
-from engine.session.control import Control, Stopped
-from engine.session.loop import overrule
+from engine.session.control import Control, Said, Stopped
 
 ROOMS = ("West of House", "North of House", "Forest Path", "Clearing", "Attic", "Cellar [dark]")
 ACTIONS = (
@@ -190,10 +187,9 @@ class ScriptedSession:
                 self.carried_out.append((event.provenance, event.action))
             self._emit(event)
             if isinstance(event, Decided):
-                override = self.control.gate(
-                    event.episode, lambda begins: self._emit(Paused() if begins else Resumed())
-                )
+                answer = self.control.gate(event.episode, self._emit)
+                override = answer.action if answer.said is Said.INSTEAD else None
                 if override is not None:
-                    self._emit(Decided(event.episode, overrule(event.decision, override)))
+                    self._emit(Decided(event.episode, explain.overrule(event.decision, override)))
         if self._crash is not None:
             raise self._crash

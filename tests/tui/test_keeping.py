@@ -129,7 +129,7 @@ def test_a_recording_says_that_there_is_nothing_to_keep(key):
 def test_the_help_shows_keys_and_typed_commands(tmp_path):
     async def go():
         app = app_on(tmp_path, "play")
-        async with app.run_test(size=(120, 170)) as pilot:
+        async with app.run_test(size=(120, 240)) as pilot:
             await until(pilot, waiting(pilot, 0))
             await enter(pilot, "/help")
             await until(pilot, lambda: "/save NAME" in screen_text(app))

@@ -110,7 +110,7 @@ def test_no_field_of_any_record_reaches_the_screen_raw(size):
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             shown = drawn(app)
-            for key in (*"12345678", "left", "m", "z", "z", "p", "escape", "slash", "escape"):
+            for key in (*"12345678", "left", "m", "z", "z", "t", "p", "escape", "slash", "escape"):
                 await pilot.press(key)
                 await settled(pilot)
                 shown += drawn(app)

@@ -23,7 +23,7 @@ from tests.tui.test_accounts import hit, memory_text, started
 from tests.tui.test_explain import paper_choice
 from tests.tui.test_one_account import decision, panes
 
-NAMES = ("transcript", "candidates", "why", "memory", "curve", "page", "tree", "picture")
+NAMES = ("transcript", "candidates", "why", "memory", "curve", "page", "tree", "picture", "map")
 PAGES = {name: pane_page(name) for name in NAMES}
 
 

@@ -123,11 +123,11 @@ def test_numbers_of_a_method_stand_beside_the_candidates_and_broken_ones_do_not(
 
 def test_a_policy_that_another_rule_adjusts_is_shown_before_and_after():
     choice = Choice(3, bare(posterior=(0.2, 0.7, 0.1)), started("somebody's"))
-    for width, between in ((90, "after"), (40, "→")):
+    for width in (90, 40):
         text = "\n".join(pane_lines(CandidatesPane("candidates"), choice, width))
         assert "43%" in text
         assert "20%" in text
-        assert between in text
+        assert "→" in text
         assert "z′" not in text
     assert "probability 43% to 20%, down, chosen" in candidate_lines(choice)[1]
     assert pane_lines(MemoryPane("memory"), choice, 60)[0] == "Nothing kept bears on this choice."

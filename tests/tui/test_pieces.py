@@ -178,4 +178,4 @@ def test_a_replay_that_cannot_be_read_says_so():
     source = ReplaySource(read)
     source.start(inbox)
     assert source.wait(10)
-    assert inbox.drain(10)[-1] == Notice("error", "x is not a recording")
+    assert inbox.drain(10)[-1] == Notice("error", "x is not a recording", "BadFile")

@@ -216,9 +216,10 @@ def test_the_command_writes_transcripts_and_refuses_what_is_none(played, tmp_pat
     assert main(["sessions", "export", name, "-o", str(tmp_path / "a.json"), *place]) == 0
     assert (tmp_path / "a.json").read_text().startswith('{\n "format": 1')
     assert main(["sessions", "export", name, "-o", str(tmp_path / "a.pdf"), *place]) == 2
-    assert main(["sessions", "export", *place]) == 2
     assert main(["sessions", "export", "nothing", *place]) == 2
-    assert main(["sessions", name, "other", *place]) == 2
+    for words in (["export"], [name, "other"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["sessions", *words, *place])
 
 
 # -------------------------------------------------------------------------------------------------- map
@@ -341,3 +342,30 @@ def test_every_command_of_the_table_that_asks_something_answers_in_plain_lines(t
     assert (tmp_path / "x.txt").is_file()
     assert "You are here. Kitchen: " in text
     assert "Note, episode 1, step 0: x" in text
+
+
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+def test_the_page_keys_of_an_empty_list_do_nothing(key):
+    from textual.app import App
+
+    from jitrl_tui.widgets.options import Options
+
+    class Empty(App[None]):
+        def compose(self):
+            yield Options()
+
+    async def go():
+        app = Empty()
+        async with app.run_test() as pilot:
+            app.query_one(Options).focus()
+            await pilot.press(key)
+            assert app.is_running
+
+    drive(go())
+
+
+def test_a_round_of_clumsy_input_loses_no_step_and_asks_for_none():
+    from tests.bench import clumsy
+
+    said = []
+    assert clumsy.run(said.append, inputs=60, seed=7) == (1, 0), said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from engine.settings import Settings
 from jitrl_tui import keymap, preferences
 from jitrl_tui.cli import main, make_parser
+from jitrl_tui.commands import doctor
 from jitrl_tui.commands.options import session_config
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import config, remembered, schema
@@ -87,6 +89,14 @@ def test_what_is_right_beside_a_mistake_counts_where_nothing_is_begun(file, tmp_
     assert main(["--config", str(file), "sessions"]) == 0
     assert "gama" in capsys.readouterr().err
     assert (tmp_path / "here").is_dir()
+
+
+def test_the_doctor_tells_mistakes(file):
+    file.write_text("[settings]\ngama = 1\n")
+    args = argparse.Namespace(preferences=preferences.load(str(file), environment={}))
+    assert [(check.state, check.found) for check in doctor._config(args)] == [
+        ("ok", str(file)), ("fail", f"{file}: there is no setting 'gama' in [settings]; is 'gamma' meant?")
+    ]  # fmt: skip
 
 
 def test_a_wrong_variable_and_a_missing_named_file_are_told(tmp_path, capsys, monkeypatch):

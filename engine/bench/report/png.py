@@ -22,6 +22,8 @@ _STYLE = {
     "ytick.color": "#63636e", "axes.labelcolor": "#63636e", "legend.frameon": False,
 }  # fmt: skip
 _DPI = 160
+_ENTRY, _LETTER = 0.6, 0.075
+"""Width of a legend's entry without its text, and of a letter, in inches."""
 
 
 def png(figure: Figure) -> bytes:
@@ -47,7 +49,9 @@ def png(figure: Figure) -> bytes:
             place.axis("off")
         names = [label for label, _ in figure.legend]
         artists = [handles[name] for name in names]
-        drawing.legend(artists, list(map(_plain, names)), loc="outside lower center", ncols=min(len(names), 6))
+        room = int(3.3 * columns / (_ENTRY + _LETTER * max(map(len, names), default=0)))
+        beside = min(len(names), 6, max(1, room))
+        drawing.legend(artists, list(map(_plain, names)), loc="outside lower center", ncols=beside)
         data = io.BytesIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # Letters that the font lacks are shown as boxes.

@@ -1,0 +1,113 @@
+"""`jitrl serve`: the app in a browser. Each visitor gets a process of their own on the same saves folder."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import secrets
+import shlex
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+SERVED = ("watch", "play", "replay", "sessions")
+"""Commands that a visitor may get."""
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "serve", parents=[common], help="the app in a browser, on this machine unless told otherwise",
+        description="Serve the app to browsers (pip install 'jitrl[serve]'). Each visitor gets a process of their own, "
+                    "with the memory and the sessions of this saves folder.",
+    )  # fmt: skip
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="port, 0 for any that is free (%(default)s)")
+    parser.add_argument(
+        "--token", metavar="TEXT", help="the secret part of the address, 16 to 128 letters and digits; else a new one"
+    )
+    parser.add_argument("--visitors", type=int, default=4, metavar="N", help="most visitors at a time (%(default)s)")
+    parser.add_argument("--yes", action="store_true", help="listen where other machines can reach it")
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="COMMAND",
+        help=f"what a visitor gets: {', '.join(SERVED)} with its arguments; without one, the home screen",
+    )  # fmt: skip
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C; return the exit code."""
+    from engine.errors import MissingError, UsageError
+    from engine.paths import saves_folder
+
+    token = secrets.token_hex(16) if args.token is None else args.token
+    if not 16 <= len(token) <= 128 or not token.isascii() or not token.isalnum():
+        raise UsageError("--token takes 16 to 128 letters and digits")
+    if not 0 <= args.port <= 65535:
+        raise UsageError(f"--port takes 0 to 65535, not {args.port}")
+    if args.visitors < 1:
+        raise UsageError(f"--visitors takes 1 or more, not {args.visitors}")
+    if args.command and args.command[0] not in SERVED:
+        raise UsageError(f"a visitor cannot get {args.command[0]!r}; choose one of: {', '.join(SERVED)}")
+    if not _is_loopback(args.host) and not args.yes:
+        raise UsageError(
+            f"--host {args.host} lets other machines in: who has the address can do what you can do in the app, and "
+            "the connection is not encrypted; add --yes if you want that"
+        )
+    saves = saves_folder(args.saves)
+    try:
+        from jitrl_tui.served.server import TokenServer
+    except ImportError as error:
+        raise MissingError(
+            f"the app in a browser needs textual-serve ({error.name} is missing); try: pip install 'jitrl[serve]'"
+        ) from None
+    listening = _listen(args.host, args.port)
+    port = listening.getsockname()[1]
+    host = f"[{args.host}]" if ":" in args.host else args.host
+
+    def ready() -> None:
+        print(f"http://{host}:{port}/{token}/", flush=True)
+        print("jitrl: the address has the key to it; tell it to nobody else. Each visitor gets a process of their own, "
+              f"at most {args.visitors}. Ctrl-C ends it.", file=sys.stderr, flush=True)  # fmt: skip
+
+    TokenServer(_line(args, saves), listening, token, args.visitors, ready).run()
+    return 0
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        UsageError: The host is not one of this machine, or the port is taken or none.
+    """
+    from engine.errors import UsageError
+
+    try:
+        (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        listening = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise UsageError(f"--host {host} --port {port} is no address ({error})") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()  # Whoever comes before the server is ready waits.
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot listen at {host}, port {port} ({reason}); choose another with --port") from None
+    return listening
+
+
+def _line(args: argparse.Namespace, saves: Path) -> str:
+    """Return the command of a visitor. The terminal of the server is not asked for pictures."""
+    words = [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves)]
+    words += ["--games", str(Path(args.games).absolute())] if args.games else []
+    return f"JITRL_PICTURES=blocks exec {shlex.join([*words, *args.command])}"

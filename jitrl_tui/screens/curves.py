@@ -1,0 +1,260 @@
+"""The window with the curves of a session: it compares sessions and writes files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+
+from engine.errors import JitrlError
+from jitrl_tui import curves, history
+from jitrl_tui.help import page
+from jitrl_tui.history import Past, Played
+from jitrl_tui.screens.dialogs import Dialog, HelpDialog, PickDialog
+from jitrl_tui.view import RunView
+from jitrl_tui.widgets.lines import MUTED, STRONG
+from jitrl_tui.widgets.measures import CurvesPane
+
+if TYPE_CHECKING:
+    from engine.session.branches import Keeper
+
+_KEYS = "← → measure · z all · a add · c clear · e export · ? help · Esc closes"
+_EVERY_S = 1.0
+"""Seconds between looks for new episodes."""
+
+
+class CurvesScreen(Dialog[None]):
+    """The curves of the session on the watch screen.
+
+    Args:
+        view: Returns the present state of the run.
+        saves: The saves folder with the sessions to compare with; None for a recording elsewhere.
+    """
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "curves.tcss"]
+    BINDINGS: ClassVar = [
+        Binding("L,q", "dismiss(None)", show=False),
+        Binding("right", "measure(1)", show=False),
+        Binding("left", "measure(-1)", show=False),
+        Binding("z", "whole", show=False),
+        Binding("a", "add", show=False),
+        Binding("c", "clear", show=False),
+        Binding("e", "export", show=False),
+        Binding("question_mark", "help", show=False),
+    ]
+
+    def __init__(self, view: Callable[[], RunView], saves: Path | None) -> None:
+        super().__init__()
+        self._view, self._saves = view, saves
+        self._before: Sequence[Past] = ()
+        self._added: list[Past] = []
+        self._shown: tuple[object, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the one pane."""
+        with self.box("learning curves") as box:
+            box.border_subtitle = Content(_KEYS)
+            yield CurvesPane("curves")
+
+    def on_mount(self) -> None:
+        """Show what is known, and look for sessions to compare with in a thread."""
+        self._draw()
+        self.set_interval(_EVERY_S, self._draw)
+        started, saves = self._view().started, self._saves
+        if started is not None and saves is not None:
+            _in_thread(self.app, lambda: history.earlier(saves, started.session, started), self._found)
+
+    def _found(self, before: Sequence[Past]) -> None:
+        self._before = before
+        self._draw()
+
+    def _own(self) -> Played | None:
+        started = self._view().started
+        return None if started is None else Played(started.session, Path(), started)
+
+    def collected(self) -> list[curves.Curve]:
+        """Return the curves as they are now."""
+        own = self._own()
+        return [] if own is None else curves.collect(own, self._view().ledger.rows, self._before, self._added)
+
+    def _draw(self) -> None:
+        """Show the curves, if anything has changed."""
+        view = self._view()
+        now = (id(view), len(view.ledger.rows), view.started, len(self._before), len(self._added))
+        if now != self._shown:
+            self._shown = now
+            started = view.started
+            if started is not None:
+                self.query_one("#box").border_title = Content(f"learning curves: {started.environment.title}")
+            self.query_one(CurvesPane).show(self.collected(), started.episodes if started else 0)
+
+    # ----------------------------------------------------------------------------------------- keys
+
+    def action_measure(self, by: int) -> None:
+        """Show another measure, alone."""
+        pane = self.query_one(CurvesPane)
+        pane.measure = (pane.measure + by) % len(curves.MEASURES)
+        pane.whole = True
+        pane.renew()
+
+    def action_whole(self) -> None:
+        """Give the window to one measure, or show all of them where there is room."""
+        pane = self.query_one(CurvesPane)
+        pane.whole = not pane.whole
+        pane.renew()
+
+    def action_help(self) -> None:
+        """Show the help of this window."""
+        self.app.push_screen(HelpDialog("help: learning curves", page("curves")))
+
+    def action_add(self) -> None:
+        """Ask for another session of this game."""
+        own, saves = self._own(), self._saves
+        if own is None or saves is None:
+            self.notify("No sessions lie beside this recording. Try: jitrl curves SESSION --with OTHER", timeout=4)
+            return
+        if len(self._added) == len(curves.LETTERS):
+            self.notify(f"There is room for {len(curves.LETTERS)} more sessions; c clears them.", timeout=4)
+            return
+        taken = {own.name, *(one.name for one, _ in self._added)}
+        _in_thread(self.app, lambda: _others(saves, own, taken), lambda found: self._ask(own, found))
+
+    def _ask(self, own: Played, others: Sequence[Played]) -> None:
+        if not others:
+            self.notify("There is no other session of this game.", timeout=3)
+        else:
+            self.app.push_screen(SessionDialog(own, others), lambda name: self._chosen(name, others))
+
+    def _chosen(self, name: str | None, others: Sequence[Played]) -> None:
+        one = next((other for other in others if other.name == name), None)
+        if one is not None:
+            _in_thread(self.app, lambda: (one, history.rows_of(one.recording)), self._add)
+
+    def _add(self, one: Past) -> None:
+        self._added.append(one)
+        self._draw()
+
+    def action_clear(self) -> None:
+        """Take away the sessions that were added."""
+        self._added.clear()
+        self._draw()
+
+    def action_export(self) -> None:
+        """Ask for the name of a file."""
+        own = self._own()
+        if own is None or not self._view().ledger.rows:
+            self.notify("Nothing to export: no episode has ended.", timeout=3)
+        else:
+            self.app.push_screen(ExportDialog(own.name), self._export)
+
+    def _export(self, name: str | None) -> None:
+        if not name:
+            return
+        target, found = Path(name).expanduser(), self.collected()
+        own = self._own()
+        title = f"Learning curves of {own.started.environment.title}" if own is not None else "Learning curves"
+
+        def write() -> str:
+            try:
+                curves.export(target, title, found)
+            except JitrlError as error:
+                return f"Not written: {error}"
+            return f"Written: {target.absolute()}"
+
+        _in_thread(self.app, write, lambda told: self.notify(told, timeout=6))
+
+
+class SessionDialog(PickDialog):
+    """Asks for a session to compare with. Each row says in what it differs.
+
+    Args:
+        own: The session on show.
+        others: Sessions of the same game, the latest first.
+    """
+
+    def __init__(self, own: Played, others: Sequence[Played]) -> None:
+        super().__init__("add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model")
+        self._rows = [(other.name, history.difference(other.started, own.started)) for other in others]
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the sessions whose row has the typed text."""
+        wanted = typed.casefold()
+        rows = [(name, differs or "the same settings") for name, differs in self._rows]
+        return [
+            (name, Content.assemble((f"  {name}  ", STRONG), (differs, MUTED)))
+            for name, differs in rows
+            if wanted in f"{name} {differs}".casefold()
+        ]
+
+
+class ExportDialog(PickDialog):
+    """Asks for the name of a file. Its ending says the format."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__("export", "The ending says the format; the file goes into this folder.", "a file name")
+        self._names = [f"{session}-curves{ending}" for ending in curves.ENDINGS]
+
+    def options(self, typed: str) -> list[tuple[str, Content]]:
+        """Return the usual names; or the typed one, with each ending if it has none."""
+        names = self._names
+        if typed:
+            names = [typed] if typed.lower().endswith(curves.ENDINGS) else [typed + end for end in curves.ENDINGS]
+        return [(name, Content(f"  {name}")) for name in names]
+
+
+class WithCurves(Screen[int]):
+    """The part of the watch screen that compares with earlier sessions.
+
+    Attributes:
+        keeper: Has the saves folder; None for a recording.
+        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
+        earlier_scores: Mean score of each episode in earlier sessions that can be compared.
+    """
+
+    keeper: Keeper | None
+    recorded: tuple[Path, Path] | None
+    view: RunView
+    earlier_scores: tuple[float, ...] = ()
+    _looked = False
+
+    @property
+    def _beside(self) -> Path | None:
+        """The saves folder with the sessions to compare with, None if there is none."""
+        if self.keeper is not None:
+            return self.keeper.saves
+        return self.recorded[0] if self.recorded is not None else None
+
+    def action_curves(self) -> None:
+        """Open the window with the curves."""
+        self.app.push_screen(CurvesScreen(lambda: self.view, self._beside))
+
+    def look_for_earlier(self) -> None:
+        """Once the session has begun, look for earlier ones in a thread, for the pane with the learning curve."""
+        started, saves = self.view.started, self._beside
+        if started is None or saves is None or self._looked:
+            return
+        self._looked = True
+        _in_thread(self.app, lambda: history.earlier(saves, started.session, started), self._found_earlier)
+
+    def _found_earlier(self, found: Sequence[Past]) -> None:
+        scores = history.means_of([[row.score for row in rows] for _, rows in found])
+        self.earlier_scores = self.view.previous = tuple(scores)
+
+
+def _others(saves: Path, own: Played, taken: set[str]) -> list[Played]:
+    """Return the other sessions of the same game, the one that was played last first."""
+    game = own.started.environment.scope
+    return [
+        one for one in history.played(saves) if one.started.environment.scope == game and one.name not in taken
+    ]
+
+
+def _in_thread(app: App[Any], work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    """Do work in a thread that does not keep the app from ending, and hand its result to `then` in the app's thread."""
+    threading.Thread(target=lambda: app.call_later(then, work()), name="curves", daemon=True).start()

@@ -1,0 +1,1 @@
+"""The app in a browser, by textual-serve (the extra `serve`)."""

@@ -1,0 +1,156 @@
+"""Make all pictures of the docs from real sessions, played here and now with fixed seeds: `make pictures`.
+
+No model and no network is needed. `python -m tests.tui.pictures NAME` makes one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from PIL import Image
+from textual.pilot import Pilot
+
+from engine.records import Decided
+from engine.session import recording
+from engine.session.branches import Keeper
+from engine.session.store import SavedSession, saved
+from jitrl_tui import cli
+from jitrl_tui.app import JitrlApp
+from jitrl_tui.replay import ReplaySource
+from jitrl_tui.screens.watch import WatchScreen
+from tests.tui.drawing import draw
+from tests.tui.driving import settled, until
+
+DOCS = Path(__file__).parents[2] / "docs"
+FRAME_MS, LAST_MS = 900, 3_000
+"""How long a frame of the animation is shown, and its last one."""
+COLOURS = 96
+"""Colours of the animation."""
+
+
+END = (1_000_000, 0)
+"""After the last step of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """A picture of the watch screen.
+
+    Attributes:
+        name: Name of the file without its ending.
+        size: Columns and rows.
+        at: Episode and step that is shown.
+        keys: Keys that are pressed before, as Textual names them.
+    """
+
+    name: str
+    size: tuple[int, int]
+    at: tuple[int, int]
+    keys: tuple[str, ...] = ()
+
+
+STILLS = (
+    Still("watch-140x45", (140, 45), (4, 14)),
+    Still("watch-80x24", (80, 24), (4, 14), ("2",)),
+    Still("curves", (140, 45), END, ("L",)),
+)
+MOMENTS = ((1, 1), (1, 2), (1, 3), (1, 5), (1, 12), (1, 40), (2, 2), (2, 8), (3, 2), (3, 8), (3, 16), (3, 24), (3, 35))
+"""Episode and step of the frames of the animation. The last frames show the learning curve."""
+CURVE = ((4, 20), (7, 20), END)
+"""Moments of the frames with the learning curve."""
+
+
+@cache
+def sessions() -> tuple[Path, SavedSession]:
+    """Play three sessions of The Pantry with an empty memory each; return the saves folder and the last session."""
+    saves = Path(tempfile.mkdtemp(prefix="jitrl-pictures-"))
+    atexit.register(shutil.rmtree, saves)
+    for seed in ("3", "2", "1"):
+        words = ["--model", "prior/verbs", "--episodes", "12", "--steps", "40", "--seed", seed, "--fresh", "--quiet"]
+        if cli.main(["--saves", str(saves), "run", "pantry", *words]) != 0:
+            raise SystemExit("the session for the pictures failed")
+    return saves, max(saved(saves), key=lambda one: one.name)
+
+
+def taken(size: tuple[int, int], moments: Sequence[tuple[int, int]], keys: Sequence[str] = ()) -> list:
+    """Return a picture of each moment (episode, step) of the last session, after pressing keys."""
+    saves, session = sessions()
+    source = ReplaySource(lambda: recording.read(session.recording), delay=0.0, paused=True)
+    app = JitrlApp(lambda: WatchScreen(source, delay=1.0, keeper=Keeper(saves, session)), saves=saves)
+
+    async def take() -> list:
+        pictures = []
+        async with app.run_test(size=size) as pilot:
+            screen = app.watching
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.previous)
+            for episode, step in moments:
+                await go_to(pilot, source, episode, step)
+                for key in keys:
+                    await pilot.press(key)
+                await pilot.pause(0.3)
+                await settled(pilot)
+                pictures.append(draw(app))
+        return pictures
+
+    return asyncio.run(take())
+
+
+async def go_to(pilot: Pilot, source: ReplaySource, episode: int, step: int) -> None:
+    """Go to the decision of a step, or to the end if there is no later one."""
+    places = [(e.episode, e.decision.step + 1) for e in source._events if isinstance(e, Decided)]
+    last = source.progress[1] - 1
+    at = sum(place <= (episode, step) for place in places) - 1 if places[-1] > (episode, step) else last
+    source.seek_to(at / last)
+    await until(pilot, lambda: source.progress[0] == at + 1)
+
+
+def small(image: Image.Image) -> Image.Image:
+    """Return a picture with a palette, which takes a quarter of the room."""
+    return image.quantize(256, dither=Image.Dither.NONE)
+
+
+def animation(target: Path) -> None:
+    """Write the animation: the first episode, then how memory changes the choices of later ones."""
+    frames = [*taken((110, 34), MOMENTS), *taken((110, 34), CURVE, ("l",))]
+    # One palette for all frames, so that a frame has to store only what changes.
+    sheet = Image.new("RGB", (frames[0].width, frames[0].height * 3))
+    for at, number in enumerate((0, len(frames) // 2, len(frames) - 1)):
+        sheet.paste(frames[number], (0, at * frames[0].height))
+    palette = sheet.quantize(COLOURS, dither=Image.Dither.NONE)
+    drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    times = [FRAME_MS] * (len(drawn) - 1) + [LAST_MS]
+    drawn[0].save(target, save_all=True, append_images=drawn[1:], duration=times, loop=0, optimize=False)
+
+
+def made() -> dict[str, Callable[[Path], object]]:
+    """Return what makes each file, by the file's name."""
+    makers: dict[str, Callable[[Path], object]] = {
+        f"{still.name}.png": lambda file, still=still: small(
+            taken(still.size, [still.at], still.keys)[0]
+        ).save(file, optimize=True)
+        for still in STILLS
+    }
+    makers["watch.gif"] = animation
+    return makers
+
+
+def main(names: Sequence[str], folder: Path = DOCS) -> None:
+    """Make the pictures with these names, or all."""
+    makers = made()
+    if unknown := [name for name in names if name not in makers]:
+        raise SystemExit(f"there is no picture {unknown[0]!r}; there are: {', '.join(makers)}")
+    for name in names or makers:
+        makers[name](folder / name)
+        print(f"{folder / name}: {(folder / name).stat().st_size / 1000:,.0f} kB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
