@@ -39,8 +39,8 @@ class Likeness:
     settings: str
 
     def __str__(self) -> str:
-        """Return it in words, without the game."""
-        return f"{self.agent}, {self.model}, {self.profile}, settings {self.settings}"
+        """Return it in words without the game; `#` and the digest of the settings at the end."""
+        return f"{self.agent}, {self.model}, {self.profile} #{self.settings}"
 
 
 @dataclass(frozen=True, slots=True)
