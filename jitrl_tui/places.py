@@ -96,18 +96,16 @@ class Remembered:
 
     def read(self, scope: str) -> GameMap:
         """Return the map of a scope of memory; an empty one if memory cannot be read."""
-        from engine.environments import scope_rules
         from engine.errors import JitrlError
         from engine.jitrl import discounted_returns
-        from engine.memory import Memory
         from engine.memory.exact.returns import own_returns
-        from engine.session.store import memory_folder
+        from engine.session.store import open_memory
 
         found = GameMap()
         settings = self._saved.config.settings
         returns = own_returns if settings.zero_rewards == "own" else discounted_returns
         try:
-            with Memory(memory_folder(self._saves, self._saved), rules=scope_rules) as memory:
+            with open_memory(self._saves, self._saved, follow=False) as memory:
                 episodes = memory.scope(scope).episodes() if scope in memory.scopes() else ()
                 for episode in episodes:
                     if episode.session != self._saved.name:

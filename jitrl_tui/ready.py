@@ -12,11 +12,15 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
     """Check that a game can be started; return its name, or the names of the tasks of a suite.
 
     Raises:
-        JitrlError: There is no such game or task, or something that it needs is missing.
+        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory, too.
     """
     from engine.kinds import Places
+    from engine.memory.opening import check_address
+    from engine.settings.address import is_address
 
     check_player(config)
+    if is_address(config.memory):
+        check_address(config.memory)
     return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 
 

@@ -47,6 +47,7 @@ MANIFEST = {
     "created": ("number", "Unix time in seconds"),
     "command": ("text", "the command that began the run"),
     "games": ("text or null", "additional folder with stories"),
+    "memory": ("text", 'address of the server that has the memories of the cells, "" if they lie in their folders'),
     "tasks": ("object", "the tasks of the plan, each with the group that it is reported in"),
     "train": ("object", "its training tasks, likewise"),
     "versions": ("object of text", "versions of packages"),

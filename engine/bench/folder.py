@@ -82,6 +82,7 @@ def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
         "created": round(time.time(), 3),
         "command": command,
         "games": plan.games,
+        "memory": plan.memory,
         "tasks": {task.name: task.group for task in plan.tasks},
         "train": {task.name: task.group for task in plan.train},
         "versions": versions(),
@@ -109,7 +110,7 @@ def planned(folder: Path) -> Plan:
         tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
         for key in ("tasks", "train")
     )
-    return Plan(suite, tasks, train, manifest.get("games"))
+    return Plan(suite, tasks, train, manifest.get("games"), str(manifest.get("memory", "")))
 
 
 def outdated(folder: Path, plan: Plan) -> bool:

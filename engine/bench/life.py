@@ -22,6 +22,7 @@ from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
 from engine.session.store import SavedSession
+from engine.settings.address import in_space, is_address
 
 
 def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control) -> None:
@@ -54,15 +55,19 @@ def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None],
 def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
     """Return the session of a leg; a missing one is created. The first one has the memory, and the others use it.
 
+    On a server, the memory of each cell has a space of its own, named after run and cell.
+
     Raises:
         StorageError: It cannot be written.
         BadFile: An existing one is damaged.
         UsageError: An existing one has another configuration.
     """
     place = folder / rows.session_name(number)
-    config = dataclasses.replace(
-        cell.legs[number].config, memory="own" if number == 0 else f"own:{rows.session_name(0)}"
-    )
+    config = cell.legs[number].config
+    memory = "own" if number == 0 else f"own:{rows.session_name(0)}"
+    if is_address(config.memory):
+        memory = in_space(config.memory, f"{folder.parent.parent.name}/{cell.name}")
+    config = dataclasses.replace(config, memory=memory)
     if not (place / sessions.CONFIG).is_file():
         return sessions.create_in(place, config, "run")
     saved = sessions.load(place)

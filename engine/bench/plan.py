@@ -47,12 +47,14 @@ class Plan:
         tasks: Its tasks.
         train: Its training tasks.
         games: Additional folder with stories.
+        memory: Address of the server that has the memories of the cells, "" if they lie in their folders.
     """
 
     suite: Suite
     tasks: tuple[Task, ...]
     train: tuple[Task, ...] = ()
     games: str | None = None
+    memory: str = ""
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -64,13 +66,14 @@ class Plan:
         return _cells(self)
 
 
-def planned(suite: Suite, places: Places, where: str) -> Plan:
+def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
     """Return the plan of a suite, after checking that each of its tasks can be started now.
 
     Args:
         suite: The suite.
         places: Folders and variables for opening environments.
         where: How to call the suite in messages.
+        memory: As of `Plan`.
 
     Raises:
         UsageError: There is no such environment or model.
@@ -85,7 +88,7 @@ def planned(suite: Suite, places: Places, where: str) -> Plan:
                     "nothing"
                 )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
-    return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games)
+    return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games, memory)
 
 
 def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[Task, ...]:
@@ -108,7 +111,7 @@ def _cells(plan: Plan) -> tuple[Cell, ...]:
         for model in _models(suite, arm):
             for label, own, before in units:
                 for seed in suite.seeds:
-                    legs = _legs(suite, arm, model, seed, own, before, plan.games)
+                    legs = _legs(suite, arm, model, seed, own, before, plan)
                     name = _unique(".".join(filter(None, (label, arm.name, model, str(seed)))), names)
                     cells.append(Cell(name, arm.name, model, seed, legs))
     return tuple(cells)
@@ -140,7 +143,7 @@ def _units(
 
 
 def _legs(
-    suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[Task], train: Sequence[Task], games: str | None
+    suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[Task], train: Sequence[Task], plan: Plan
 ) -> tuple[Leg, ...]:
     def leg(task: Task, phase: str, episodes: int, own_seed: int, *, frozen: bool = False) -> Leg:
         config = SessionConfig(
@@ -151,8 +154,8 @@ def _legs(
             seed=own_seed,
             profile=arm.profile or suite.profile,
             settings=task.kind.profile(arm.profile or suite.profile, **_changes(suite, arm)),
-            games=games,
-            memory="own",
+            games=plan.games,
+            memory=plan.memory or "own",
             frozen=frozen,
         )
         return Leg(task.name, task.group, phase, config)

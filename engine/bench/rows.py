@@ -15,9 +15,7 @@ from typing import Any
 from engine.bench.records import Cell, EpisodeRow, Leg, TimingRow
 from engine.codec import to_plain
 from engine.disk import write_private
-from engine.environments import scope_rules
 from engine.errors import BadFile, StorageError
-from engine.memory import Memory
 from engine.records import (
     Decided,
     EpisodeEnded,
@@ -228,12 +226,12 @@ def _scope(saved: SavedSession) -> str:
 
 def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, str]]:
     """Return the task of each episode, by scope and number of the episode; {} for a cell with a single leg."""
-    place = folder / session_name(0) / "memory"
-    if len(cell.legs) == 1 or not place.is_dir():
+    begun = list(_begun(cell, folder))
+    if len(cell.legs) == 1 or not begun:
         return {}
     found: dict[str, dict[int, str]] = {}
-    with Memory(place, rules=scope_rules) as memory:
-        for scope in {_scope(saved) for _, saved in _begun(cell, folder)}:
+    with sessions.open_memory(folder, begun[0][1]) as memory:
+        for scope in {_scope(saved) for _, saved in begun}:
             found[scope] = {
                 episode.number: cell.legs[int(episode.session)].task
                 for episode in memory.scope(scope).episodes()

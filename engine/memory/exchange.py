@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -248,6 +249,15 @@ def open_source(path: Path) -> Source:
             scopes.setdefault(one.scope, []).append(one)
         return Source(str(path), {name: _listed(found) for name, found in scopes.items()})
     return _journals(path, [path])
+
+
+def source_of(memory: Memory, names: Iterable[str] | None = None) -> Source:
+    """Return scopes of an open memory as a source; all of them without names."""
+
+    def contents(name: str) -> Callable[[Teller], Iterator[Carried]]:
+        return lambda tell: chain(memory.scope(name).episodes(), memory.scope(name).records.all())
+
+    return Source(memory.place, {name: contents(name) for name in (memory.scopes() if names is None else names)})
 
 
 def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:

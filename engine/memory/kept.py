@@ -87,8 +87,7 @@ class KeptRecords:
 
     def add_all(self, records: Iterable[Kept]) -> list[Kept]:
         """Keep several records with one write, as `add` does; each of them wholly or not at all."""
-        clean = [_identified(bounded(self._redactor.kept(plain(record)))) for record in records]
-        clean = [dataclasses.replace(record, scope=self._name) for record in clean]
+        clean = self._cleaned(records)
         with self._journal.writing():
             known = {record.uid for record in self.all()}
             fresh = {record.uid: record for record in clean if record.uid not in known}
@@ -97,6 +96,11 @@ class KeptRecords:
             if groups:
                 self._journal.append(TABLE, *groups)
         return clean
+
+    def _cleaned(self, records: Iterable[Kept]) -> list[Kept]:
+        """Return records as they are stored: without secrets, within the limits, with a uid."""
+        clean = [_identified(bounded(self._redactor.kept(plain(record)))) for record in records]
+        return [dataclasses.replace(record, scope=self._name) for record in clean]
 
     def _readable(self, doc_id: int) -> Kept | None:
         try:

@@ -81,7 +81,7 @@ class Scope:
         self._own: set[int] = set()
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
-        self._journal = Journal(
+        self._journal = self._make_journal(
             folder / JOURNAL,
             self,
             resume=self._resume,
@@ -90,7 +90,7 @@ class Scope:
             clock=clock,
         )
         self._lock = self._journal.lock
-        self.records = KeptRecords(self._journal, self._redactor, name, self._tell)
+        self.records = self._make_records(self._journal, self._redactor, name, self._tell)
         self._corrections = Corrections(self)
         self._snapshot_rows = 0
         self._retrievals, self._retrieval_s = 0, 0.0
@@ -155,7 +155,7 @@ class Scope:
 
     def append_all(self, episodes: Iterable[Episode]) -> int:
         """Store several episodes with one write, as `append` does. Each is stored completely or not at all."""
-        clean = [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
+        clean = self._cleaned(episodes)
         with self._journal.writing():
             entries = self._entries
             doc_id, entry, number = self._journal.next_id(TABLE), entries.next_entry, entries.next_number
@@ -437,6 +437,16 @@ class Scope:
         return {"next_entry": self._entries.next_entry, "next_number": self._entries.next_number}
 
     # ------------------------------------------------------------------------------------- details
+
+    def _make_journal(self, path: Path, listener: Scope, **options: Any) -> Journal:
+        return Journal(path, listener, **options)
+
+    def _make_records(self, *arguments: Any) -> KeptRecords:
+        return KeptRecords(*arguments)
+
+    def _cleaned(self, episodes: Iterable[Episode]) -> list[Episode]:
+        """Return episodes without secrets and within the limits."""
+        return [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
 
     def _resume(self, header: Mapping[str, Any]) -> Position | None:
         """Load the index from the snapshot if it belongs to this journal, and return the position it covers."""

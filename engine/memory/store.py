@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import limits
+from engine.disk import shown
 from engine.errors import JitrlError, StorageError, UsageError
 from engine.memory.search import ScopeRules
 from engine.paths import ensure_folder, slug
@@ -52,6 +53,16 @@ class Memory:
         self._open: dict[str, Scope] = {}
         self._lock = threading.Lock()
 
+    @property
+    def place(self) -> str:
+        """Where it is, as messages say it."""
+        return shown(self.folder)
+
+    @property
+    def address(self) -> str:
+        """The address of a shared one, "" of one on disk."""
+        return ""
+
     def scope(self, name: str) -> Scope:
         """Return a scope by name, opened; a new one is empty and leaves no file before its first episode.
 
@@ -62,7 +73,6 @@ class Memory:
         """
         from engine.hiding import secrets_of
         from engine.memory.redact import Redactor
-        from engine.memory.scope import Scope
 
         if not limits.is_text(name, limits.NAME) or not name.isprintable():
             raise UsageError(
@@ -79,7 +89,7 @@ class Memory:
                 secrets = secrets_of(os.environ) if self._secrets is None else self._secrets
                 rules = self._rules(name)
                 redactor = Redactor(secrets, forms=rules.forms)
-                self._open[name] = Scope(
+                self._open[name] = self._opened(
                     folder, name, redactor=redactor, lifted=rules.lifted, notice=self._notice
                 )
             return self._open[name]
@@ -106,6 +116,11 @@ class Memory:
                 except JitrlError as error:
                     found.append((folder.name, str(error)))
         return found
+
+    def _opened(self, folder: Path, name: str, **options: Any) -> Scope:
+        from engine.memory.scope import Scope
+
+        return Scope(folder, name, **options)
 
     def close(self) -> None:
         """Close all scopes; safe to call twice."""

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from engine.codec import event_to_line
 from engine.disk import read_text, write_private
-from engine.environments import scope_rules
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
 from engine.memory import Memory
 from engine.paths import ensure_folder, slug
@@ -161,7 +160,6 @@ def branch(
     events = until(source, at)
     _refuse_what_happens_once(events)
     config = source.config
-    memory = sessions.memory_folder(saves, source)
     last = episodes if episodes is not None else max(config.episodes, at[0] if at is not None else 1)
     which = (f"own:{source.name}" if config.memory == "own" else config.memory) if shared else "own"
     origin = None if at is None else Origin(source.name, *at)
@@ -172,10 +170,11 @@ def branch(
         origin,
     )
     try:
-        if shared:
-            next_entry = _next_entry(events, memory)
-        else:
-            next_entry = copy_as_of(events, source.name, memory, sessions.memory_folder(saves, new))
+        with sessions.open_memory(saves, source, follow=False) as memory:
+            if shared:
+                next_entry = _next_entry(events, memory)
+            else:
+                next_entry = copy_as_of(events, source.name, memory, sessions.memory_folder(saves, new))
         if (source.folder / "pages").is_dir():
             shutil.copytree(source.folder / "pages", new.folder / "pages")
         notes.copy(source.folder, new.folder, at)
@@ -213,11 +212,10 @@ def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple
     return events
 
 
-def _next_entry(events: list[tuple[float, Event]], folder: Path) -> int:
+def _next_entry(events: list[tuple[float, Event]], memory: Memory) -> int:
     """Return the entry number of the next step that this memory will remember."""
     started = next(event for _, event in events if isinstance(event, SessionStarted))
-    with Memory(folder, rules=scope_rules) as memory:
-        return memory.scope(started.environment.scope).next_entry
+    return memory.scope(started.environment.scope).next_entry
 
 
 def _effective(source: SavedSession) -> list[tuple[float, Event]]:

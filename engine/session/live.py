@@ -226,13 +226,11 @@ def open_parts(
     from engine.agents import AGENTS
     from engine.agents.base import AgentContext
     from engine.environment import Judged
-    from engine.environments import scope_rules
     from engine.errors import UsageError
     from engine.llm import open_model
-    from engine.memory import Memory
     from engine.session.attainable import WRITING, attainable, why_no_writer
     from engine.session.notebook import SessionNotebook
-    from engine.session.store import memory_folder
+    from engine.session.store import open_memory
     from engine.session.writing import Writer
 
     config = saved.config
@@ -240,7 +238,7 @@ def open_parts(
     model: Model | None = None
     try:
         method = AGENTS.find(config.agent)
-        memory = Memory(memory_folder(saves, saved), notice=warn, rules=scope_rules)
+        memory = open_memory(saves, saved, warn)
         scope = memory.scope(environment.info.scope)
         check()
         progress(f"loading {config.model}")

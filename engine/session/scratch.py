@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.environments import scope_rules
-from engine.memory import Memory
 from engine.memory.cut import copy_until
 from engine.records import EpisodeEnded, EpisodeStarted, Event, Kept, SessionStarted
 
 if TYPE_CHECKING:
+    from engine.memory import Memory
     from engine.memory.scope import Scope
     from engine.records import Episode
 
 
-def copy_as_of(events: Sequence[tuple[float, Event]], session: str, memory: Path, into: Path) -> int:
+def copy_as_of(events: Sequence[tuple[float, Event]], session: str, memory: Memory, into: Path) -> int:
     """Copy the memory that a session had after its first events; return where memory ended when the session began.
 
     Copied are the episodes that were in memory when the session began, those of the session itself that ended since,
@@ -25,7 +24,7 @@ def copy_as_of(events: Sequence[tuple[float, Event]], session: str, memory: Path
     Args:
         events: The session's first events with their Unix times in seconds.
         session: Its name.
-        memory: Folder of the memory that it uses. It is only read.
+        memory: The memory that it uses. It is only read.
         into: Folder of the copy.
 
     Raises:
@@ -36,19 +35,18 @@ def copy_as_of(events: Sequence[tuple[float, Event]], session: str, memory: Path
     ended = {event.episode for _, event in events if isinstance(event, EpisodeEnded)}
     own = {event.uid for _, event in events if isinstance(event, EpisodeStarted) and event.episode in ended}
     now = events[-1][0]
-    with Memory(memory, rules=scope_rules) as whole:
-        scope = whole.scope(started.environment.scope)
-        first = started.next_entry
-        if first is None:  # recorded by an earlier version
-            first = _end(scope, 0, frozenset(), began, session)
-        last = _end(scope, first, own, now, session)
+    scope = memory.scope(started.environment.scope)
+    first = started.next_entry
+    if first is None:  # recorded by an earlier version
+        first = _end(scope, 0, frozenset(), began, session)
+    last = _end(scope, first, own, now, session)
 
-        def keeps(record: Kept) -> bool:
-            if record.session == session and record.episode in ended:
-                return True
-            return record.at <= now
+    def keeps(record: Kept) -> bool:
+        if record.session == session and record.episode in ended:
+            return True
+        return record.at <= now
 
-        copy_until(scope, into, last, keeps)
+    copy_until(scope, into, last, keeps)
     return first
 
 

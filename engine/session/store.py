@@ -6,9 +6,10 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine import limits
 from engine.codec import from_plain, to_plain
@@ -17,7 +18,11 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
+from engine.settings.address import is_address
 from engine.texts import clipped
+
+if TYPE_CHECKING:
+    from engine.memory import Memory
 
 CONFIG = "session.json"
 """The file with the configuration of a session."""
@@ -114,12 +119,42 @@ def create_in(
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
-    """Return where a session's memory lies: the shared one, its own, or that of another session beside it."""
+    """Return where a session's memory lies on disk: the shared one, its own, or that of another session beside it."""
     which = session.config.memory
     if which == "shared":
         return saves / "memory"
     owner = which.removeprefix("own:")
     return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
+
+
+def open_memory(
+    saves: Path,
+    session: SavedSession,
+    notice: Callable[[str], None] = lambda text: None,
+    *,
+    follow: bool = True,
+) -> Memory:
+    """Return a session's memory, opened: that of a folder, or a shared one.
+
+    Args:
+        follow: Whether a shared one shows what others store while it is open.
+        notice: Called with a sentence when something was recovered or left out.
+
+    Raises:
+        MissingError, BadFile: A shared one cannot be used.
+    """
+    from engine.environments import scope_rules
+    from engine.memory.opening import open_memory as opened
+
+    which = session.config.memory
+    place = which if is_address(which) else memory_folder(saves, session)
+    return opened(place, saves, follow=follow, notice=notice, rules=scope_rules)
+
+
+def uses(saves: Path, session: SavedSession, memory: Memory) -> bool:
+    """Whether this is the memory of a session."""
+    which = session.config.memory
+    return which == memory.address if is_address(which) else memory_folder(saves, session) == memory.folder
 
 
 def load(folder: Path) -> SavedSession:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.environments import scope_rules
-from engine.errors import BadFile, JitrlError, UsageError
+from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.correcting import correct
 from engine.memory.scope import Scope
@@ -22,6 +21,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.retold import Again, RecordedRun
 from engine.settings import Settings
+from engine.settings.address import is_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def hit_counts(
         scope: Name of the scope.
         progress: Called with the number of sessions that were read, and of all. It may raise to end the work.
     """
-    found = [one for one in sessions.saved(saves) if sessions.memory_folder(saves, one) == memory.folder]
+    found = [one for one in sessions.saved(saves) if sessions.uses(saves, one, memory)]
     hits: Counter[int] = Counter()
     decided: Counter[int] = Counter()
     for number, session in enumerate(found):
@@ -287,7 +287,9 @@ def memory_of(path: Path, saves: Path) -> Memory | None:
     if folder.parent.name == "sessions":
         saves = folder.parent.parent
     try:
-        where = sessions.memory_folder(saves, sessions.load(folder))
-    except BadFile:
+        session = sessions.load(folder)
+        if not is_address(session.config.memory) and not sessions.memory_folder(saves, session).is_dir():
+            return None
+        return sessions.open_memory(saves, session, follow=False)
+    except (BadFile, MissingError):
         return None
-    return Memory(where, rules=scope_rules) if where.is_dir() else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.errors import UsageError
+from engine.settings.address import is_address, parsed_address
 from engine.settings.whole import Settings
 
 
@@ -18,7 +19,8 @@ class SessionConfig:
         agent: Name of a method in `engine.agents`.
         model: Name of the model, as in `engine.llm.open_model`.
         memory: "shared" (one memory per game, under saves/memory), "own" (empty at first, in the session's
-            folder), or "own:NAME" (the memory of the session NAME).
+            folder), "own:NAME" (the memory of the session NAME), or the address of a memory that many share
+            (`engine.settings.address`), without a password.
         frozen: Whether nothing is learnt: memory and what the agent keeps are read, and nothing is added.
     """
 
@@ -42,7 +44,9 @@ class SessionConfig:
         if self.episodes < 1:
             raise UsageError(f"episodes must be at least 1, not {self.episodes}")
         owner = self.memory.removeprefix("own:")
-        if self.memory not in ("shared", "own") and (owner == self.memory or not owner or "/" in owner):
-            raise UsageError(f"memory must be 'shared', 'own' or 'own:SESSION', not {self.memory!r}")
+        if is_address(self.memory):
+            parsed_address(self.memory)
+        elif self.memory not in ("shared", "own") and (owner == self.memory or not owner or "/" in owner):
+            raise UsageError(f"memory must be 'shared', 'own', 'own:SESSION' or an address, not {self.memory!r}")
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must lie between 0 and {2**31 - 1}, not {self.seed}")

@@ -14,6 +14,7 @@ from jitrl_tui.ready import check_game
 if TYPE_CHECKING:
     from engine.session.orders import Orders
 
+MEMORY_HELP = "a PostgreSQL server that many share: postgresql://HOST/DATABASE#SPACE, without a password"
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
 _SHORT = {"estimator", "rewards", "step_limit"}
 """Settings with an option of their own. The others are set with --set NAME=VALUE."""
@@ -57,8 +58,10 @@ def add_session_options(parser: argparse.ArgumentParser, episodes: int | None = 
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
-    parser.add_argument("--fresh", action="store_true",
+    memory = parser.add_mutually_exclusive_group()
+    memory.add_argument("--fresh", action="store_true",
                         help="a memory of its own, empty at first, instead of the game's shared one")  # fmt: skip
+    memory.add_argument("--memory", metavar="ADDRESS", help=f"the memory on {MEMORY_HELP}")
 
 
 def add_screen_options(parser: argparse.ArgumentParser) -> None:
@@ -139,8 +142,25 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         profile=profile,
         settings=settings,
         games=args.games,
-        memory="own" if args.fresh else set_before.value("session.memory"),
+        memory=_memory(args) or set_before.value("session.memory"),
     )
+
+
+def _memory(args: argparse.Namespace) -> str:
+    """Return the memory that was asked for, "" if none was."""
+    return address(args.memory) if args.memory is not None else "own" if args.fresh else ""
+
+
+def address(text: str) -> str:
+    """Return the address of a shared memory.
+
+    Raises:
+        UsageError: It is none, or has a password in it.
+    """
+    from engine.settings.address import parsed_address
+
+    parsed_address(text)
+    return text
 
 
 def one_game(config: SessionConfig, saves: Path) -> None:

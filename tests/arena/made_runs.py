@@ -64,7 +64,8 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
              "episodes": max((one.episode for one in rows), default=1), "report": {}, **plan}  # fmt: skip
     manifest = {
         "format": 1, "name": "made", "suite": "made", "title": whole["title"], "created": 1764000000.0,
-        "command": "jitrl bench run made", "games": None, "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
+        "command": "jitrl bench run made", "games": None, "memory": "",
+        "versions": {"python": "3.11.2", "jitrl": "0.1.0"},
         "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
         "plan": whole, "tasks": {}, "train": {}, "cells": cells,

@@ -39,6 +39,9 @@ def register_run(actions: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting of all arms; repeatable")  # fmt: skip
     parser.add_argument("--name", default="", metavar="RUN", help="name of the run (suite and time)")
+    parser.add_argument("--memory", metavar="ADDRESS",
+                        help="the memories of all cells, apart from each other, on a PostgreSQL server: "
+                             "postgresql://HOST/DATABASE#SPACE")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="check and estimate, and play nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask before a run that costs money")
     _add_play_options(parser)
@@ -70,12 +73,15 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench.estimate import estimate
     from engine.bench.plan import planned
     from engine.kinds import Places
+    from engine.memory.opening import check_address
     from engine.paths import saves_folder
+    from jitrl_tui.commands.options import address
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     suite = suites.changed(suites.load(args.suite), **_changes(args))
-    plan = planned(suite, Places(saves, args.games), args.suite)
+    memory = address(args.memory) if args.memory is not None else ""
+    plan = planned(suite, Places(saves, args.games), args.suite, memory)
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
@@ -83,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not _agreed(expected, limits, yes=args.yes):
         return 1
+    if memory:
+        check_address(memory)
     folder = folders.create(saves, plan, args.name, _command(args))
     return _play(folder, plan, args, saves, limits, jobs)
 
@@ -93,13 +101,16 @@ def resume(args: argparse.Namespace) -> int:
     from engine.bench.plan import planned
     from engine.errors import UsageError
     from engine.kinds import Places
+    from engine.memory.opening import check_address
     from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     folder = folders.find(saves, args.name)
     plan = folders.planned(folder)
-    now = planned(plan.suite, Places(saves, plan.games), str(folder))
+    now = planned(plan.suite, Places(saves, plan.games), str(folder), plan.memory)
+    if plan.memory:
+        check_address(plan.memory)
     if now.tasks != plan.tasks or now.train != plan.train or folders.outdated(folder, plan):
         raise UsageError(
             f"the run in {folder} was planned with other tasks or settings than this version has; begin a new run"
@@ -290,7 +301,7 @@ def _command(args: argparse.Namespace) -> str:
     for name in ("tasks", "arms", "models"):
         for text in getattr(args, name) or ():
             words += [f"--{name}", text]
-    for name in ("seeds", "episodes", "steps", "profile"):
+    for name in ("seeds", "episodes", "steps", "profile", "memory"):
         if getattr(args, name) is not None:
             words += [f"--{name}", str(getattr(args, name))]
     for text in args.changes:

@@ -10,6 +10,7 @@ from typing import Any
 from jitrl_tui.commands.memory import change as memory_change
 from jitrl_tui.commands.memory import look as memory_look
 from jitrl_tui.commands.memory import recover as memory_recover
+from jitrl_tui.commands.options import MEMORY_HELP
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -19,12 +20,15 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         description="What the agent has learnt, one scope for each game. SCOPE is a name from `jitrl memory ls` "
         "or any part of one that fits no other.",
     )  # fmt: skip
+    where = argparse.ArgumentParser(add_help=False)
+    for place in (parser, where):
+        place.add_argument("--memory", metavar="ADDRESS", default=argparse.SUPPRESS, help=f"that on {MEMORY_HELP}")
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
-    parser.set_defaults(handler=memory_look.ls, json=False)
+    parser.set_defaults(handler=memory_look.ls, json=False, memory=None)
 
     def add(name: str, handler: Callable[[argparse.Namespace], int], text: str, *, data: bool = False) -> Any:
         action = actions.add_parser(
-            name, parents=[common], help=text, description=text[:1].upper() + text[1:]
+            name, parents=[common, where], help=text, description=text[:1].upper() + text[1:]
         )
         action.set_defaults(handler=handler)
         if data:
@@ -71,8 +75,13 @@ def _add_exchange(add: Callable[..., Any]) -> None:
     take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (the file's name)")
     take.add_argument("--scope", metavar="NAME", help="put all of them into this scope")
     merge = add("merge", memory_change.merge, "take what another memory knows and this one does not")
-    merge.add_argument("source", metavar="SOURCE", help="a saves folder, a memory, a journal or an export")
+    merge.add_argument("source", metavar="SOURCE", help="a saves folder, a memory, a journal, an export, or an address")
     merge.add_argument("--as", dest="name", metavar="NAME", help="mark what comes as imported:NAME")
+    push = add("push", memory_change.push, "carry a memory on disk to a shared one that has no such scopes, unchanged")
+    pull = add("pull", memory_change.pull, "carry a shared memory to the disk, unchanged")
+    for carry in (push, pull):
+        carry.add_argument("address", metavar="ADDRESS", help=MEMORY_HELP)
+        carry.add_argument("--scope", metavar="SCOPE", action="append", help="only this one; repeatable")
     diff = add(
         "diff",
         memory_look.diff,

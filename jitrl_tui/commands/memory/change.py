@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.memory.text import counted, find_scope, open_memory, size
+from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_memory, scope_name, size
 
 
 def export(args: argparse.Namespace) -> int:
@@ -39,9 +39,38 @@ def take(args: argparse.Namespace) -> int:
 def merge(args: argparse.Namespace) -> int:
     """Add the episodes and records of another memory."""
     from engine.memory import exchange
+    from engine.settings.address import is_address
 
     with open_memory(args) as memory:
+        if is_address(args.source):
+            with memory_at(args.source, args) as other:
+                return _tell_taken(exchange.merge(memory, exchange.source_of(other), name=args.name))
         return _tell_taken(exchange.merge_from(memory, Path(args.source), name=args.name))
+
+
+def push(args: argparse.Namespace) -> int:
+    """Store scopes of the memory on disk in a shared one, with all their numbers."""
+    from engine.memory.shared import carrying
+
+    with open_memory(args) as memory, memory_at(args.address, args) as shared:
+        for name in [find_scope(memory, text).name for text in args.scope or memory.scopes()]:
+            number = carrying.push(memory.scope(name), shared)  # type: ignore[arg-type]
+            print(f"{name}: {counted(number, 'document')}")
+    return 0
+
+
+def pull(args: argparse.Namespace) -> int:
+    """Store scopes of a shared memory on disk, with all their numbers; return 1 if something is damaged there."""
+    from engine.memory.shared import carrying
+
+    problems: list[str] = []
+    with open_memory(args) as memory, memory_at(args.address, args) as shared:
+        for name in [scope_name(shared, text) for text in args.scope or shared.scopes()]:
+            number = carrying.pull(shared, name, memory, problems.append)  # type: ignore[arg-type]
+            print(f"{name}: {counted(number, 'document')}")
+    for problem in problems:
+        print(f"jitrl: {problem}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 def _tell_taken(taken: Any) -> int:

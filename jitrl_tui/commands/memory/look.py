@@ -13,11 +13,13 @@ from jitrl_tui.commands.memory.text import (
     episode_row,
     find_scope,
     kept_row,
+    memory_at,
     open_memory,
     points,
     print_hit,
     print_kept,
     scope_journal,
+    scope_name,
     shown,
     size,
 )
@@ -33,7 +35,7 @@ def ls(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(items, indent=1))
     elif not items and not broken:
-        print(f"nothing is remembered yet in {memory.folder}", file=sys.stderr)
+        print(f"nothing is remembered yet in {memory.place}", file=sys.stderr)
     for item in [] if args.json else items:
         print(
             f"{item['scope']:<36} {counted(item['episodes'], 'episode'):>14} "
@@ -181,17 +183,19 @@ def verify(args: argparse.Namespace) -> int:
     from engine.errors import BadFile
     from engine.memory import upkeep
 
-    memory = open_memory(args)
-    folders = (
-        [scope_journal(memory, args.scope)] if args.scope else sorted(memory.folder.glob("*/episodes.jnl"))
-    )
     checked: list[upkeep.Verification] = []
     broken: list[dict[str, Any]] = []
-    for path in folders:
-        try:
-            checked.append(upkeep.verify(path))
-        except BadFile as error:
-            broken.append({"path": str(path), "sound": False, "problems": [str(error)]})
+    with open_memory(args) as memory:
+        if args.memory is not None:
+            names = [scope_name(memory, args.scope)] if args.scope else memory.scopes()
+            checked = [memory.scope(name).verify() for name in names]  # type: ignore[attr-defined]
+        else:
+            journals = memory.folder.glob("*/episodes.jnl")
+            for path in [scope_journal(memory, args.scope)] if args.scope else sorted(journals):
+                try:
+                    checked.append(upkeep.verify(path))
+                except BadFile as error:
+                    broken.append({"path": str(path), "sound": False, "problems": [str(error)]})
     if args.json:
         print(json.dumps([{**asdict(one), "sound": one.sound} for one in checked] + broken, indent=1))
     for one in [] if args.json else checked:
@@ -209,17 +213,29 @@ def verify(args: argparse.Namespace) -> int:
 
 def diff(args: argparse.Namespace) -> int:
     """Compare two memories; return 1 if they differ."""
+    import contextlib
+
+    from engine.memory import exchange
+    from engine.settings.address import is_address
+
+    with contextlib.ExitStack() as stack:
+        memory = stack.enter_context(open_memory(args))
+
+        def source(text: str) -> exchange.Source:
+            if is_address(text):
+                return exchange.source_of(stack.enter_context(memory_at(text, args)))
+            if args.memory is not None and not Path(text).exists():
+                return exchange.source_of(memory, [scope_name(memory, text)])
+            return exchange.open_source(Path(text) if Path(text).exists() else scope_journal(memory, text))
+
+        return _tell_differences(args, source(args.a), source(args.b))
+
+
+def _tell_differences(args: argparse.Namespace, a: Any, b: Any) -> int:
     from dataclasses import asdict
 
     from engine.memory import exchange
 
-    memory = open_memory(args)
-
-    def source(text: str) -> Any:
-        path = Path(text)
-        return exchange.open_source(path if path.exists() else scope_journal(memory, text))
-
-    a, b = source(args.a), source(args.b)
     if len(a.scopes) == len(b.scopes) == 1:  # two scopes are compared whatever their names
         name = next(iter(a.scopes))
         b = exchange.Source(b.name, {name: next(iter(b.scopes.values()))})

@@ -18,8 +18,11 @@ def recover(args: argparse.Namespace) -> int:
     """Write the new journal, and say what was found, mended and lost; 1 if something is lost."""
     from dataclasses import asdict
 
+    from engine.errors import UsageError
     from engine.memory.recover import recover as recover_journal
 
+    if args.memory is not None:
+        raise UsageError("there is no journal to recover of a shared memory: its replicas are read anew by themselves")
     found = recover_journal(_journal(open_memory(args), args.source), args.to)
     if args.json:
         print(json.dumps(asdict(found), indent=1))

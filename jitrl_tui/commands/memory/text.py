@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 
 def open_memory(args: argparse.Namespace) -> Memory:
     """Return the memory that the options name. Repairs are reported on stderr."""
-    from engine.environments import scope_rules
-    from engine.memory import Memory
     from engine.paths import saves_folder
 
-    return Memory(
-        saves_folder(args.saves) / "memory",
-        notice=lambda text: print(f"jitrl: {text}", file=sys.stderr),
-        rules=scope_rules,
-    )
+    return memory_at(getattr(args, "memory", None) or saves_folder(args.saves) / "memory", args)
+
+
+def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
+    """Return the memory in a folder or at an address."""
+    from engine.environments import scope_rules
+    from engine.memory.opening import open_memory as opened
+    from engine.paths import saves_folder
+
+    return opened(
+        where, saves_folder(args.saves), follow=False,
+        notice=lambda text: print(f"jitrl: {text}", file=sys.stderr), rules=scope_rules,
+    )  # fmt: skip
 
 
 def scope_name(memory: Memory, text: str) -> str:

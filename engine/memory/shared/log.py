@@ -1,0 +1,312 @@
+"""The ordered log of a shared memory: one row for each document, in the order in which they were stored.
+
+Each scope has a row of counters, which a writer locks: so numbers have no holes, and the order of `seq` is the order
+of the commits. A reader that asks for what came after its last `seq` therefore misses nothing. What was changed or
+removed gives the scope another generation; readers then read all of it anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from engine import limits
+from engine.errors import StorageError, UsageError
+from engine.memory.shared.rows import Logged, Row, old_row
+from engine.memory.shared.server import Away, Line, Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from engine.memory.disk.journal import Changes
+    from engine.memory.disk.reader import Document
+
+CHANNEL = "jitrl"
+"""Name of the channel of NOTIFY. A message is the id of the scope that has something new. It is a hint only."""
+_LOCKED = " FOR UPDATE"
+BATCH = 32
+"""Rows that are read at once: a reader holds the lock of its replica while it takes them in."""
+_COLUMNS = "seq, tbl, doc, key, number, first, payload"
+_INSERT = (
+    "INSERT INTO jitrl.log (scope, seq, tbl, doc, key, number, first, steps, payload) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_REPLACE = (
+    " ON CONFLICT (scope, tbl, doc) DO UPDATE SET key = EXCLUDED.key, number = EXCLUDED.number, "
+    "first = EXCLUDED.first, steps = EXCLUDED.steps, payload = EXCLUDED.payload"
+)
+
+
+@dataclass(slots=True)
+class Counters:
+    """The counters of a scope.
+
+    Attributes:
+        id: Of the scope in the tables; 0 if it is not there.
+        generation: Changes when rows were changed or removed; "" if the scope is not there.
+        seq: Place of the last row.
+        next_entry, next_number, next_ids: As in the header of a journal.
+        header: Further fields of it.
+    """
+
+    id: int = 0
+    generation: str = ""
+    seq: int = 0
+    next_entry: int = 0
+    next_number: int = 1
+    next_ids: dict[str, int] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, row: Row) -> tuple[Any, ...]:
+        """Return the columns of a new row from `seq` on, and count it."""
+        doc = self.next_ids.get(row.table, 1)
+        number, first = row.number, row.first
+        if row.steps and first is None:
+            number, first = number or self.next_number, self.next_entry
+        self.count(row.table, doc, number, first, row.steps)
+        self.seq += 1
+        return self.seq, row.table, doc, row.key, number, first, row.steps, row.payload
+
+    def count(self, table: str, doc: int, number: int | None, first: int | None, steps: int) -> None:
+        """Keep the numbers of a row from being given again."""
+        self.next_ids[table] = max(self.next_ids.get(table, 1), doc + 1)
+        if number is not None and first is not None:
+            self.next_entry = max(self.next_entry, first + steps)
+            self.next_number = max(self.next_number, number + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a scope has after some place: its generation, the place of its last row, and the first new rows."""
+
+    id: int
+    generation: str
+    seq: int
+    rows: tuple[Logged, ...]
+
+
+class Turn:
+    """A transaction that holds the lock of a scope; nobody else writes to it meanwhile.
+
+    Attributes:
+        counters: Those of the scope.
+        done: Whether it was committed.
+    """
+
+    def __init__(self, log: Log, connection: Connection[Any], scope: str, counters: Counters) -> None:
+        self.counters = counters
+        self.done = False
+        self._log = log
+        self._connection = connection
+        self._scope = scope
+
+    def add(self, table: str, documents: Mapping[int, Document]) -> None:
+        """Add documents of a table under given ids."""
+        self._begin()
+        for doc_id, document in documents.items():
+            self._put(table, doc_id, document, "")
+
+    def change(self, changes: Changes) -> None:
+        """Replace, add or remove (None) documents, and give the scope another generation."""
+        self._begin()
+        counters = self.counters
+        for table, documents in changes.items():
+            gone = [doc_id for doc_id, document in documents.items() if document is None]
+            self._connection.execute(
+                "DELETE FROM jitrl.log WHERE scope = %s AND tbl = %s AND doc = ANY(%s)", [counters.id, table, gone]
+            )
+            for doc_id, document in documents.items():
+                if document is not None:
+                    self._put(table, doc_id, document, _REPLACE)
+        counters.generation = secrets.token_hex(8)
+
+    def commit(self) -> None:
+        """Make it count, and let go of the lock."""
+        self._log.finish(self._connection, self.counters)
+        self._connection.execute("COMMIT")
+        self.done = True
+
+    def _begin(self) -> None:
+        """Make the scope if it is not there yet."""
+        if not self.counters.id:
+            self.counters = self._log.created(self._connection, self._scope, {})
+
+    def _put(self, table: str, doc_id: int, document: Document, otherwise: str) -> None:
+        row, counters = old_row(table, document), self.counters
+        counters.seq += 1
+        counters.count(table, doc_id, row.number, row.first, row.steps)
+        columns = (counters.id, counters.seq, table, doc_id, row.key, row.number, row.first, row.steps, row.payload)
+        self._connection.execute(_INSERT + otherwise, columns)
+
+
+class Log:
+    """The log of one space of a server. Every method may be called from any thread.
+
+    Args:
+        server: The server.
+        line: The connection that is used.
+    """
+
+    def __init__(self, server: Server, line: Line) -> None:
+        self.server = server
+        self._line = line
+
+    def scopes(self) -> list[str]:
+        """Return the names of the space's scopes, sorted."""
+        with self._line.use() as connection:
+            query = "SELECT name FROM jitrl.scopes WHERE space = %s"
+            return sorted(name for (name,) in connection.execute(query, [self.server.space]))
+
+    def append(self, scope: str, rows: Sequence[Row]) -> list[bool]:
+        """Store new rows in one transaction; return for each whether it was new.
+
+        A row whose key is known is left alone, so the same rows may be sent again if it is not certain that they
+        arrived.
+
+        Raises:
+            Away: The server is away. It is not certain whether the rows are stored.
+            StorageError: The server refused them.
+        """
+        keys = [row.key for row in rows]
+        with self._line.use() as connection, connection.transaction():
+            counters = self._counters(connection, scope, _LOCKED)
+            if not counters.id:
+                self._create(connection, scope, {})
+                counters = self._counters(connection, scope, _LOCKED)
+            query = "SELECT tbl, key FROM jitrl.log WHERE scope = %s AND key = ANY(%s)"
+            known: set[tuple[str, bytes | None]] = set(connection.execute(query, [counters.id, keys], binary=True))
+            new = []
+            for row in rows:
+                new.append((row.table, row.key) not in known)
+                known.add((row.table, row.key))
+            fresh = [(counters.id, *counters.take(row)) for row, is_new in zip(rows, new, strict=True) if is_new]
+            if fresh:
+                with connection.pipeline():
+                    for columns in fresh:
+                        connection.execute(_INSERT, columns)
+                    self.finish(connection, counters)
+        return new
+
+    @contextlib.contextmanager
+    def turn(self, scope: str) -> Iterator[Turn]:
+        """Yield a transaction that holds the lock of a scope. Only what is committed in it counts.
+
+        Raises:
+            Away, StorageError: As `append`.
+        """
+        with self._line.use() as connection:
+            connection.execute("BEGIN")
+            turn = Turn(self, connection, scope, self._counters(connection, scope, _LOCKED))
+            try:
+                yield turn
+            finally:
+                if not turn.done and not connection.closed:
+                    connection.execute("ROLLBACK")
+
+    def news(self, scope: str, generation: str, seq: int) -> News:
+        """Return what a scope has after `seq`; no rows if its generation is another one."""
+        query = (
+            f"SELECT s.id, s.generation, s.seq, {', '.join('l.' + name for name in _COLUMNS.split(', '))} "
+            "FROM jitrl.scopes s LEFT JOIN LATERAL (SELECT * FROM jitrl.log WHERE scope = s.id AND seq > %s "
+            "AND s.generation = %s ORDER BY seq LIMIT %s) l ON true WHERE s.key = %s ORDER BY l.seq"
+        )
+        with self._line.use() as connection:
+            found = connection.execute(query, [seq, generation, BATCH, self._key(scope)], binary=True).fetchall()
+        if not found:
+            return News(0, "", 0, ())
+        rows = tuple(Logged(*one[3:]) for one in found if one[3] is not None)
+        return News(int(found[0][0]), found[0][1], int(found[0][2]), rows)
+
+    def last_key(self, scope: str, seq: int) -> str:
+        """Return the key of the row at a place in hexadecimal digits, "" if there is none."""
+        query = "SELECT l.key FROM jitrl.log l JOIN jitrl.scopes s ON l.scope = s.id WHERE s.key = %s AND l.seq = %s"
+        with self._line.use() as connection:
+            found = connection.execute(query, [self._key(scope), seq], binary=True).fetchone()
+        return bytes(found[0]).hex() if found is not None and found[0] is not None else ""
+
+    @contextlib.contextmanager
+    def all_of(self, scope: str) -> Iterator[tuple[Counters, Iterator[Logged]]]:
+        """Yield the counters of a scope, and all its rows table by table, as they are at one moment."""
+        with self._line.use() as connection, connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            counters = self._counters(connection, scope)
+            yield counters, _read(connection, counters)
+
+    def fill(self, scope: str, counters: Counters, rows: Iterable[tuple[str, int, Document]]) -> None:
+        """Store a whole scope that is not there yet, with the numbers that it has: (table, id, document) each.
+
+        Raises:
+            UsageError: There is such a scope.
+            Away, StorageError: As `append`; nothing is stored.
+        """
+        with self._line.use() as connection, connection.transaction():
+            if self._counters(connection, scope).id:
+                raise UsageError(f"{scope} is in {self.server.where} already; `jitrl memory merge` adds to it")
+            made = self.created(connection, scope, counters.header)
+            made.next_entry, made.next_number = counters.next_entry, counters.next_number
+            made.next_ids = dict(counters.next_ids)
+            turn = Turn(self, connection, scope, made)
+            with connection.pipeline():
+                for table, doc_id, document in rows:
+                    turn.add(table, {doc_id: document})
+                self.finish(connection, made)
+
+    def created(self, connection: Connection[Any], scope: str, header: Mapping[str, Any]) -> Counters:
+        """Add a scope within a transaction, and return its counters.
+
+        Raises:
+            Away: Another worker added it at the same moment.
+        """
+        if not self._create(connection, scope, header):
+            raise Away(f"another worker began {scope} in {self.server.where} at the same moment; try again")
+        return self._counters(connection, scope, _LOCKED)
+
+    def finish(self, connection: Connection[Any], counters: Counters) -> None:
+        """Store the counters of a scope, and tell the others once this is committed."""
+        if max(counters.next_entry, counters.next_number, counters.seq) > limits.COUNT:
+            raise StorageError(f"the numbers of {self.server.where} are used up")
+        connection.execute(
+            "UPDATE jitrl.scopes SET generation = %s, seq = %s, next_entry = %s, next_number = %s, next_ids = %s "
+            "WHERE id = %s",
+            [counters.generation, counters.seq, counters.next_entry, counters.next_number,
+             json.dumps(counters.next_ids), counters.id],
+        )  # fmt: skip
+        connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(counters.id)])
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _counters(self, connection: Connection[Any], scope: str, how: str = "") -> Counters:
+        """Return the counters of a scope; all zero if it is not there."""
+        query = (
+            "SELECT id, generation, seq, next_entry, next_number, next_ids, header FROM jitrl.scopes WHERE key = %s"
+        )
+        found = connection.execute(query + how, [self._key(scope)]).fetchone()
+        return Counters() if found is None else Counters(*found)
+
+    def _create(self, connection: Connection[Any], scope: str, header: Mapping[str, Any]) -> bool:
+        """Add a scope; return whether it was not there."""
+        values = (self._key(scope), self.server.space, scope, secrets.token_hex(8), json.dumps(header))
+        done = connection.execute(
+            "INSERT INTO jitrl.scopes (key, space, name, generation, seq, next_entry, next_number, next_ids, header) "
+            "VALUES (%s, %s, %s, %s, 0, 0, 1, '{}', %s) ON CONFLICT (key) DO NOTHING",
+            values,
+        )
+        return done.rowcount == 1
+
+    def _key(self, scope: str) -> bytes:
+        return blake2b(f"{self.server.space}\0{scope}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _read(connection: Connection[Any], counters: Counters) -> Iterator[Logged]:
+    query = f"SELECT {_COLUMNS} FROM jitrl.log WHERE scope = %s AND tbl = %s ORDER BY doc"
+    for table in counters.next_ids:
+        with connection.cursor("jitrl_all", binary=True) as cursor:
+            cursor.itersize = 200
+            cursor.execute(query, [counters.id, table])
+            for row in cursor:
+                yield Logged(*row)

@@ -1,0 +1,148 @@
+"""Writes of this machine that wait until the server takes them.
+
+What waits lies in a journal of its own, so it survives a crash, and several processes may share it. Each row has a key,
+and the server stores a key once. So a row may be sent again whenever it is not certain that it arrived.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadFile, JitrlError, StorageError
+from engine.memory.disk.journal import Journal
+from engine.memory.shared.log import Log
+from engine.memory.shared.rows import Row
+from engine.memory.shared.server import Away, patiently
+from engine.paths import ensure_folder
+
+FILE = "waiting.jnl"
+_TABLE = "waiting"
+_PATIENCE_S = 2.0
+"""How long a write tries to reach the server before it goes to the disk. A server that restarts takes a second."""
+
+
+class Outbox:
+    """Sends rows to the log, or keeps them on disk until they can be sent. Every method may be called from any thread.
+
+    Args:
+        folder: Its folder, made when something has to wait.
+        log: The log.
+        notice: Called with a sentence when rows begin to wait, and when they were sent.
+    """
+
+    def __init__(self, folder: Path, log: Log, notice: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._log = log
+        self._notice = notice
+        self._away = False
+        self._journal: Journal | None = None
+
+    def __len__(self) -> int:
+        """Return how many writes wait."""
+        journal = self._opened()
+        if journal is None:
+            return 0
+        journal.refresh()
+        return len(journal.ids(_TABLE))
+
+    def send(self, scope: str, rows: Sequence[Row]) -> list[bool] | None:
+        """Store rows of a scope; return for each whether it was new, or None if they wait on disk.
+
+        Raises:
+            StorageError: The server refused them for good, or they cannot be written to the disk either.
+        """
+        try:
+            if len(self):
+                self.deliver()
+            return patiently(lambda: self._log.append(scope, rows), 0.0 if self._away else _PATIENCE_S)
+        except Away as error:
+            self._keep(scope, rows)
+            if not self._away:
+                self._notice(f"{error}. Episodes wait in {self._folder} and are sent when it is back")
+            self._away = True
+            return None
+
+    def deliver(self) -> int:
+        """Send what waits, the oldest first; return how many writes arrived.
+
+        Raises:
+            Away: The server is away; what was not sent goes on waiting.
+        """
+        journal = self._opened()
+        sent: list[int] = []
+        if journal is not None and len(self):
+            try:
+                for doc_id in journal.ids(_TABLE):
+                    if self._sent(journal, doc_id):
+                        sent.append(doc_id)
+            finally:
+                if sent:
+                    journal.rewrite({_TABLE: dict.fromkeys(sent)})
+        if self._away:
+            self._notice(f"{self._log.server.where} is back; {len(sent)} waiting writes were sent")
+        self._away = False
+        return len(sent)
+
+    def close(self) -> None:
+        """Close the journal; calling this twice is safe."""
+        if self._journal is not None:
+            self._journal.close()
+        self._journal = None
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _opened(self, *, make: bool = False) -> Journal | None:
+        if self._journal is None and (make or (self._folder / FILE).is_file()):
+            journal = Journal(ensure_folder(self._folder) / FILE, about={"waiting": True}, notice=self._notice)
+            journal.open()
+            self._journal = journal
+        return self._journal
+
+    def _keep(self, scope: str, rows: Sequence[Row]) -> None:
+        journal = self._opened(make=True)
+        assert journal is not None
+        with journal.writing():
+            first = journal.next_id(_TABLE)
+            waiting = {"scope": scope, "rows": [_plain(row) for row in rows]}
+            journal.append(_TABLE, {first: waiting})
+
+    def _sent(self, journal: Journal, doc_id: int) -> bool:
+        """Send one write; return whether it is done with."""
+        try:
+            waiting = journal.document(_TABLE, doc_id)
+            if waiting is not None:
+                self._log.append(str(waiting["scope"]), [_row(plain) for plain in waiting["rows"]])
+            return True
+        except Away:
+            raise
+        except StorageError as error:
+            self._notice(f"an episode that waits in {self._folder} was refused: {error}")
+        except (BadFile, KeyError, TypeError, ValueError) as error:
+            told = error if isinstance(error, JitrlError) else "it is damaged"
+            self._notice(f"an episode that waits in {self._folder} cannot be sent: {told}")
+        return False
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {
+        "table": row.table,
+        "key": None if row.key is None else row.key.hex(),
+        "number": row.number,
+        "steps": row.steps,
+        "payload": base64.b64encode(row.payload).decode(),
+    }
+
+
+def _row(plain: dict[str, Any]) -> Row:
+    key, number = plain["key"], plain["number"]
+    return Row(
+        str(plain["table"]),
+        None if key is None else bytes.fromhex(key),
+        None if number is None else int(number),
+        None,
+        int(plain["steps"]),
+        base64.b64decode(plain["payload"], validate=True),
+    )

@@ -1,0 +1,119 @@
+"""Documents to and from the rows of the log.
+
+A row holds a document as zlib-compressed JSON. An episode's number and the entry number of its step 0 are given by the
+server, so they are columns, and take their places in the document when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from engine import limits
+from engine.errors import BadFile, StorageError
+from engine.memory.disk.reader import Document
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.scope import TABLE
+
+_LEVEL = 1
+"""Higher levels of zlib cost twice the time and save a quarter of the size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document on its way to the log.
+
+    Attributes:
+        table: Name of its table.
+        key: Digest of its uid, None where uids do not count. A second row with the same key is not stored.
+        number: Number of the episode, None for the next free one.
+        first: Entry number of its step 0, None for the next free one.
+        steps: How many entry numbers it takes; 0 for what is no episode.
+        payload: The document, compressed.
+    """
+
+    table: str
+    key: bytes | None
+    number: int | None
+    first: int | None
+    steps: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A row of the log as it is read: its place in the log, the id and key of its document, and the document."""
+
+    seq: int
+    table: str
+    doc: int
+    key: bytes | None
+    number: int | None
+    first: int | None
+    payload: bytes
+
+    def document(self) -> Document:
+        """Return the document.
+
+        Raises:
+            BadFile: The row is damaged.
+        """
+        try:
+            unpacker = zlib.decompressobj()
+            data = unpacker.decompress(self.payload, limits.LINE)
+            if not unpacker.eof:
+                raise BadFile("it is longer than a document may be, or cut off")
+            document = limits.parsed(data)
+        except (zlib.error, BadFile) as error:
+            raise BadFile(f"document {self.doc} of {self.table} is damaged on the server ({error})") from None
+        if not isinstance(document, dict):
+            raise BadFile(f"document {self.doc} of {self.table} is damaged on the server (it is no object)")
+        if self.first is not None:
+            document["number"], document["first"] = self.number, self.first
+        return document
+
+
+def new_row(table: str, document: Mapping[str, Any]) -> Row:
+    """Return the row of a document that has no id yet. Of an episode, number 0 asks for the next free one.
+
+    Raises:
+        BadFile: The document cannot be written as JSON.
+        StorageError: It is too large.
+    """
+    steps = len(document["steps"]) if table == TABLE else 0
+    number = int(document["number"]) or None if table == TABLE else None
+    return Row(table, key_of(document["uid"]), number, None, steps, packed(document))
+
+
+def old_row(table: str, document: Mapping[str, Any]) -> Row:
+    """Return the row of a document that has its numbers already, of whatever table; raises as `new_row`."""
+    uid, steps = document.get("uid"), document.get("steps")
+    number, first = document.get("number"), document.get("first")
+    numbered = table == TABLE and isinstance(steps, list) and limits.is_count(number) and limits.is_count(first)
+    key = key_of(uid) if table in (TABLE, KEPT) and isinstance(uid, str) else None
+    if not numbered:
+        return Row(table, key, None, None, 0, packed(document))
+    return Row(table, key, number, first, len(steps or ()), packed(document))
+
+
+def key_of(uid: str) -> bytes:
+    """Return the digest of a uid, which is short enough for an index."""
+    return blake2b(uid.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def packed(document: Mapping[str, Any]) -> bytes:
+    """Return a document as compressed JSON; raises as `new_row`."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadFile(f"this cannot be stored: {error}") from None
+    data = text.encode("utf-8", "replace")
+    if len(data) > limits.LINE:
+        raise StorageError(
+            f"an episode of {len(data) >> 20} MB is too large for memory (limit: {limits.LINE >> 20} MB)"
+        )
+    return zlib.compress(data, _LEVEL)

@@ -1,0 +1,155 @@
+"""One scope of a shared memory. It is read like any other; what is stored goes to the server."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from engine.codec import to_plain
+from engine.memory.disk import document as documents
+from engine.memory.disk import files
+from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import KeptRecords
+from engine.memory.scope import _SNAPSHOT_ROWS, JOURNAL, TABLE, Hits, Scope
+from engine.memory.search import Search
+from engine.memory.shared.log import Log
+from engine.memory.shared.outbox import Outbox
+from engine.memory.shared.replica import Replica, write_journal
+from engine.memory.shared.rows import new_row
+from engine.memory.shared.server import Away
+from engine.memory.upkeep import Verification, verify
+from engine.records import Episode, Kept, Neighbour, State
+
+
+class SharedScope(Scope):
+    """A scope whose truth is the log on a server. All that reads it reads its replica.
+
+    Args:
+        folder: Of the replica.
+        name: Of the scope.
+        log: The log.
+        outbox: Sends what is stored.
+        before: Called before each retrieval and each write, in the thread that asks.
+        options: As of `Scope`.
+
+    Raises:
+        Away: The server cannot be reached, and there is nothing to begin with.
+    """
+
+    def __init__(
+        self, folder: Path, name: str, *, log: Log, outbox: Outbox, before: Callable[[], None], **options: Any
+    ) -> None:
+        self._log = log
+        self._outbox = outbox
+        self._before = before
+        super().__init__(folder, name, **options)
+        self.replica.check(log)
+        self.follow(log)
+
+    @property
+    def replica(self) -> Replica:
+        """The journal, which follows the log."""
+        assert isinstance(self._journal, Replica)
+        return self._journal
+
+    def append_all(self, episodes: Iterable[Episode]) -> int:
+        """Store several episodes in one transaction, each completely or not at all.
+
+        On return the server has them and the replica shows them. If the server is away, they are on this machine's disk
+        and are sent when it is back; until then nobody sees them.
+
+        Returns:
+            Number of entries added; 0 for what was known, or waits.
+
+        Raises:
+            BadFile: An episode cannot be stored.
+            StorageError: The server refused it, or it cannot be written to the disk; the memory is as before.
+        """
+        self._before()
+        fresh: dict[str, dict[str, Any]] = {}
+        for episode in self._cleaned(episodes):
+            if not self.knows(episode.uid) and episode.uid not in fresh:
+                fresh[episode.uid] = documents.to_document(episode, 0) | {"scope": self.name}
+        if not fresh:
+            return 0
+        new = self._outbox.send(self.name, [new_row(TABLE, document) for document in fresh.values()])
+        if new is None:
+            return 0
+        self._follow_now()
+        return sum(len(one["steps"]) for one, is_new in zip(fresh.values(), new, strict=True) if is_new)
+
+    def found(self, state: State, find: Callable[[Any, State], Hits], search: Search) -> tuple[Neighbour, ...]:
+        """Search as `Scope.found` does. The server is not asked."""
+        self._before()
+        return super().found(state, find, search)
+
+    def refresh(self) -> bool:
+        """Ask the server for what others wrote; return whether there was anything. Without a server: what is here."""
+        changed = super().refresh()
+        with contextlib.suppress(Away):
+            changed |= self.follow(self._log)
+        return changed
+
+    def follow(self, log: Log) -> bool:
+        """Take in what the log has that the replica has not; return whether there was anything.
+
+        Raises:
+            Away: The server is away.
+        """
+        changed = self.replica.catch_up(log)
+        if changed:
+            self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
+        return changed
+
+    def verify(self) -> Verification:
+        """Read every row on the server, and say what is damaged; nothing is changed.
+
+        Raises:
+            Away: The server is away.
+        """
+        problems: list[str] = []
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            path = Path(name) / JOURNAL
+            with self._log.all_of(self.name) as (counters, rows), files.new_file(path) as fd:
+                write_journal(fd, self.name, counters, rows, problems.append)
+            checked = verify(path)
+        return Verification(
+            f"{self._log.server.where}, {self.name}", checked.lines, checked.episodes, checked.entries, checked.mended,
+            checked.damaged + len(problems), checked.unreadable, checked.unfinished, (*problems, *checked.problems),
+            checked.kept,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _make_journal(self, path: Path, listener: Scope, **options: Any) -> Replica:
+        return Replica(path, listener, log=self._log, scope=self.name, **options)
+
+    def _make_records(self, *arguments: Any) -> KeptRecords:
+        return SharedRecords(*arguments, outbox=self._outbox, follow=self._follow_now)
+
+    def _follow_now(self) -> None:
+        """Show what was just stored; if the server went away since, the follower does it later."""
+        with contextlib.suppress(Away):
+            self.follow(self._log)
+
+
+class SharedRecords(KeptRecords):
+    """The kept records of a shared scope."""
+
+    def __init__(self, *arguments: Any, outbox: Outbox, follow: Callable[[], None]) -> None:
+        super().__init__(*arguments)
+        self._outbox = outbox
+        self._follow = follow
+
+    def add_all(self, records: Iterable[Kept]) -> list[Kept]:
+        """Keep several records in one transaction. If the server is away, they are sent when it is back."""
+        clean = self._cleaned(records)
+        known = {record.uid for record in self.all()}
+        fresh = {record.uid: record for record in clean if record.uid not in known}
+        rows = [new_row(KEPT, to_plain(record)) for record in fresh.values()]
+        if rows and self._outbox.send(self._name, rows) is not None:
+            self._follow()
+        return clean

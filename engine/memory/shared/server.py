@@ -1,0 +1,237 @@
+"""Connections to the server of a shared memory, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engine.errors import JitrlError, MissingError, StorageError
+from engine.memory.shared import schema
+from engine.settings.address import parsed_address
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import Connection
+
+T = TypeVar("T")
+EXTRA = "postgres"
+_DEFAULTS = {
+    "connect_timeout": "10",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "fallback_application_name": "jitrl",
+}
+"""Parameters of libpq, used where address, variables and service file say nothing."""
+_SETTINGS = """
+    SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8';
+    SET default_transaction_isolation = 'read committed'; SET search_path = 'pg_catalog'
+"""
+_PASSING = ("08", "25006", "40", "53", "55P03", "57")
+"""Errors (by the start of their SQLSTATE) that pass: lost connections, a full disk, a server that starts or stops."""
+_FIRST_S, _LONGEST_S = 0.05, 2.0
+
+
+class Away(StorageError):
+    """The server cannot be reached, or cannot take anything at the moment. What was sent may be stored or not."""
+
+
+def driver() -> Any:
+    """Return the module psycopg.
+
+    Raises:
+        MissingError: It is not installed, or its C library is not.
+    """
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingError(
+            f"a memory on PostgreSQL needs psycopg ({error}); install it with: pip install 'jitrl[{EXTRA}]'"
+        ) from None
+    return psycopg
+
+
+class Server:
+    """The database that an address names.
+
+    Args:
+        address: See `engine.settings.address`.
+
+    Attributes:
+        address: The address.
+        space: The space that it names.
+        password: The password that was used, "" if none or not yet connected. It is never shown or stored.
+        plain: Whether the last connection went over a network without encryption.
+
+    Raises:
+        UsageError: The address is none, or has a password in it.
+        MissingError: psycopg is not installed.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._given, self.space = parsed_address(address)
+        at = self._given.partition("?")[0]
+        self.where = f"the shared memory at {at}" if at else "the shared memory that the PG* variables name"
+        self.password = ""
+        self.plain = False
+        self._identity = ""
+        driver()
+
+    @property
+    def identity(self) -> str:
+        """Name of the database that no other has; "" before the first connection."""
+        return self._identity
+
+    def connect(self) -> Connection[Any]:
+        """Return a new connection in autocommit, after a look whether the database is the right one.
+
+        Raises:
+            Away: The server cannot be reached (`MissingError` on the first connection), or has another database now.
+            MissingError: The server is too old, or the tables are missing and cannot be made.
+            BadFile: The database is not ours, or newer.
+        """
+        psycopg = driver()
+        try:
+            connection = psycopg.connect(self._conninfo(), autocommit=True)
+        except psycopg.Error as error:
+            text = _one_line(error)
+            if self._identity:
+                raise Away(f"{self.where} cannot be reached ({text})") from None
+            raise MissingError(f"cannot open {self.where}: {text}{_hint(text)}") from None
+        try:
+            connection.execute(_SETTINGS)
+            about = schema.prepare(connection, self.where)
+            if self._identity and about.identity != self._identity:
+                raise Away(f"{self.where} is another database than before, and nothing was sent to it")
+        except psycopg.Error as error:
+            connection.close()
+            raise translated(error, self.where) from None
+        except JitrlError:
+            connection.close()
+            raise
+        self._identity = about.identity
+        self.password = connection.info.password
+        self.plain = not connection.pgconn.ssl_in_use and not _is_near(connection.info.host)
+        return connection  # type: ignore[no-any-return]
+
+    def _conninfo(self) -> str:
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+        given = conninfo_to_dict(self._given)
+        return make_conninfo(self._given, **{name: value for name, value in _DEFAULTS.items() if name not in given})
+
+
+class Line:
+    """A connection that is opened when it is used, and anew after it broke. Any thread may use it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._lock = threading.RLock()
+        self._connection: Connection[Any] | None = None
+
+    @property
+    def process(self) -> int:
+        """Number of the server's process at the other end, 0 for none. It signs the messages that this line sends."""
+        connection = self._connection
+        return 0 if connection is None or connection.closed else connection.info.backend_pid
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[Connection[Any]]:
+        """Yield the connection; no other thread has it meanwhile.
+
+        Raises:
+            Away: The connection was lost, or the server can take nothing at the moment.
+            StorageError: The server refused something for good.
+        """
+        psycopg = driver()
+        with self._lock:
+            if self._connection is None or self._connection.closed:
+                self._connection = self.server.connect()
+            try:
+                yield self._connection
+            except psycopg.Error as error:
+                if self._connection.closed or self._connection.broken:
+                    self._drop()
+                raise translated(error, self.server.where) from None
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def close(self) -> None:
+        """Close the connection; calling this twice is safe."""
+        with self._lock:
+            self._drop()
+
+
+def patiently(do: Callable[[], T], seconds: float) -> T:
+    """Do something that is done once however often it is tried; while the server is away, try for so many seconds.
+
+    Raises:
+        Away: The server is still away.
+    """
+    deadline = time.monotonic() + seconds
+    for pause in pauses():
+        try:
+            return do()
+        except Away:
+            if time.monotonic() + pause > deadline:
+                raise
+        time.sleep(pause)
+    raise AssertionError("pauses do not end")
+
+
+def pauses() -> Iterator[float]:
+    """Yield the seconds to wait before each new try: growing, and different for each worker."""
+    pause = _FIRST_S
+    while True:
+        yield pause * random.uniform(0.5, 1.5)
+        pause = min(pause * 2, _LONGEST_S)
+
+
+def translated(error: psycopg.Error, where: str) -> JitrlError:
+    """Return an error of the server as one for people."""
+    psycopg = driver()
+    state = error.sqlstate or ""
+    text = error.diag.message_primary or _one_line(error)
+    if state == "53100":
+        return Away(f"the disk of {where} is full ({text}); nothing stored before is lost")
+    if state == "42501":
+        return StorageError(f"this role must not write to {where} ({text}); docs/scale.md has the rights that it needs")
+    if state.startswith(_PASSING) or (
+        not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    ):
+        return Away(f"{where} cannot be reached ({text})")
+    return StorageError(f"{where} refused this ({text}); nothing stored before is lost")
+
+
+def _one_line(error: Exception) -> str:
+    """Return what an error of the driver says, in one line. It never has a password in it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    text = lines[-1 if lines[0].startswith("Multiple connection attempts") else 0].removeprefix("connection failed: ")
+    return (text.rpartition("FATAL:")[2].strip() or text)[:300]
+
+
+def _hint(text: str) -> str:
+    if "password" in text:
+        return "; the password comes from PGPASSFILE (~/.pgpass), PGPASSWORD or a service file"
+    if "does not exist" in text:
+        return "; is the address right?"
+    return ""
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine: a socket, or a loopback address."""
+    if not host or host.startswith(("/", "@")) or host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
