@@ -11,8 +11,8 @@ from pathlib import Path
 from engine.disk import open_binary, shown
 from engine.environments import kind_of
 from engine.errors import StorageError, UsageError
+from engine.session import notes, suites
 from engine.session import store as sessions
-from engine.session import suites
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
 
@@ -115,8 +115,12 @@ def unplayed(session: SavedSession) -> bool:
 
 
 def discard_unplayed(session: SavedSession) -> bool:
-    """Delete a session that has ended without any step; return whether it was one. Branches are kept."""
-    if session.origin is not None or not session.folder.is_dir() or not unplayed(session) or _in_use(session):
+    """Delete a session that has ended without any step; return whether it was one.
+
+    Branches and sessions with notes are kept.
+    """
+    kept = session.origin is not None or (session.folder / notes.FILE_NAME).is_file()
+    if kept or not session.folder.is_dir() or not unplayed(session) or _in_use(session):
         return False
     shutil.rmtree(session.folder, ignore_errors=True)
     return True

@@ -213,7 +213,7 @@ def test_a_suite_without_an_action_is_run(given, meant):
 
 def test_a_price_is_that_of_the_list_and_unknown_without_one(tmp_path):
     known = bench("jericho", "--tasks", "pantry", "--dry-run", saves=tmp_path).stderr
-    unknown = bench("jericho", "--tasks", "pantry", "--models", "nobody/x", "--dry-run", saves=tmp_path).stderr
+    unknown = bench("jericho", "--tasks", "pantry", "--models", "openai/no-such", "--dry-run", saves=tmp_path).stderr
 
     assert "about $" in known
     assert "price unknown" in unknown

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import resource
 import shutil
 import signal
 import time
@@ -92,6 +94,21 @@ def test_what_one_worker_stores_the_others_see_by_themselves(address: str, tmp_p
         until(lambda: len(scope) == 16 and len(scope.records) == 1)
         upkeep.forget(other, upkeep.plan_forget(other, episodes={"a"}), "op")
         until(lambda: len(scope) == 8)
+
+
+def test_workers_with_many_open_files_follow_each_other(address: str, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with SharedMemory(address, tmp_path / "a") as one, SharedMemory(address, tmp_path / "b") as two:
+            scope, other = one.scope(NAME), two.scope(NAME)
+            scope.append(make_episode(random.Random(1), "a"))
+            until(lambda: len(other) == 8)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_two_workers_share_one_replica(address: str, tmp_path: Path) -> None:

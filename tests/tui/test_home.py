@@ -13,7 +13,7 @@ from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.history import Facts
+from jitrl_tui.facts import Facts
 from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
 from jitrl_tui.preferences import used

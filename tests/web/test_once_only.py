@@ -17,7 +17,8 @@ from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, Session
 from engine.session import branches as keeping
 from engine.session import store as sessions
 from engine.session.control import Control
-from engine.session.loop import ONCE_ONLY, Session
+from engine.session.loop import Session
+from engine.session.steering import ONCE_ONLY
 from engine.settings import SessionConfig
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment

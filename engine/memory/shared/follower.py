@@ -7,7 +7,6 @@ compared with the log at every message, after every new connection, and every fe
 from __future__ import annotations
 
 import os
-import select
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import JitrlError
 from engine.memory.shared.log import CHANNEL, Log
 from engine.memory.shared.server import Away, Line, pauses
+from engine.waiting import readable, readable_of
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -108,10 +108,10 @@ class Follower:
             told = {message.pid for message in connection.notifies(timeout=0)}
             if told - {self._writer.process}:
                 return
-            ready, _, _ = select.select([line, self._wake_read], [], [], POLL_S)
+            ready = readable_of([line, self._wake_read], POLL_S)
 
     def _sleep(self, seconds: float) -> None:
-        select.select([self._wake_read], [], [], seconds)
+        readable(self._wake_read, seconds)
 
     def _tell(self, text: str) -> None:
         """Tell a sentence once."""

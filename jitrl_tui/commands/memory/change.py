@@ -51,7 +51,9 @@ def merge(args: argparse.Namespace) -> int:
 def push(args: argparse.Namespace) -> int:
     """Store scopes of the memory on disk in a shared one, with all their numbers."""
     from engine.memory.shared import carrying
+    from engine.settings.address import parsed_address
 
+    parsed_address(args.address)
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [find_scope(memory, text).name for text in args.scope or memory.scopes()]:
             number = carrying.push(memory.scope(name), shared)  # type: ignore[arg-type]
@@ -62,7 +64,9 @@ def push(args: argparse.Namespace) -> int:
 def pull(args: argparse.Namespace) -> int:
     """Store scopes of a shared memory on disk, with all their numbers; return 1 if something is damaged there."""
     from engine.memory.shared import carrying
+    from engine.settings.address import parsed_address
 
+    parsed_address(args.address)
     problems: list[str] = []
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [scope_name(shared, text) for text in args.scope or shared.scopes()]:
