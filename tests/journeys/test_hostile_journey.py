@@ -42,6 +42,7 @@ def test_the_screen_shows_it_and_the_terminal_obeys_none_of_it(recording):
         for key in ("2", "3", "4", "5", "m", "z", "z"):
             terminal.send(key)
         terminal.wait_for("Re]0;PWNED")
+        terminal.send("t")  # in the memory pane, p pins a step
         terminal.send("p")
         terminal.wait_for("model calls")
         terminal.send("\x1b")

@@ -138,6 +138,8 @@ def test_a_program_killed_at_a_question_asks_again_and_spaces_in_one_burst_appro
     before = stepped(tmp_path)
     assert len(before) == 1
     with Terminal("--saves", str(tmp_path)) as terminal:
+        terminal.wait_for("Press Enter to go on", 60)
+        terminal.send("\r")
         terminal.wait_for("Shall the agent do this", 60)
         assert stepped(tmp_path) == before
         terminal.send("     ")
