@@ -97,26 +97,27 @@ class RowList(Pane):
         """Move the cursor to the clicked row."""
         at = round(self.scroll_y) + event.get_content_offset_capture(self).y - 1
         if 0 <= at < self.count:
-            self._go_to(at)
+            self.go_to(at)
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
-        self._go_to(self.at + by)
+        self.go_to(self.at + by)
 
     def action_page(self, by: int) -> None:
         """Move the cursor by a page."""
-        self._go_to(self.at + by * max(1, self.size.height - 2))
+        self.go_to(self.at + by * max(1, self.size.height - 2))
 
     def action_go(self, at: int) -> None:
         """Move the cursor to a row; -1 is the last one."""
-        self._go_to(self.count - 1 if at < 0 else at)
+        self.go_to(self.count - 1 if at < 0 else at)
 
     def action_choose(self) -> None:
         """Choose the row of the cursor."""
         if self.count:
             self.post_message(self.Chosen())
 
-    def _go_to(self, at: int) -> None:
+    def go_to(self, at: int) -> None:
+        """Put the cursor on a row by its number, or on the nearest one."""
         if self.count:
             self.at = min(max(at, 0), self.count - 1)
             self._reveal()
