@@ -316,7 +316,7 @@ def play(
         agent.begin_episode(state)
         for number in range(steps):
             turn = Turn(
-                number, steps - number, Observation(""), state, dungeon.valid(), "", None, episode, episodes
+                number, steps - number, Observation(""), state, dungeon.valid(), episode=episode, episodes=episodes
             )
             action = agent.decide(turn, np.random.default_rng([seed, number])).action
             before = state
