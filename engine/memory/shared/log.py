@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import limits
 from engine.errors import StorageError, UsageError
-from engine.memory.shared.rows import Logged, Row, old_row
+from engine.memory.shared.rows import Logged, Row, Stored, old_row
 from engine.memory.shared.server import Away, Line, Server
 
 if TYPE_CHECKING:
@@ -62,15 +62,15 @@ class Counters:
     next_ids: dict[str, int] = field(default_factory=dict)
     header: dict[str, Any] = field(default_factory=dict)
 
-    def take(self, row: Row) -> tuple[Any, ...]:
-        """Return the columns of a new row from `seq` on, and count it."""
+    def take(self, row: Row) -> Logged:
+        """Return a new row as the log will have it, and count it."""
         doc = self.next_ids.get(row.table, 1)
         number, first = row.number, row.first
         if row.steps and first is None:
             number, first = number or self.next_number, self.next_entry
         self.count(row.table, doc, number, first, row.steps)
         self.seq += 1
-        return self.seq, row.table, doc, row.key, number, first, row.steps, row.payload
+        return Logged(self.seq, row.table, doc, row.key, number, first, row.payload, row.made)
 
     def count(self, table: str, doc: int, number: int | None, first: int | None, steps: int) -> None:
         """Keep the numbers of a row from being given again."""
@@ -162,8 +162,8 @@ class Log:
             query = "SELECT name FROM jitrl.scopes WHERE space = %s"
             return sorted(name for (name,) in connection.execute(query, [self.server.space]))
 
-    def append(self, scope: str, rows: Sequence[Row]) -> list[bool]:
-        """Store new rows in one transaction; return for each whether it was new.
+    def append(self, scope: str, rows: Sequence[Row]) -> Stored:
+        """Store new rows in one transaction.
 
         A row whose key is known is left alone, so the same rows may be sent again if it is not certain that they
         arrived.
@@ -180,17 +180,18 @@ class Log:
                 counters = self._counters(connection, scope, _LOCKED)
             query = "SELECT tbl, key FROM jitrl.log WHERE scope = %s AND key = ANY(%s)"
             known: set[tuple[str, bytes | None]] = set(connection.execute(query, [counters.id, keys], binary=True))
-            new = []
+            stored: list[Logged | None] = []
             for row in rows:
-                new.append((row.table, row.key) not in known)
+                stored.append(None if (row.table, row.key) in known else counters.take(row))
                 known.add((row.table, row.key))
-            fresh = [(counters.id, *counters.take(row)) for row, is_new in zip(rows, new, strict=True) if is_new]
-            if fresh:
+            if any(stored):
                 with connection.pipeline():
-                    for columns in fresh:
-                        connection.execute(_INSERT, columns)
+                    for row, one in zip(rows, stored, strict=True):
+                        if one is not None:
+                            columns = (one.seq, one.table, one.doc, one.key, one.number, one.first)
+                            connection.execute(_INSERT, [counters.id, *columns, row.steps, row.payload])
                     self.finish(connection, counters)
-        return new
+        return Stored(counters.generation, tuple(stored))
 
     @contextlib.contextmanager
     def turn(self, scope: str) -> Iterator[Turn]:

@@ -14,7 +14,7 @@ from typing import Any
 from engine.errors import BadFile, JitrlError, StorageError
 from engine.memory.disk.journal import Journal
 from engine.memory.shared.log import Log
-from engine.memory.shared.rows import Row
+from engine.memory.shared.rows import Row, Stored
 from engine.memory.shared.server import Away, patiently
 from engine.paths import ensure_folder
 
@@ -48,8 +48,8 @@ class Outbox:
         journal.refresh()
         return len(journal.ids(_TABLE))
 
-    def send(self, scope: str, rows: Sequence[Row]) -> list[bool] | None:
-        """Store rows of a scope; return for each whether it was new, or None if they wait on disk.
+    def send(self, scope: str, rows: Sequence[Row]) -> Stored | None:
+        """Store rows of a scope; return what became of them, None if they wait on disk.
 
         Raises:
             StorageError: The server refused them for good, or they cannot be written to the disk either.

@@ -29,7 +29,7 @@ from engine.memory.disk.journal import Changes, Journal
 from engine.memory.disk.reader import Document, Listener, Schema
 from engine.memory.scope import SNAPSHOT
 from engine.memory.shared.log import Counters, Log, Turn
-from engine.memory.shared.rows import Logged
+from engine.memory.shared.rows import Logged, Stored
 from engine.memory.shared.server import Away
 
 CURSOR = "cursor.json"
@@ -127,6 +127,20 @@ class Replica(Journal):
                 if now.generation == news.generation:  # else somebody else has read it anew
                     self._apply([row for row in news.rows if row.seq > now.seq], now)
                     changed = True
+
+    def take_in(self, stored: Stored) -> bool:
+        """Take in rows that this process has just stored, without reading them back.
+
+        Returns:
+            Whether they were the next ones. If not, nothing was done, and `catch_up` reads what came before them, too.
+        """
+        rows = [row for row in stored.rows if row is not None]
+        with self._held():
+            now = self.cursor()
+            are_next = bool(rows) and (rows[0].seq, stored.generation) == (now.seq + 1, now.generation)
+            if are_next:
+                self._apply(rows, now)
+        return are_next
 
     def cursor(self) -> Cursor:
         """Return how far the replica was fed; nowhere, if what lies there is not what was fed."""

@@ -34,6 +34,7 @@ class Row:
         first: Entry number of its step 0, None for the next free one.
         steps: How many entry numbers it takes; 0 for what is no episode.
         payload: The document, compressed.
+        made: The document itself, where this process has just made it.
     """
 
     table: str
@@ -42,11 +43,12 @@ class Row:
     first: int | None
     steps: int
     payload: bytes
+    made: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A row of the log as it is read: its place in the log, the id and key of its document, and the document."""
+    """A row of the log: its place in it, the id and key of its document, and the document (`made`: as in `Row`)."""
 
     seq: int
     table: str
@@ -55,6 +57,7 @@ class Logged:
     number: int | None
     first: int | None
     payload: bytes
+    made: Document | None = None
 
     def document(self) -> Document:
         """Return the document.
@@ -62,6 +65,12 @@ class Logged:
         Raises:
             BadFile: The row is damaged.
         """
+        document = self._read() if self.made is None else self.made
+        if self.first is not None:
+            document["number"], document["first"] = self.number, self.first
+        return document
+
+    def _read(self) -> Document:
         try:
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(self.payload, limits.LINE)
@@ -72,13 +81,24 @@ class Logged:
             raise BadFile(f"document {self.doc} of {self.table} is damaged on the server ({error})") from None
         if not isinstance(document, dict):
             raise BadFile(f"document {self.doc} of {self.table} is damaged on the server (it is no object)")
-        if self.first is not None:
-            document["number"], document["first"] = self.number, self.first
         return document
 
 
-def new_row(table: str, document: Mapping[str, Any]) -> Row:
-    """Return the row of a document that has no id yet. Of an episode, number 0 asks for the next free one.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of rows that were sent to the log.
+
+    Attributes:
+        generation: Of their scope.
+        rows: Each row as the log has it, None for one that was there already.
+    """
+
+    generation: str
+    rows: tuple[Logged | None, ...]
+
+
+def new_row(table: str, document: Document) -> Row:
+    """Return the row of a new document, which has no id yet. Of an episode, number 0 asks for the next free one.
 
     Raises:
         BadFile: The document cannot be written as JSON.
@@ -86,7 +106,7 @@ def new_row(table: str, document: Mapping[str, Any]) -> Row:
     """
     steps = len(document["steps"]) if table == TABLE else 0
     number = int(document["number"]) or None if table == TABLE else None
-    return Row(table, key_of(document["uid"]), number, None, steps, packed(document))
+    return Row(table, key_of(document["uid"]), number, None, steps, packed(document), document)
 
 
 def old_row(table: str, document: Mapping[str, Any]) -> Row:

@@ -18,7 +18,7 @@ from engine.memory.search import Search
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
 from engine.memory.shared.replica import Replica, write_journal
-from engine.memory.shared.rows import new_row
+from engine.memory.shared.rows import Stored, new_row
 from engine.memory.shared.server import Away
 from engine.memory.upkeep import Verification, verify
 from engine.records import Episode, Kept, Neighbour, State
@@ -72,14 +72,16 @@ class SharedScope(Scope):
         fresh: dict[str, dict[str, Any]] = {}
         for episode in self._cleaned(episodes):
             if not self.knows(episode.uid) and episode.uid not in fresh:
-                fresh[episode.uid] = documents.to_document(episode, 0) | {"scope": self.name}
+                document = documents.to_document(episode, 0) | {"scope": self.name}
+                documents.check(document)
+                fresh[episode.uid] = document
         if not fresh:
             return 0
-        new = self._outbox.send(self.name, [new_row(TABLE, document) for document in fresh.values()])
-        if new is None:
+        stored = self._outbox.send(self.name, [new_row(TABLE, document) for document in fresh.values()])
+        if stored is None:
             return 0
-        self._follow_now()
-        return sum(len(one["steps"]) for one, is_new in zip(fresh.values(), new, strict=True) if is_new)
+        self._show(stored)
+        return sum(len(one["steps"]) for one, row in zip(fresh.values(), stored.rows, strict=True) if row is not None)
 
     def found(self, state: State, find: Callable[[Any, State], Hits], search: Search) -> tuple[Neighbour, ...]:
         """Search as `Scope.found` does. The server is not asked."""
@@ -101,7 +103,7 @@ class SharedScope(Scope):
         """
         changed = self.replica.catch_up(log)
         if changed:
-            self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
+            self._snapshot_if_due()
         return changed
 
     def verify(self) -> Verification:
@@ -128,21 +130,33 @@ class SharedScope(Scope):
         return Replica(path, listener, log=self._log, scope=self.name, **options)
 
     def _make_records(self, *arguments: Any) -> KeptRecords:
-        return SharedRecords(*arguments, outbox=self._outbox, follow=self._follow_now)
+        return SharedRecords(*arguments, outbox=self._outbox, show=self._show)
 
-    def _follow_now(self) -> None:
-        """Show what was just stored; if the server went away since, the follower does it later."""
+    def _show(self, stored: Stored) -> None:
+        """Show what was just stored, after what others stored before it; if the server is away now, it comes later."""
+        with self._lock:
+            self._own = {id(row.made) for row in stored.rows if row is not None}
+            try:
+                taken = self.replica.take_in(stored)
+            finally:
+                self._own = set()
+        if taken:
+            self._snapshot_if_due()
+            return
         with contextlib.suppress(Away):
             self.follow(self._log)
+
+    def _snapshot_if_due(self) -> None:
+        self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
 
 
 class SharedRecords(KeptRecords):
     """The kept records of a shared scope."""
 
-    def __init__(self, *arguments: Any, outbox: Outbox, follow: Callable[[], None]) -> None:
+    def __init__(self, *arguments: Any, outbox: Outbox, show: Callable[[Stored], None]) -> None:
         super().__init__(*arguments)
         self._outbox = outbox
-        self._follow = follow
+        self._show = show
 
     def add_all(self, records: Iterable[Kept]) -> list[Kept]:
         """Keep several records in one transaction. If the server is away, they are sent when it is back."""
@@ -150,6 +164,7 @@ class SharedRecords(KeptRecords):
         known = {record.uid for record in self.all()}
         fresh = {record.uid: record for record in clean if record.uid not in known}
         rows = [new_row(KEPT, to_plain(record)) for record in fresh.values()]
-        if rows and self._outbox.send(self._name, rows) is not None:
-            self._follow()
+        stored = self._outbox.send(self._name, rows) if rows else None
+        if stored is not None:
+            self._show(stored)
         return clean
