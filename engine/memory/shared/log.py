@@ -21,7 +21,7 @@ from engine.memory.shared.rows import Logged, Row, Stored, old_row
 from engine.memory.shared.server import Away, Line, Server
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    from psycopg import Connection, Cursor
 
     from engine.memory.disk.journal import Changes
     from engine.memory.disk.reader import Document
@@ -172,25 +172,30 @@ class Log:
             Away: The server is away. It is not certain whether the rows are stored.
             StorageError: The server refused them.
         """
+        query = (
+            "SELECT l.tbl, l.key FROM jitrl.log l JOIN jitrl.scopes s ON s.id = l.scope "
+            "WHERE s.key = %s AND l.key = ANY(%s)"
+        )
         keys = [row.key for row in rows]
-        with self._line.use() as connection, connection.transaction():
-            counters = self._counters(connection, scope, _LOCKED)
+        # In a pipeline, statements travel together: here it takes two round trips, one to ask and one to store.
+        with self._line.use() as connection, connection.pipeline(), connection.transaction():
+            asked = self._ask(connection, scope, _LOCKED)
+            found = connection.execute(query, [self._key(scope), keys], binary=True)
+            counters = _counters(asked)
             if not counters.id:
                 self._create(connection, scope, {})
-                counters = self._counters(connection, scope, _LOCKED)
-            query = "SELECT tbl, key FROM jitrl.log WHERE scope = %s AND key = ANY(%s)"
-            known: set[tuple[str, bytes | None]] = set(connection.execute(query, [counters.id, keys], binary=True))
+                counters = _counters(self._ask(connection, scope, _LOCKED))
+            known: set[tuple[str, bytes | None]] = set(found)
             stored: list[Logged | None] = []
             for row in rows:
                 stored.append(None if (row.table, row.key) in known else counters.take(row))
                 known.add((row.table, row.key))
             if any(stored):
-                with connection.pipeline():
-                    for row, one in zip(rows, stored, strict=True):
-                        if one is not None:
-                            columns = (one.seq, one.table, one.doc, one.key, one.number, one.first)
-                            connection.execute(_INSERT, [counters.id, *columns, row.steps, row.payload])
-                    self.finish(connection, counters)
+                for row, one in zip(rows, stored, strict=True):
+                    if one is not None:
+                        columns = (one.seq, one.table, one.doc, one.key, one.number, one.first)
+                        connection.execute(_INSERT, [counters.id, *columns, row.steps, row.payload])
+                self.finish(connection, counters)
         return Stored(counters.generation, tuple(stored))
 
     @contextlib.contextmanager
@@ -283,11 +288,14 @@ class Log:
 
     def _counters(self, connection: Connection[Any], scope: str, how: str = "") -> Counters:
         """Return the counters of a scope; all zero if it is not there."""
+        return _counters(self._ask(connection, scope, how))
+
+    def _ask(self, connection: Connection[Any], scope: str, how: str) -> Cursor[Any]:
+        """Ask for the counters of a scope."""
         query = (
             "SELECT id, generation, seq, next_entry, next_number, next_ids, header FROM jitrl.scopes WHERE key = %s"
         )
-        found = connection.execute(query + how, [self._key(scope)]).fetchone()
-        return Counters() if found is None else Counters(*found)
+        return connection.execute(query + how, [self._key(scope)])
 
     def _create(self, connection: Connection[Any], scope: str, header: Mapping[str, Any]) -> bool:
         """Add a scope; return whether it was not there."""
@@ -301,6 +309,11 @@ class Log:
 
     def _key(self, scope: str) -> bytes:
         return blake2b(f"{self.server.space}\0{scope}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _counters(asked: Cursor[Any]) -> Counters:
+    found = asked.fetchone()
+    return Counters() if found is None else Counters(*found)
 
 
 def _read(connection: Connection[Any], counters: Counters) -> Iterator[Logged]:

@@ -32,7 +32,9 @@ from engine.memory.shared.log import Counters, Log, Turn
 from engine.memory.shared.rows import Logged, Stored
 from engine.memory.shared.server import Away
 
-CURSOR = "cursor.json"
+CURSOR = "cursor"
+_CURSOR_SIZE = 300
+"""Characters of a cursor. Each has the same length, so it can be written over the one before."""
 _TRIES = 5
 
 
@@ -144,10 +146,7 @@ class Replica(Journal):
 
     def cursor(self) -> Cursor:
         """Return how far the replica was fed; nowhere, if what lies there is not what was fed."""
-        try:
-            cursor = Cursor(**json.loads(read_bytes(self.path.with_name(CURSOR), 4096)))
-        except (OSError, ValueError, TypeError):
-            return Cursor()
+        cursor = self._read_cursor() or self._read_cursor() or Cursor()  # again, if it was just being written
         with self.lock:
             self.refresh()
             position = self._reader.position
@@ -274,6 +273,13 @@ class Replica(Journal):
         finally:
             partial.unlink(missing_ok=True)
 
+    def _read_cursor(self) -> Cursor | None:
+        try:
+            line = read_bytes(self.path.with_name(CURSOR), 4096)
+            return Cursor(**json.loads(frame.decode(line.removesuffix(b"\n")) or b""))
+        except (OSError, ValueError, TypeError):
+            return None
+
     def _move(self, counters: Counters) -> None:
         """Move the cursor behind what this process wrote itself."""
         self._write_cursor(Cursor(counters.generation, counters.seq))
@@ -281,9 +287,9 @@ class Replica(Journal):
     def _write_cursor(self, cursor: Cursor) -> None:
         position = self._reader.position
         cursor = dataclasses.replace(cursor, journal=position.generation, size=position.offset)
+        line = frame.encode(json.dumps(dataclasses.asdict(cursor)).ljust(_CURSOR_SIZE).encode())
         try:
-            text = json.dumps(dataclasses.asdict(cursor)).encode()
-            files.replace_file(self.path.with_name(CURSOR), [text], durable=False)
+            files.write_over(self.path.with_name(CURSOR), line)
         except OSError as error:
             raise self._failed(error) from None
 
