@@ -20,7 +20,7 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
 
     check_player(config)
     if is_address(config.memory):
-        check_address(config.memory)
+        check_address(config.memory, saves)
     return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
 
 

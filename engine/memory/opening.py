@@ -36,8 +36,20 @@ def open_memory(
     return Memory(Path(where), notice=notice, rules=rules)
 
 
-def check_address(where: str) -> None:
-    """Make sure that the memory at an address can be used; raises as `open_memory`."""
-    from engine.memory.shared.server import Server
+def check_address(where: str, saves: Path | None = None) -> None:
+    """Make sure that the memory at an address can be used; raises as `open_memory`.
 
-    Server(where).connect().close()
+    Args:
+        where: The address.
+        saves: The saves folder. If it has replicas of this memory, the server may be away.
+    """
+    from engine.memory.shared.memory import FOLDER
+    from engine.memory.shared.server import Line, Server
+
+    line = Line(Server(where))
+    if saves is None:
+        with line.use():
+            pass
+    else:
+        line.server.reach(line, saves / FOLDER)
+    line.close()

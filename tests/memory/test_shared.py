@@ -13,16 +13,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import StorageError
+from engine.errors import MissingError, StorageError
 from engine.memory import Memory, upkeep
+from engine.memory.opening import check_address
 from engine.memory.shared import outbox
 from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.replica import CURSOR
+from engine.memory.shared.rows import Stored
 from engine.memory.shared.server import Away
 from engine.records import Kept
 from tests.memory.lives import make_episode, make_state
@@ -81,6 +84,70 @@ def test_neighbours_are_exactly_those_of_the_embedded_store(
             }  # fmt: skip
             want = embedded.scope(NAME).neighbours(query, **how)
             assert scopes[0].neighbours(query, **how) == scopes[1].neighbours(query, **how) == want
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**6))
+def test_what_a_worker_takes_in_itself_is_what_others_read_from_the_server(
+    database_of_examples: str, tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    folder = tmp_path / uuid.uuid4().hex
+    address = f"{database_of_examples}#{folder.name}"
+    with (
+        SharedMemory(address, folder / "a", follow=False) as one,
+        SharedMemory(address, folder / "b", follow=False) as two,
+    ):
+        writer, reader = one.scope(NAME), two.scope(NAME)
+        writer.append(make_episode(rng, "first"))
+        reader.refresh()
+        for number in range(12):
+            who = rng.choice([writer, writer, writer, reader])
+            if rng.random() < 0.3:
+                who.records.add(Kept("note", rng.choice(["ö \ud800 \x00", "b"]), data={"n": [1, 1e16, -0.0, number]}))
+                continue
+            batch = []
+            for part in range(rng.randrange(1, 4)):
+                given_number = rng.choice([0, 0, 50 + number])
+                batch.append(make_episode(rng, f"{rng.choice(['u', 'ü'])}{number}{part}", number=given_number))
+            who.append_all([*batch, batch[0]])
+        for scope in (reader, writer):
+            scope.refresh()
+        lines = [scope.path.read_bytes().split(b"\n")[1:] for scope in (writer, reader)]
+        assert lines[0] == lines[1]
+        (numbers, columns), (others, other_columns) = writer._entries.dump(), reader._entries.dump()
+        assert numbers == others
+        for name, column in columns.items():
+            if name != "text_offset":  # first lines may differ in length
+                np.testing.assert_array_equal(column, other_columns[name])
+        assert list(writer.entered()) == list(reader.entered())
+        texts = [[scope.text(entry) for entry in range(scope.next_entry)] for scope in (writer, reader)]
+        assert texts[0] == texts[1]
+
+
+def test_an_episode_that_is_the_next_one_is_not_read_back(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(8)
+    asked: list[str] = []
+    news = Log.news
+
+    def counted(self: Log, scope: str, *place: Any) -> Any:
+        asked.append(scope)
+        return news(self, scope, *place)
+
+    with (
+        SharedMemory(address, tmp_path / "a", follow=False) as one,
+        SharedMemory(address, tmp_path / "b", follow=False) as two,
+    ):
+        one.scope(NAME).append(make_episode(rng, "a"))
+        two.scope(NAME)
+        monkeypatch.setattr(Log, "news", counted)
+        assert one.scope(NAME).append(make_episode(rng, "b")) == 8
+        assert asked == []
+        assert two.scope(NAME).append(make_episode(rng, "c")) == 8  # it has to read "b" first
+        assert asked
+        assert [each.uid for each in two.scope(NAME).episodes()] == ["a", "b", "c"]
 
 
 def test_what_one_worker_stores_the_others_see_by_themselves(address: str, tmp_path: Path) -> None:
@@ -198,17 +265,51 @@ def test_reading_goes_on_and_writes_wait_while_the_server_is_away(tmp_path: Path
     assert "3 waiting writes were sent" in told[-1]
 
 
+def test_a_worker_begins_from_its_replica_while_the_server_is_away(tmp_path: Path, cluster: Cluster) -> None:
+    rng = random.Random(9)
+    address = cluster.database()
+    told: list[str] = []
+    with SharedMemory(address, tmp_path / "a", follow=False) as one:
+        one.scope(NAME).append(make_episode(rng, "before"))
+        name = database(address)
+    cluster.stop()
+    try:
+        with SharedMemory(address, tmp_path / "a", notice=told.append) as one:
+            scope = one.scope(NAME)
+            assert one.scopes() == [NAME]
+            assert len(scope.neighbours(make_state(rng), k=3, r=0.0, gamma=0.5)) == 3
+            assert scope.append(make_episode(rng, "waits")) == 0
+            assert (len(told), one.waiting) == (1, 1)
+            assert told[0].startswith("cannot open the shared memory at ")
+            assert "Reading goes on here; episodes wait in" in told[0]
+            with pytest.raises(Away, match="cannot be reached"):
+                one.scope("game/another")
+            cluster.start()
+            until(lambda: one.waiting == 0 and len(scope) == 16)
+            cluster.stop()
+        check_address(address, tmp_path / "a")
+        for elsewhere in (address, address.replace(name, "another")):  # no replica, or none of that database
+            with pytest.raises(MissingError, match="cannot open"):
+                SharedMemory(elsewhere, tmp_path / ("b" if elsewhere == address else "a"))
+        assert not (tmp_path / "b").exists()
+    finally:
+        cluster.start()
+    cluster.sql(f"DROP DATABASE {name}")
+    with pytest.raises(MissingError, match="does not exist"):
+        SharedMemory(address, tmp_path / "a")  # a server that refuses is not away
+
+
 def test_an_answer_that_is_lost_after_the_commit_stores_nothing_twice(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, lost = Log.append, [3]
 
-    def losing(self: Log, *arguments: Any) -> list[bool]:
-        new = append(self, *arguments)
+    def losing(self: Log, *arguments: Any) -> Stored:
+        stored = append(self, *arguments)
         if lost[0]:
             lost[0] -= 1
             raise Away("the answer is lost")
-        return new
+        return stored
 
     monkeypatch.setattr(Log, "append", losing)
     monkeypatch.setattr(outbox, "_PATIENCE_S", 0.0)

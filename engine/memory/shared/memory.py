@@ -24,6 +24,9 @@ from engine.memory.shared.server import Away, Line, Server
 from engine.memory.store import Memory
 from engine.paths import ensure_folder, slug
 
+FOLDER = "shared"
+"""Name of the folder in the saves folder that has the replicas."""
+
 
 class SharedMemory(Memory):
     """All scopes in one space of a server. Each that is asked for gets a replica in the saves folder.
@@ -53,22 +56,24 @@ class SharedMemory(Memory):
     ) -> None:
         self.server = Server(address)
         self._line = Line(self.server)
-        with self._line.use():
-            pass  # everything that is wrong with the address is told before a folder is made
+        shared = Path(saves) / FOLDER
+        away = self.server.reach(self._line, shared)  # what is wrong with the address is told before a folder is made
         self._told: deque[str] = deque()
         self._user_notice = notice
         known = secrets_of(os.environ) if secrets is None else secrets
-        mine = ensure_folder(ensure_folder(Path(saves) / "shared") / self.server.identity)
+        mine = ensure_folder(ensure_folder(shared) / self.server.identity)
         super().__init__(
             mine / (slug(self.server.space) if self.server.space else "scopes"),
             secrets=[*known, *filter(None, [self.server.password])], notice=self._tell, rules=rules,
         )  # fmt: skip
         self._log = Log(self.server, self._line)
-        self._outbox = Outbox(self.folder / "outbox", self._log, self._tell)
         self._follower: Follower | None = None
+        self._outbox = Outbox(self.folder / "outbox", self._log, self._tell, away=away)
         if self.server.plain:
             notice(f"the connection to {self.server.where} is not encrypted; PGSSLMODE=verify-full demands that it is")
-        if len(self._outbox):
+        if not away:
+            self.server.remember(shared)
+        if len(self._outbox) and not away:
             with contextlib.suppress(Away):
                 self._outbox.deliver()
         if follow:
@@ -95,13 +100,12 @@ class SharedMemory(Memory):
         """The log, for code that carries whole scopes."""
         return self._log
 
-    def scopes(self) -> list[str]:
-        """Return the names of the scopes on the server, sorted."""
-        return self._log.scopes()
-
     def inspect(self) -> list[tuple[str, str | None]]:
-        """Return (name, None) for each scope on the server."""
-        return [(name, None) for name in self.scopes()]
+        """Return (name, None) for each scope on the server; if it is away, for each that this machine has."""
+        try:
+            return [(name, None) for name in self._log.scopes()]
+        except Away:
+            return super().inspect()
 
     def close(self) -> None:
         """End the follower, close all scopes and connections; safe to call twice."""

@@ -31,13 +31,16 @@ class Outbox:
         folder: Its folder, made when something has to wait.
         log: The log.
         notice: Called with a sentence when rows begin to wait, and when they were sent.
+        away: What is known of the server being away, "" if it is there.
     """
 
-    def __init__(self, folder: Path, log: Log, notice: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, log: Log, notice: Callable[[str], None], away: str = "") -> None:
         self._folder = folder
         self._log = log
         self._notice = notice
         self._away = False
+        if away:
+            self._is_away(away)
         self._journal: Journal | None = None
 
     def __len__(self) -> int:
@@ -60,9 +63,7 @@ class Outbox:
             return patiently(lambda: self._log.append(scope, rows), 0.0 if self._away else _PATIENCE_S)
         except Away as error:
             self._keep(scope, rows)
-            if not self._away:
-                self._notice(f"{error}. Episodes wait in {self._folder} and are sent when it is back")
-            self._away = True
+            self._is_away(str(error))
             return None
 
     def deliver(self) -> int:
@@ -93,6 +94,12 @@ class Outbox:
         self._journal = None
 
     # ------------------------------------------------------------------------------------- details
+
+    def _is_away(self, why: str) -> None:
+        """Say so once."""
+        if not self._away:
+            self._notice(f"{why}. Reading goes on here; episodes wait in {self._folder} and are sent when it is back")
+        self._away = True
 
     def _opened(self, *, make: bool = False) -> Journal | None:
         if self._journal is None and (make or (self._folder / FILE).is_file()):

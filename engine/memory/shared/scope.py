@@ -46,8 +46,12 @@ class SharedScope(Scope):
         self._outbox = outbox
         self._before = before
         super().__init__(folder, name, **options)
-        self.replica.check(log)
-        self.follow(log)
+        try:
+            self.replica.check(log)
+            self.follow(log)
+        except Away:
+            if not self.replica.cursor().generation:
+                raise
 
     @property
     def replica(self) -> Replica:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine.disk import read_text, write_private
 from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
+from engine.paths import ensure_folder
 from engine.settings.address import parsed_address
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ _SETTINGS = """
     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8';
     SET default_transaction_isolation = 'read committed'; SET search_path = 'pg_catalog'
 """
+_COMPLETING = ("PGSERVICE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER")
+"""Variables that say which database an address leads to."""
 _PASSING = ("08", "25006", "40", "53", "55P03", "57")
 """Errors (by the start of their SQLSTATE) that pass: lost connections, a full disk, a server that starts or stops."""
 _FIRST_S, _LONGEST_S = 0.05, 2.0
@@ -89,12 +96,52 @@ class Server:
         """Name of the database that no other has; "" before the first connection."""
         return self._identity
 
+    def reach(self, line: Line, folder: Path) -> str:
+        """Connect for the first time; return "", or a sentence if the server is away and there are replicas of it.
+
+        Args:
+            line: What connects.
+            folder: The folder `shared` of the saves folder. It has the identity of the database by address.
+
+        Raises:
+            MissingError, BadFile: As `connect`.
+        """
+        place = folder / "known" / self._digest()
+        try:
+            with line.use():
+                pass
+        except MissingError as error:
+            identity = known_identity(place)
+            if not (identity and (folder / identity).is_dir()) or self._answers():
+                raise
+            self._identity = identity
+            return str(error)
+        return ""
+
+    def remember(self, folder: Path) -> None:
+        """Note the identity of the database that this address leads to, for `reach`."""
+        place = ensure_folder(folder / "known") / self._digest()
+        if known_identity(place) != self._identity:
+            with contextlib.suppress(OSError):
+                write_private(place, self._identity)
+
+    def _digest(self) -> str:
+        """Return a name of the address and the variables that complete it, for a file."""
+        parts = [self._given, *(os.environ.get(name, "") for name in _COMPLETING)]
+        return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def _answers(self) -> bool:
+        """Whether a server is there that takes connections, be it ours or not."""
+        pq = driver().pq
+        return pq.PGconn.ping(self._conninfo().encode()) not in (pq.Ping.REJECT, pq.Ping.NO_RESPONSE)
+
     def connect(self) -> Connection[Any]:
         """Return a new connection in autocommit, after a look whether the database is the right one.
 
         Raises:
-            Away: The server cannot be reached (`MissingError` on the first connection), or has another database now.
-            MissingError: The server is too old, or the tables are missing and cannot be made.
+            Away: The server cannot be used any more, or has another database now. What follows is only raised by the
+                first connection.
+            MissingError: The server cannot be reached or is too old, or the tables are missing and cannot be made.
             BadFile: The database is not ours, or newer.
         """
         psycopg = driver()
@@ -102,6 +149,7 @@ class Server:
             connection = psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.Error as error:
             text = _one_line(error)
+            self.password = self.password or _password(error)
             if self._identity:
                 raise Away(f"{self.where} cannot be reached ({text})") from None
             raise MissingError(f"cannot open {self.where}: {text}{_hint(text)}") from None
@@ -113,8 +161,10 @@ class Server:
         except psycopg.Error as error:
             connection.close()
             raise translated(error, self.where) from None
-        except JitrlError:
+        except JitrlError as error:
             connection.close()
+            if self._identity:  # it could be used before, so what is stored waits until it can again
+                raise Away(str(error)) from None
             raise
         self._identity = about.identity
         self.password = connection.info.password
@@ -216,8 +266,23 @@ def translated(error: psycopg.Error, where: str) -> JitrlError:
 def _one_line(error: Exception) -> str:
     """Return what an error of the driver says, in one line. It never has a password in it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    text = lines[-1 if lines[0].startswith("Multiple connection attempts") else 0].removeprefix("connection failed: ")
+    text = lines[-1 if lines[0].startswith("Multiple connection attempts") else 0]
+    text = text.removeprefix("connection failed: ").removeprefix("connection is bad: ")
     return (text.rpartition("FATAL:")[2].strip() or text)[:300]
+
+
+def known_identity(place: Path) -> str:
+    """Return the identity that a file has, "" if it has none."""
+    try:
+        text = read_text(place, 100)
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text if text.isalnum() else ""
+
+
+def _password(error: psycopg.Error) -> str:
+    """Return the password with which a connection was tried, "" if there was none."""
+    return (error.pgconn.password if error.pgconn is not None else b"").decode("utf-8", "replace")
 
 
 def _hint(text: str) -> str:
