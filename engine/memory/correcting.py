@@ -25,13 +25,16 @@ def correct(
 
     Args:
         session: The session in which it was made, "" for none.
-        at: Unix time, now by default.
+        at: Unix time. By default now, but not before that of a correction that is there, even if the clock was set
+            back, because the latest one counts.
 
     Raises:
         UsageError: There is no such step, or a number is not finite or too large. Nothing is stored.
         StorageError: They could not be written; memory is as before.
     """
-    when = time.time() if at is None else at
+    when = at
+    if when is None:
+        when = max([time.time(), *(record.at for record in scope.records.all() if record.kind == KIND)])
     return scope.records.add_all([_record(scope, entry, one, session, when) for entry, one in corrections.items()])
 
 

@@ -72,9 +72,11 @@ class Cluster:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def start(self) -> None:
-        """Start the server, and wait until it takes connections."""
-        settings = [part for option in self._options for part in ("-c", option)]
+    def start(self, *options: str, port: int = 5432) -> None:
+        """Start the server with further options, and wait until it takes connections."""
+        self._port = str(port)
+        chosen = (*self._options, *options, f"port={port}")
+        settings = [part for option in chosen for part in ("-c", option)]
         command = [
             "setpriv", *self._drop, "--pdeathsig", "INT", "--", str(self._binaries / "postgres"), "-D",
             str(self.folder / "data"), "-k", str(self.folder), "-c", "listen_addresses=", *settings,
@@ -82,7 +84,8 @@ class Cluster:
         with (self.folder / "log").open("ab") as log:
             self._server = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
         deadline = time.monotonic() + 60
-        while subprocess.run([self._binaries / "pg_isready", "-q", "-h", self.folder], check=False).returncode:
+        asking = [self._binaries / "pg_isready", "-q", "-h", self.folder, "-p", self._port]
+        while subprocess.run(asking, check=False).returncode:
             if time.monotonic() > deadline or self._server.poll() is not None:
                 raise AssertionError((self.folder / "log").read_text()[-2000:])
             time.sleep(0.03)
@@ -107,7 +110,9 @@ class Cluster:
         """Run commands as the server's owner; return the rows of the last one."""
         import psycopg
 
-        with psycopg.connect(host=str(self.folder), user=USER, dbname=database, autocommit=True) as connection:
+        with psycopg.connect(
+            host=str(self.folder), port=self._port, user=USER, dbname=database, autocommit=True
+        ) as connection:
             for command in commands:
                 done = connection.execute(command)
             return done.fetchall() if done.description else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import os
 import random
 import threading
@@ -22,6 +23,9 @@ from engine.settings.address import parsed_address
 if TYPE_CHECKING:
     import psycopg
     from psycopg import Connection
+
+# psycopg logs what it ignores when a connection breaks. Without a log file, Python would print that on stderr.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 T = TypeVar("T")
 EXTRA = "postgres"
@@ -131,9 +135,12 @@ class Server:
         return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     def _answers(self) -> bool:
-        """Whether a server is there that takes connections, be it ours or not."""
+        """Whether a server is there that takes connections, be it ours or not. It learns nothing of who asks."""
+        from psycopg.conninfo import make_conninfo
+
         pq = driver().pq
-        return pq.PGconn.ping(self._conninfo().encode()) not in (pq.Ping.REJECT, pq.Ping.NO_RESPONSE)
+        asking = make_conninfo(self._conninfo(), user="jitrl", dbname="jitrl", sslmode="disable", gssencmode="disable")
+        return pq.PGconn.ping(asking.encode()) not in (pq.Ping.REJECT, pq.Ping.NO_RESPONSE)
 
     def connect(self) -> Connection[Any]:
         """Return a new connection in autocommit, after a look whether the database is the right one.
