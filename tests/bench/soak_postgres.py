@@ -4,21 +4,27 @@
 
 Writers on four machines (saves folders) store episodes in one scope. Meanwhile writers are killed with SIGKILL and
 begun again from the last episode that they know to be stored, and the server is stopped or killed and started again.
-In the end each episode must be there exactly once, in every replica. Ends with `N survived, M lost`.
+In the end each episode must be there exactly once, in every replica.
+
+Then the server's disk gets full: once where the tables are, once where its write-ahead log is, which stops the server.
+For that, small file systems are mounted, so this is skipped without the right to mount. Ends with `N survived, M lost`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import random
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from engine.memory.shared.memory import SharedMemory
@@ -125,6 +131,111 @@ def trial(cluster: Cluster, folder: Path, args: argparse.Namespace) -> Iterator[
                 yield f"{place}: not sound"
 
 
+@contextlib.contextmanager
+def small_disk(cluster: Cluster, name: str, megabytes: int) -> Iterator[Path]:
+    """Mount a file system of the server's user in the cluster's folder.
+
+    Raises:
+        PermissionError: This user cannot mount.
+    """
+    place = cluster.folder / name
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
+        raise PermissionError(name)
+    try:
+        owner = (cluster.folder / "data").stat()
+        os.chown(place, owner.st_uid, owner.st_gid)
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill_up(disk: Path) -> Path:
+    """Write a file that takes all the room there is, and return it."""
+    filler = disk / "filler"
+    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096) == 4096:
+            pass
+    return filler
+
+
+def full_tables(cluster: Cluster, folder: Path) -> Iterator[str]:
+    """Store while the disk with the tables is full; yield a sentence for each thing that is wrong."""
+    with small_disk(cluster, "tables", 40) as disk:
+        cluster.sql(f"CREATE TABLESPACE small LOCATION '{disk}'")
+        address = cluster.database()
+        name = address.partition("?")[0].rpartition("/")[2]
+        cluster.sql(f"ALTER DATABASE {name} SET TABLESPACE small")
+        yield from full(address, folder, lambda: fill_up(disk), Path.unlink, "disk")
+        cluster.sql(f"DROP DATABASE {name} WITH (FORCE)", "DROP TABLESPACE small")
+
+
+def full_log(cluster: Cluster, folder: Path) -> Iterator[str]:
+    """Store while the disk with the write-ahead log is full; yield a sentence for each thing that is wrong."""
+    address = cluster.database()
+    log = cluster.folder / "data" / "pg_wal"
+    with small_disk(cluster, "wal", 80) as disk:
+        cluster.stop()
+        shutil.copytree(log, disk / "pg_wal")
+        owner = log.stat()
+        for path in (disk / "pg_wal", *(disk / "pg_wal").rglob("*")):
+            os.chown(path, owner.st_uid, owner.st_gid)
+        shutil.rmtree(log)
+        log.symlink_to(disk / "pg_wal")
+        cluster.start()
+
+        def fill() -> Path:
+            filler = fill_up(disk)
+            with contextlib.suppress(Exception):  # the server stops when it finds no room for the next part of its log
+                for _ in range(8):
+                    cluster.sql("SELECT pg_switch_wal()", "CREATE TABLE more ()", "DROP TABLE more")
+            return filler
+
+        def empty(filler: Path) -> None:
+            filler.unlink()
+            cluster.stop(signal.SIGKILL)
+            cluster.start()
+
+        yield from full(address, folder, fill, empty, "")
+        cluster.stop()
+
+
+def full(
+    address: str, folder: Path, fill: Callable[[], Path], empty: Callable[[Path], None], word: str
+) -> Iterator[str]:
+    """Store before, while and after a disk is full; yield a sentence for each thing that is wrong."""
+    rng = random.Random(1)
+    told: list[str] = []
+    sent: list[str] = []
+
+    def send() -> int:
+        sent.append(f"u{len(sent)}")
+        return memory.scope(NAME).append(make_episode(rng, sent[-1], 60))
+
+    with SharedMemory(address, folder / "writer", notice=told.append) as memory:
+        send()
+        filler = fill()
+        while not memory.waiting and len(sent) < 1000:
+            send()
+        stored = len(memory.scope(NAME))
+        if memory.waiting != 1 or stored != 60 * (len(sent) - 1):
+            yield f"{memory.waiting} of {len(sent)} episodes wait, and {stored} entries are there"
+        if len(told) != 1 or word not in told[0]:
+            yield f"this was told: {told}"
+        print(f"{told[0] if told else 'nothing was told'}", file=sys.stderr)
+        send()
+        empty(filler)
+        deadline = time.monotonic() + 30
+        while memory.waiting and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not send():
+            yield "nothing is stored after there was room again"
+    with SharedMemory(address, folder / "fresh", follow=False) as fresh:
+        if [episode.uid for episode in fresh.scope(NAME).episodes()] != sent or not fresh.scope(NAME).verify().sound:
+            yield "what was sent is not what is there"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the trials and print the count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -137,6 +248,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="jitrl-soak-") as folder, Cluster() as cluster:
         problems = list(trial(cluster, Path(folder), args))
+        for what in (full_tables, full_log):
+            try:
+                problems += [f"{what.__name__}: {each}" for each in what(cluster, Path(folder) / what.__name__)]
+            except PermissionError:
+                print("skipped: a trial with a full disk needs the right to mount a file system", file=sys.stderr)
     for problem in problems[:20]:
         print(problem, file=sys.stderr)
     total = args.writers * args.episodes
