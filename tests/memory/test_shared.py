@@ -282,7 +282,7 @@ def test_a_worker_begins_from_its_replica_while_the_server_is_away(tmp_path: Pat
             assert (len(told), one.waiting) == (1, 1)
             assert told[0].startswith("cannot open the shared memory at ")
             assert "Reading goes on here; episodes wait in" in told[0]
-            with pytest.raises(Away, match="cannot be reached"):
+            with pytest.raises(Away, match="has no replica of game/another"):
                 one.scope("game/another")
             cluster.start()
             until(lambda: one.waiting == 0 and len(scope) == 16)

@@ -49,9 +49,9 @@ class SharedScope(Scope):
         try:
             self.replica.check(log)
             self.follow(log)
-        except Away:
+        except Away as error:
             if not self.replica.cursor().generation:
-                raise
+                raise Away(f"{error}, and this machine has no replica of {name}") from None
 
     @property
     def replica(self) -> Replica:
