@@ -154,8 +154,12 @@ def write_over(path: Path, data: bytes) -> None:
         os.close(fd)
 
 
-def append_durably(path: Path, end: int, data: bytes) -> None:
+def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -> None:
     """Append `data` to a file of `end` bytes and sync it. If that fails, the file is truncated to `end` again.
+
+    Args:
+        path, end, data: The file, its size, and what is appended.
+        durable: Sync it. Without that, a power cut may leave a damaged file.
 
     Raises:
         OSError: Writing failed.
@@ -164,7 +168,8 @@ def append_durably(path: Path, end: int, data: bytes) -> None:
     try:
         tighten(fd)
         write_all(fd, data)
-        os.fsync(fd)
+        if durable:
+            os.fsync(fd)
     except BaseException:
         with contextlib.suppress(OSError):
             os.ftruncate(fd, end)

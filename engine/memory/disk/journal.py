@@ -39,6 +39,7 @@ class Journal:
         schema: Version of the documents, and migrations from earlier ones.
         notice: Called with a sentence when something was recovered.
         clock: Returns the time in seconds since the epoch.
+        durable: Whether appends are on the disk on return. If not, a power cut may damage the end of the file.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Journal:
         schema: Schema | None = None,
         notice: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.time,
+        durable: bool = True,
     ) -> None:
         self.path = path
         self.lock = threading.RLock()
@@ -60,6 +62,7 @@ class Journal:
         self._about = dict(about or {})
         self._notice = notice
         self._clock = clock
+        self._durable = durable
         self._file_lock = files.FileLock(path.with_name("lock"))
         self._depth = 0
 
@@ -138,7 +141,7 @@ class Journal:
                 self._create()
             end = self._reader.position.offset
             try:
-                files.append_durably(self.path, end, b"".join(lines))
+                files.append_durably(self.path, end, b"".join(lines), durable=self._durable)
             except OSError as error:
                 raise self._failed(error) from None
             for group, line in zip(groups, lines, strict=True):

@@ -1,9 +1,9 @@
 """The replica of one scope: a journal in the saves folder that follows the log on the server.
 
 It is a usual journal, so everything that reads a journal reads it. Beside it lies a cursor: the generation and the
-place in the log up to which it was fed. A replica that is damaged, foreign, or not of this log is made anew. Whoever
-writes to the journal itself (to forget, undo, update, compact) takes the lock of the scope on the server first; the
-server has the change before the replica has it.
+place in the log up to which it was fed. A replica that is damaged, foreign, or not of this log is made anew, so what is
+appended to it is not synced to the disk. Whoever writes to the journal itself (to forget, undo, update, compact) takes
+the lock of the scope on the server first; the server has the change before the replica has it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Replica(Journal):
         self, path: Path, listener: Listener, *, log: Log, scope: str,
         notice: Callable[[str], None] = lambda text: None, **options: Any,
     ) -> None:  # fmt: skip
-        super().__init__(path, listener, notice=notice, **options)
+        super().__init__(path, listener, notice=notice, durable=False, **options)
         self._log = log
         self._scope = scope
         self._local = 0
@@ -129,6 +129,8 @@ class Replica(Journal):
                 if now.generation == news.generation:  # else somebody else has read it anew
                     self._apply([row for row in news.rows if row.seq > now.seq], now)
                     changed = True
+                    if not news.rows or news.rows[-1].seq == news.seq:
+                        return changed
 
     def take_in(self, stored: Stored) -> bool:
         """Take in rows that this process has just stored, without reading them back.
