@@ -124,7 +124,8 @@ def measure_open(address: str, saves: str) -> None:
         base, cpu = resident(), time.process_time()
         wall = seconds(lambda: memory.scope(NAME))
         figures = {"wall": wall, "cpu": time.process_time() - cpu, "base": base, "rss": resident()}
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        status = Path("/proc/self/status").read_text()
+        peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024  # ru_maxrss would begin with that of the parent
         print(json.dumps({**figures, "peak": peak, "index": memory.scope(NAME).index_bytes()}))
 
 
