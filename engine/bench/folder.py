@@ -132,7 +132,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "model": cell.model,
         "seed": cell.seed,
         "workers": cell.workers,
-        "protocol": experience(cell.workers, 0),
+        "experience": experience(cell.workers, 0),
         "tasks": list(dict.fromkeys(leg.task for leg in cell.legs)),
         "state": WAITING,
         "error": "",

@@ -116,7 +116,7 @@ def said(started: SessionStarted, others: int) -> dict[str, object]:
         others: Number of episodes that other sessions stored in its memory while it ran.
     """
     return {
-        "protocol": experience(started.workers, others),
+        "kind": experience(started.workers, others),
         "workers": started.workers,
         "memory": started.memory,
         "episodes_before": started.episodes_before,
