@@ -17,6 +17,7 @@ from engine.session import branches, recording
 from engine.session import store as sessions
 from engine.session.control import TakeBack
 from engine.session.loop import Session
+from engine.session.sharing import experience
 from engine.settings import SessionConfig
 from tests.killed import Person, Trial, decided, differences, moments
 from tests.playing import only
@@ -91,10 +92,10 @@ def test_a_branch_left_and_taken_up_decides_as_one_that_was_not(tmp_path):
 def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_on(tmp_path):
     """And it counts in the same way for who leaves the session again later, and takes it up."""
     found, ends = [], []
-    for name, moments in (("whole", []), ("left", [(2, 7)]), ("left twice", [(2, 7), (3, 5)])):
+    for name, leaves in (("whole", []), ("left", [(2, 7)]), ("left twice", [(2, 7), (3, 5)])):
         saves = tmp_path / name
         saved = sessions.create(saves, config(), "run")
-        for number, until in enumerate(moments):
+        for number, until in enumerate(leaves):
             play(saves, saved, until)
             if number == 0:
                 play(saves, sessions.create(saves, config(seed=9, episodes=2), "run"))
@@ -104,6 +105,7 @@ def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_o
     assert {at[0] for at in differences(whole, left)} == {3, 4}
     assert differences(left, twice) == []
     assert ends == [0, 2, 2]
+    assert [experience(1, others) for others in ends[:2]] == ["sequential", "asynchronous, workers as they come"]
 
 
 def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):

@@ -68,8 +68,8 @@ CELL = {
     "workers": ("whole number", "number of sessions that share its memory and take their steps in turn"),
     "experience": (
         "text",
-        '"sequential": an episode sees all before it. "asynchronous, N workers, step-locked": it sees what the N workers '
-        "had committed when it decided",
+        '"sequential": an episode sees all before it. "asynchronous, N workers, step-locked": it sees what the N '
+        "workers had committed when it decided",
     ),
     "tasks": ("list of text", "names of its environments"),
     "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),

@@ -55,7 +55,8 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
     for one in rows:
         cell = cells.setdefault(one.cell, {
             "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "workers": 1,
-            "experience": "sequential", "tasks": [], "state": "finished", "error": "", "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
+            "experience": "sequential", "tasks": [], "state": "finished", "error": "",
+            "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
         })  # fmt: skip
         if one.task not in cell["tasks"]:
             cell["tasks"].append(one.task)

@@ -94,10 +94,9 @@ class Run:
         message = told[-1]
         if cell.workers == 1:
             return False
-        if cell.arm == "knn, two":
-            return isinstance(message, StepTold) and steps == 14
-        # At the step that ends an episode, before that is committed, and after its end.
-        return (isinstance(message, StepTold) and steps == 11) or (isinstance(message, Ended) and steps == 12)
+        # At the step that ends an episode, before that is committed: it is the other one's turn. And after its end.
+        ends = isinstance(message, Ended) and steps == 12 and cell.arm == "graph, two"
+        return ends or (isinstance(message, StepTold) and steps == 11)
 
     def place(self, arm):
         """The folder of a cell."""
@@ -245,7 +244,7 @@ def test_the_score_by_episode_is_in_the_order_of_commits(run):
     [
         (("episodes = 4", "episodes = 5"), "episodes: 5 cannot be divided among the 2 workers of graph, two"),
         (("workers = 2\nagainst", "workers = 65\nagainst"), "graph, two: workers: at most 64, not 65"),
-        (('name = "graph, two"\nagent = "jitrl"', 'name = "graph, two"\nagent = "static"'), "static stores no episodes"),
+        (('two"\nagent = "jitrl"', 'two"\nagent = "static"'), "static stores no episodes"),
         (('against = "graph"', 'against = "grph"'), "against: there is no other arm 'grph'"),
         (("workers = 2", "workers = 0"), "must be a whole number of at least 1, not 0"),
     ],
