@@ -133,7 +133,8 @@ def about(suite: Any) -> str:
     for arm in suite.arms:
         changes = [f"{name}={value}" for name, value in arm.settings.items()]
         workers = [f"{arm.workers} workers"] if arm.workers > 1 else []
-        lines.append(f"  {arm.name:<{width}} {', '.join([arm.agent, *(arm.models or suite.models), *workers, *changes])}")
+        what = [arm.agent, *(arm.models or suite.models), *workers, *changes]
+        lines.append(f"  {arm.name:<{width}} {', '.join(what)}")
     return "\n".join(lines)
 
 
