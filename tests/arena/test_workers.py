@@ -229,7 +229,7 @@ def test_manifest_recording_and_report_say_which_experiment_it_was(run):
     text = markdown(load(run.folder))
     assert "Sequential, so that an episode sees all before it: graph." in text
     assert "Asynchronous: 2 workers share each memory" in text
-    assert "graph, two is compared with graph." in text
+    assert "Compared with graph: graph, two." in text
 
 
 def test_the_score_by_episode_is_in_the_order_of_commits(run):

@@ -59,10 +59,11 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     }  # fmt: skip
     if not references:
         return None
-    name = words.listed(list(dict.fromkeys(reference.name for reference in references.values())))
-    each = "" if not against else " " + " ".join(
-        f"{arm.name} is compared with {reference.name}." for arm, reference in references.items()
-    )  # fmt: skip
+    pairs: dict[str, list[str]] = {}
+    for arm, reference in references.items():
+        pairs.setdefault(reference.name, []).append(arm.name)
+    name = " and ".join(pairs)
+    each = "".join(f" Compared with {to}: {words.listed(list(dict.fromkeys(arms)))}." for to, arms in pairs.items())
     cells: dict[Arm, list[Cell]] = {arm: [] for arm in references}
     for place in results.columns:
         for measure in measures:
@@ -77,7 +78,7 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     return Table(
         "differences", f"Differences to {name}", f"Mean of the differences to {name} on the same task with the same "
         f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs."
-        f"{each}", "Arm", _columns(results, measures), rows,
+        f"{each if against else ''}", "Arm", _columns(results, measures), rows,
     )  # fmt: skip
 
 
