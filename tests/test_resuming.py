@@ -12,11 +12,12 @@ from engine.codec import event_to_line
 from engine.environments import profile
 from engine.memory import Memory
 from engine.memory.upkeep import forget_all, plan_forget
-from engine.records import Decided, EpisodeEnded, Notice, SessionStarted, Stepped
+from engine.records import Decided, EpisodeEnded, Notice, SessionEnded, SessionStarted, Stepped
 from engine.session import branches, recording
 from engine.session import store as sessions
 from engine.session.control import TakeBack
 from engine.session.loop import Session
+from engine.session.sharing import experience
 from engine.settings import SessionConfig
 from tests.killed import Person, Trial, decided, differences, moments
 from tests.playing import only
@@ -88,16 +89,23 @@ def test_a_branch_left_and_taken_up_decides_as_one_that_was_not(tmp_path):
     assert differences(*found) == []
 
 
-def test_what_another_session_remembers_meanwhile_changes_no_plan(tmp_path):
-    found = []
-    for name, until in (("whole", None), ("left", (2, 7))):
-        saved = sessions.create(tmp_path / name, config(), "run")
-        play(tmp_path / name, saved, until)
-        if until is not None:
-            play(tmp_path / name, sessions.create(tmp_path / name, config(seed=9, episodes=2), "run"))
-            play(tmp_path / name, saved)
+def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_on(tmp_path):
+    """And it counts in the same way for who leaves the session again later, and takes it up."""
+    found, ends = [], []
+    for name, leaves in (("whole", []), ("left", [(2, 7)]), ("left twice", [(2, 7), (3, 5)])):
+        saves = tmp_path / name
+        saved = sessions.create(saves, config(), "run")
+        for number, until in enumerate(leaves):
+            play(saves, saved, until)
+            if number == 0:
+                play(saves, sessions.create(saves, config(seed=9, episodes=2), "run"))
+        ends.append(only(play(saves, saved), SessionEnded)[-1].others)
         found.append(numbers(decided(saved)))
-    assert differences(*found) == []
+    whole, left, twice = found
+    assert {at[0] for at in differences(whole, left)} == {3, 4}
+    assert differences(left, twice) == []
+    assert ends == [0, 2, 2]
+    assert [experience(1, others) for others in ends[:2]] == ["sequential", "asynchronous, workers as they come"]
 
 
 def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):

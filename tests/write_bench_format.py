@@ -65,6 +65,12 @@ CELL = {
     "agent": ("text", "the method"),
     "model": ("text", 'the model, "" if the agent needs none'),
     "seed": ("whole number", "seed of the cell"),
+    "workers": ("whole number", "number of sessions that share its memory and take their steps in turn"),
+    "experience": (
+        "text",
+        '"sequential": an episode sees all before it. "asynchronous, N workers, step-locked": it sees what the N '
+        "workers had committed when it decided",
+    ),
     "tasks": ("list of text", "names of its environments"),
     "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),
     "error": ("text", 'why it failed, "" if it did not'),

@@ -186,6 +186,20 @@ class Learner(Protocol):
 
 
 @runtime_checkable
+class SharingLearner(Learner, Protocol):
+    """A learner that is told what other sessions store in the same memory while its session runs."""
+
+    def lived_elsewhere(self, episode: Episode, first: int) -> None:
+        """Another session stored an episode. Called before `begin_episode`, in the order in which they were stored.
+
+        Args:
+            episode: As it is in memory.
+            first: Entry number of its step 0.
+        """
+        ...
+
+
+@runtime_checkable
 class Resumable(Protocol):
     """An agent that needs more than memory and its own records to decide as it would have, had it not been left.
 

@@ -22,7 +22,7 @@ from engine.records import (
     Valuation,
 )
 from engine.settings import Settings
-from engine.values.base import Estimator, Growing, Query, outlook
+from engine.values.base import Estimator, Growing, Query, Sharing, outlook
 
 
 class JitrlAgent(StaticAgent):
@@ -220,6 +220,11 @@ class EstimatorLearner:
     def remembered(self, episode: Episode, first: int) -> None:
         """Tell the estimator where the episode is in memory."""
         self._estimator.remembered(episode, first)
+
+    def lived_elsewhere(self, episode: Episode, first: int) -> None:
+        """Tell the estimator, if it wants to know."""
+        if isinstance(self._estimator, Sharing):
+            self._estimator.lived_elsewhere(episode, first)
 
 
 def _query(

@@ -23,6 +23,7 @@ from engine.environments import kind_of
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
+from engine.session.sharing import experience
 
 LOCK = "lock"
 """Name of the file that is locked while a run is played."""
@@ -130,6 +131,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "agent": cell.agent,
         "model": cell.model,
         "seed": cell.seed,
+        "workers": cell.workers,
+        "experience": experience(cell.workers, 0),
         "tasks": list(dict.fromkeys(leg.task for leg in cell.legs)),
         "state": WAITING,
         "error": "",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
 from engine.session.store import SavedSession
+from engine.session.turns import play_in_turn
 from engine.settings.address import in_space, is_address
 
 
@@ -38,8 +40,8 @@ def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None],
     tell(Began(cell.name))
     try:
         ensure_folder(folder)
-        for number in range(len(cell.legs)):
-            if not _leg(cell, number, folder, saves, tell, control):
+        for number in range(0, len(cell.legs), cell.workers):
+            if not _legs(cell, number, folder, saves, tell, control):
                 rows.write(cell, folder, done=False)
                 tell(Stopped(cell.name))
                 return
@@ -76,6 +78,25 @@ def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
             f"the session in {place} was begun with other settings (another version of jitrl?); begin a new run"
         )
     return saved
+
+
+def _legs(
+    cell: Cell, number: int, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control
+) -> bool:
+    """Play what is left of a leg, or of those that its workers play in turn; return whether all are finished."""
+    if cell.workers == 1:
+        return _leg(cell, number, folder, saves, tell, control)
+    taken = [rows.steps(opened(cell, number + who, folder)) for who in range(cell.workers)]
+    lock = threading.Lock()
+
+    def tell_alone(message: Message) -> None:
+        with lock:  # workers that are stopped end at the same time
+            tell(message)
+
+    def play_one(who: int, its_control: Control) -> bool:
+        return _leg(cell, number + who, folder, saves, tell_alone, its_control)
+
+    return play_in_turn(taken, play_one, control)
 
 
 def _leg(

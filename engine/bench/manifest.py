@@ -100,6 +100,8 @@ def _wrong(manifest: Any) -> str:
     for name, cell in manifest["cells"].items():
         if not isinstance(cell, dict) or not isinstance(cell.get("arm"), str) or not limits.is_whole(cell.get("seed")):
             return f"the cell {limits.shown(name)} has no arm or no seed"
+        if not limits.is_whole(cell.get("workers", 1)):
+            return f"the workers of the cell {limits.shown(name)} are no whole number"
         if not isinstance(cell.setdefault("state", WAITING), str):
             return f"the state of the cell {limits.shown(name)} is no text"
         if not isinstance(cell.get("tasks"), list) or not all(isinstance(task, str) for task in cell["tasks"]):

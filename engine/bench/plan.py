@@ -87,6 +87,11 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
                     f"{where}: arms: {arm.name}: {arm.agent} learns by what its model writes, and {model} writes "
                     "nothing"
                 )
+        if memory and arm.workers > 1:
+            raise UsageError(
+                f"{where}: arms: {arm.name}: workers that play in turn have their memory on this machine's disk, not "
+                "on a server; leave --memory away"
+            )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games, memory)
 
@@ -113,7 +118,7 @@ def _cells(plan: Plan) -> tuple[Cell, ...]:
                 for seed in suite.seeds:
                     legs = _legs(suite, arm, model, seed, own, before, plan)
                     name = _unique(".".join(filter(None, (label, arm.name, model, str(seed)))), names)
-                    cells.append(Cell(name, arm.name, model, seed, legs))
+                    cells.append(Cell(name, arm.name, model, seed, legs, arm.workers))
     return tuple(cells)
 
 
@@ -145,18 +150,22 @@ def _units(
 def _legs(
     suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[Task], train: Sequence[Task], plan: Plan
 ) -> tuple[Leg, ...]:
-    def leg(task: Task, phase: str, episodes: int, own_seed: int, *, frozen: bool = False) -> Leg:
+    def leg(
+        task: Task, phase: str, episodes: int, own_seed: int, *, worker: int = 1, frozen: bool = False
+    ) -> Leg:
         config = SessionConfig(
             game=task.name,
             agent=arm.agent,
             model=model or "prior/uniform",
-            episodes=episodes,
+            episodes=episodes // arm.workers,
             seed=own_seed,
             profile=arm.profile or suite.profile,
             settings=task.kind.profile(arm.profile or suite.profile, **_changes(suite, arm)),
             games=plan.games,
             memory=plan.memory or "own",
             frozen=frozen,
+            workers=arm.workers,
+            worker=worker,
         )
         return Leg(task.name, task.group, phase, config)
 
@@ -165,8 +174,10 @@ def _legs(
         return tuple(
             leg(tasks[at], TEST, 1, seed * _SEEDS_APART + number) for number, at in enumerate(order.tolist())
         )
-    before = [leg(task, TRAIN, suite.train_episodes, seed) for task in train]
-    after = [leg(task, TEST, suite.episodes, seed, frozen=suite.protocol == "split") for task in tasks]
+    frozen = suite.protocol == "split"
+    each = range(1, arm.workers + 1)
+    before = [leg(task, TRAIN, suite.train_episodes, seed, worker=n) for task in train for n in each]
+    after = [leg(task, TEST, suite.episodes, seed, worker=n, frozen=frozen) for task in tasks for n in each]
     return (*before, *after)
 
 

@@ -85,8 +85,10 @@ class CellProgress:
     def scores(self) -> tuple[float, ...]:
         """Scores of the finished episodes that are measured (phase "test"), in the order of the plan."""
         if self._scores is None:
-            legs = self.cell.legs
-            self._scores = tuple(self.ended[at].score for at in sorted(self.ended) if legs[at[0]].phase == TEST)
+            legs, workers = self.cell.legs, self.cell.workers
+            # Workers that play at the same time are at about the same episode.
+            played = sorted(self.ended, key=lambda at: (at[0] // workers, at[1], at[0]))
+            self._scores = tuple(self.ended[at].score for at in played if legs[at[0]].phase == TEST)
         return self._scores
 
     @property

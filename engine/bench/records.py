@@ -41,6 +41,7 @@ class Cell:
         model: Name of the model; "" if the agent needs none.
         seed: Seed of the cell. The seeds of its legs are computed from it.
         legs: Its sessions, played in this order. They share a memory, which is empty at first.
+        workers: Number of consecutive legs that are played at the same time, taking their steps in turn.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Cell:
     model: str
     seed: int
     legs: tuple[Leg, ...]
+    workers: int = 1
 
     @property
     def agent(self) -> str:
@@ -93,6 +95,7 @@ class EpisodeRow:
             depend on the cache or on the network.
         hits: Remembered steps that decisions used.
         hits_other: Number of them that came from other tasks.
+        order: Number of the episode in its cell, from 1, in the order in which they were committed to memory.
     """
 
     cell: str
@@ -122,6 +125,7 @@ class EpisodeRow:
     answers: Mapping[str, int] = field(default_factory=dict)
     hits: int = 0
     hits_other: int = 0
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,17 @@ def ended(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
     return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, EpisodeEnded))
 
 
+def steps(saved: SavedSession) -> int:
+    """Return the number of steps that a session has taken.
+
+    Raises:
+        BadFile: Its recording is damaged.
+    """
+    if not saved.recording.is_file():
+        return 0
+    return sum(isinstance(event, Stepped) for _, event in recording.read(saved.recording))
+
+
 def write(cell: Cell, folder: Path, *, done: bool) -> None:
     """Write the files of a cell, with the episodes that were played.
 
@@ -66,9 +78,8 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
         StorageError: They cannot be written.
         BadFile: A recording or the memory is damaged.
     """
-    owners = _owners(cell, folder)
-    episodes: list[EpisodeRow] = []
-    timings: list[TimingRow] = []
+    owners, numbers = _remembered(cell, folder)
+    found: list[tuple[tuple[int, int, int], EpisodeRow, TimingRow]] = []
     about: dict[str, Any] = {}
     for number, saved in _begun(cell, folder):
         leg = cell.legs[number]
@@ -79,9 +90,14 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
                 continue
             told = _Told(lived)
             other = told.hits_of_others(owners.get(_scope(saved), {}), leg.task)
-            episodes.append(_row(cell, number, leg, event, told, other))
-            timings.append(_timing(cell, number, event, told))
+            row = _row(cell, number, leg, event, told, other)
+            # Workers that play at the same time play one task, and so have one scope with its numbers.
+            at = (number // cell.workers, numbers.get(told.uid, 0), event.episode)
+            found.append((at, row, _timing(cell, number, event, told)))
     about.pop("story", None)
+    found.sort(key=lambda one: one[0])
+    episodes = [replace(row, order=order) for order, (_, row, _) in enumerate(found, 1)]
+    timings = [timing for _, _, timing in found]
     try:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
@@ -111,6 +127,7 @@ class _Told:
         self.calls: list[ModelCall] = []
         self.paid: list[ModelCall] = []
         self.hits: list[int] = []
+        self.uid = next((event.uid for event in events if isinstance(event, EpisodeStarted)), "")
         decided: Decided | None = None
         known: set[tuple[int, str, str, str]] = set()
         for event in events:
@@ -224,17 +241,22 @@ def _scope(saved: SavedSession) -> str:
     raise BadFile(f"the recording {saved.recording} does not begin with a session")
 
 
-def _owners(cell: Cell, folder: Path) -> dict[str, dict[int, str]]:
-    """Return the task of each episode, by scope and number of the episode; {} for a cell with a single leg."""
+def _remembered(cell: Cell, folder: Path) -> tuple[dict[str, dict[int, str]], dict[str, int]]:
+    """Return what memory has of a cell's episodes; nothing for a cell with a single leg.
+
+    Returns:
+        The task of each episode, by scope and number of the episode; and its number, by its uid.
+    """
     begun = list(_begun(cell, folder))
     if len(cell.legs) == 1 or not begun:
-        return {}
-    found: dict[str, dict[int, str]] = {}
+        return {}, {}
+    owners: dict[str, dict[int, str]] = {}
+    numbers: dict[str, int] = {}
     with sessions.open_memory(folder, begun[0][1]) as memory:
         for scope in {_scope(saved) for _, saved in begun}:
-            found[scope] = {
-                episode.number: cell.legs[int(episode.session)].task
-                for episode in memory.scope(scope).episodes()
-                if episode.session.isdigit()
-            }
-    return found
+            mine = owners.setdefault(scope, {})
+            for episode in memory.scope(scope).episodes():
+                if episode.session.isdigit():
+                    mine[episode.number] = cell.legs[int(episode.session)].task
+                    numbers[episode.uid] = episode.number
+    return owners, numbers

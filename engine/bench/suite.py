@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from engine.agents import AGENTS
 from engine.bench.checking import Table, nearest
 from engine.disk import read_text, shown
 from engine.errors import BadFile, UsageError
@@ -24,6 +25,9 @@ PROTOCOLS = ("consecutive", "cross-task", "split")
 
 SHARING = ("task", "group", "suite")
 """Which tasks of a seed share one memory: none, those of one column in tables (for instance a web site), or all."""
+
+MOST_WORKERS = 64
+"""Most workers of an arm. Each holds its environment open."""
 
 LARGEST = 1 << 20
 """Most bytes of a suite's file."""
@@ -40,6 +44,9 @@ class Arm:
         profile: Profile of settings, "" for that of the suite.
         settings: Settings that differ from the suite's.
         reference: Whether other rows are compared with this one.
+        workers: Number of sessions that share each memory and take their steps in turn. They play the episodes of a
+            task between them. 1 is the paper's protocol: an episode sees all before it.
+        against: Name of the arm that it is compared with, "" for the reference.
     """
 
     name: str
@@ -48,6 +55,8 @@ class Arm:
     profile: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     reference: bool = False
+    workers: int = 1
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +188,10 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
         raise UsageError(f"{where}: there are no arms; a suite needs [[arms]] or a [sweep]")
     if doubled := _doubled(arm.name for arm in arms):
         raise UsageError(f"{where}: arms: two of them are named {doubled!r}")
+    names = [arm.name for arm in arms]
+    for arm in arms:
+        if arm.against and (arm.against not in names or arm.against == arm.name):
+            raise UsageError(f"{where}: arms: {arm.name}: against: there is no other arm {arm.against!r}")
     if sum(arm.reference for arm in arms) > 1:
         raise UsageError(f"{where}: arms: only one of them can be the reference")
     suite = Suite(
@@ -202,6 +215,7 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
     )
     whole.done()
     _check_protocol(suite, where)
+    _check_workers(suite, where)
     return suite
 
 
@@ -231,7 +245,11 @@ def changed(suite: Suite, where: str = "the command line", **changes: Any) -> Su
         for name in given["arms"]:
             if name not in known:
                 raise UsageError(f"{where}: the suite {suite.name} has no arm {name!r}{nearest(name, known)}")
-        given["arms"] = [dataclasses.asdict(known[name]) for name in given["arms"]]
+        chosen = [known[name] for name in given["arms"]]
+        given["arms"] = [
+            dataclasses.asdict(arm) | {"against": arm.against if known.get(arm.against) in chosen else ""}
+            for arm in chosen
+        ]
     if "models" in given:
         arms = given.get("arms") or [dataclasses.asdict(arm) for arm in suite.arms]
         given["arms"] = [{**arm, "models": ()} for arm in arms]
@@ -250,6 +268,8 @@ def _arm(table: Table) -> Arm:
         profile=table.profile("profile", ""),
         settings=table.settings("settings"),
         reference=table.flag("reference"),
+        workers=table.count("workers", 1),
+        against=table.text("against", ""),
     )
     table.done()
     return arm
@@ -295,6 +315,22 @@ def _check_protocol(suite: Suite, where: str) -> None:
             raise UsageError(f'{where}: protocol = "cross-task" needs memory = "group" or "suite"')
         if suite.episodes != 1:
             raise UsageError(f'{where}: protocol = "cross-task" plays each task once; episodes must be 1')
+
+
+def _check_workers(suite: Suite, where: str) -> None:
+    """Raise UsageError if workers of an arm cannot share its episodes, or its memory would stay empty."""
+    for arm in suite.arms:
+        if arm.workers == 1:
+            continue
+        if arm.workers > MOST_WORKERS:
+            raise UsageError(f"{where}: arms: {arm.name}: workers: at most {MOST_WORKERS}, not {arm.workers}")
+        if not AGENTS.find(arm.agent).learns:
+            raise UsageError(f"{where}: arms: {arm.name}: workers share a memory, and {arm.agent} stores no episodes")
+        for key, episodes in (("episodes", suite.episodes), ("train_episodes", suite.train_episodes)):
+            if episodes % arm.workers:
+                raise UsageError(
+                    f"{where}: {key}: {episodes} cannot be divided among the {arm.workers} workers of {arm.name}"
+                )
 
 
 def _doubled(names: Iterable[str]) -> str:

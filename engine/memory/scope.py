@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import dataclasses
+import itertools
 import math
 import time
 from array import array
@@ -264,6 +266,20 @@ class Scope:
         """Return the ids of the episodes' documents, oldest first."""
         with self._lock:
             return self._entries.doc_ids.tolist()
+
+    def seen_until(self) -> int:
+        """Read what other processes wrote, and return `next_entry`. No server is asked."""
+        with self._lock:
+            self._journal.refresh()
+            return self._entries.next_entry
+
+    def stored_since(self, entry: int) -> list[tuple[int, str]]:
+        """Return the episodes stored from an entry number on, oldest first: entry number of step 0, and uid."""
+        with self._lock:
+            firsts = self._entries.first
+            at = bisect.bisect_left(firsts, entry)
+            uids = list(itertools.islice(reversed(self._entries.uids), len(firsts) - at))
+            return list(zip(firsts[at:], reversed(uids), strict=True))
 
     def entered(self) -> Iterator[tuple[int, Episode]]:
         """Yield the episodes, oldest first, each with the entry number of its step 0. Damaged ones are skipped."""

@@ -35,6 +35,12 @@ class SessionStarted:
             "string" (likelihoods of the actions), or "" if there is no model.
         replaced: A sentence for each setting that could not be followed; `settings` has the value used instead.
         format: Number of the recording's format; recordings of before there were numbers have 1.
+        memory: Who may use its memory: "own" (nobody else, or its fellow workers), "shared" (all sessions with the same
+            saves folder), "server" (all that know the address), or "" in recordings of earlier versions.
+        workers: Number of sessions that play with this memory and take their steps in turn; 1 if it plays alone.
+        worker: Its number among them, from 1.
+        episodes_before: Number of episodes remembered in this scope at the start; None in recordings of earlier
+            versions.
     """
 
     session: str
@@ -52,6 +58,10 @@ class SessionStarted:
     replaced: tuple[str, ...] = ()
     format: int = 1
     next_entry: int | None = None
+    memory: str = ""
+    workers: int = 1
+    worker: int = 1
+    episodes_before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +73,15 @@ class EpisodeStarted:
         seed: Seed that the environment was reset with.
         observation: The first observation.
         uid: Unique id of the episode, also in memory; "" in old recordings.
+        next_entry: Entry number of the first step remembered after this; lower ones were there. None in recordings of
+            earlier versions.
     """
 
     episode: int
     seed: int
     observation: Observation
     uid: str = ""
+    next_entry: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,12 +301,15 @@ class SessionEnded:
         episodes: Number of episodes played.
         average: Mean score of the episodes, 0.0 if none was played.
         final: Score of the last episode, 0.0 if none was played.
+        others: Number of episodes that other sessions stored in this scope since the session began, as far as they
+            were seen here.
     """
 
     finished: bool
     episodes: int
     average: float
     final: float
+    others: int = 0
 
 
 Event = (

@@ -243,6 +243,14 @@ class Control:
         if self._stopped:
             raise Stopped
 
+    def turn(self) -> None:
+        """Wait until the next step may be decided: at once, unless sessions play in turn.
+
+        Raises:
+            Stopped: The person stopped the session.
+        """
+        self.check()
+
     def gate(self, episode: int, tell: Callable[[Paused | Resumed], None], hold: str = "") -> Answer:
         """Wait for the delay or for a command; return what the person said.
 

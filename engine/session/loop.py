@@ -19,6 +19,7 @@ from engine.environment import Concluding, Discreet, OpenActions, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
+from engine.memory.view import View
 from engine.records import (
     FORMAT,
     Decision,
@@ -45,6 +46,7 @@ from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import Relived, draws
+from engine.session.sharing import TakingUp, place
 from engine.session.steering import Steering
 from engine.session.telling import Teller
 
@@ -89,6 +91,9 @@ class Session:
         self._accounts = Accounts(self._tell)
         self._ahead: Lookahead | None = None
         self._steering: Steering
+        self._uids: set[str] = set()
+        """Those of its episodes."""
+        self._taking_up: TakingUp
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -115,11 +120,12 @@ class Session:
             self.error = error
             self._tell(Notice("error", str(error), type(error).__name__))
         finally:
+            others = 0 if parts is None else self._others(parts)
             if parts is not None:
                 if self._ahead is not None:
                     self._ahead.close()
                 parts.close()
-            ended = self._summary(finished)
+            ended = self._summary(finished, others)
             self._tell(ended)
             self._teller.close()
         return ended
@@ -182,7 +188,7 @@ class Session:
             self.control,
             self._teller,
             self._saved.folder,
-            self._config.seed,
+            self._config,
             self._settings.selection == "greedy",
             (event for _, event in past),
         )
@@ -211,7 +217,13 @@ class Session:
             replaced=parts.replaced,
             format=FORMAT,
             next_entry=parts.before,
+            memory=sessions.sharing(config),
+            workers=config.workers,
+            worker=config.worker,
+            episodes_before=len(parts.scope.doc_ids()) - len(parts.scope.stored_since(parts.before)),
         )
+        self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
+        self._taking_up = TakingUp(parts.agent, View(parts.scope), parts.before, self._uids)
         if not past:
             self._tell(started)
             return None
@@ -242,7 +254,9 @@ class Session:
         learner = parts.agent.learner if isinstance(parts.agent, Resumable) else None
         if learner is None:
             return None
-        relived = Relived(learner, parts.scope, self._config, self._settings.step_limit, parts.before)
+        relived = Relived(
+            learner, parts.scope, self._config, self._settings.step_limit, parts.before, self._taking_up
+        )
         for episode in lived:
             self.control.check()
             relived.episode(episode)
@@ -291,7 +305,7 @@ class Session:
                 self._teller.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
-                self.control.check()
+                self.control.turn()
                 try:
                     decision = self._decide(parts, live)
                 except TakeBack:
@@ -348,7 +362,9 @@ class Session:
         number = account.episode
         observation = parts.environment.reset(self._config.seed)
         if anew:
-            self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid))
+            known = parts.scope.seen_until()
+            self._uids.add(account.uid)
+            self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid, known))
             self._steering.began(observation)
         self._accounts.open(account)
         abstractor = parts.environment.abstractor().written(
@@ -357,6 +373,8 @@ class Session:
         started = self._clock()
         state = abstractor.begin(observation)
         with self._excused("prepare for this episode"):
+            if anew:
+                self._taking_up.until(known)
             parts.agent.begin_episode(state)
         return Live(number, account.uid, observation, state, abstractor, started, account)
 
@@ -377,6 +395,7 @@ class Session:
         parts.scope.hide(self._teller.secrets())
         valid = parts.environment.valid_actions() or parts.kind.fallback
         step = len(live.steps)
+        number, episodes = place(self._config, live.number)
         turn = Turn(
             step=step,
             steps_left=self._settings.step_limit - step,
@@ -386,12 +405,12 @@ class Session:
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
             resolve=_resolver(parts.environment),
-            episode=live.number,
-            episodes=self._config.episodes,
+            episode=number,
+            episodes=episodes,
         )
         while True:
             try:
-                rng = draws(self._config.seed, live.number, step)
+                rng = draws(self._config.seed, number, step)
                 self._emit(Thinking("thinking"))
                 decision = parts.agent.decide(turn, rng)
                 break
@@ -482,10 +501,14 @@ class Session:
         self.control.wait_for_resume(lambda: self._emit(Paused(str(error))))
         self._emit(Resumed())
 
-    def _summary(self, finished: bool) -> SessionEnded:
+    def _others(self, parts: Parts) -> int:
+        """Return how many episodes other sessions stored in this scope since this one began."""
+        return sum(uid not in self._uids for _, uid in parts.scope.stored_since(parts.before))
+
+    def _summary(self, finished: bool, others: int) -> SessionEnded:
         scores = [result.score for result in self.results]
         average = sum(scores) / len(scores) if scores else 0.0
-        return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0)
+        return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0, others)
 
 
 def _resolver(environment: Environment) -> Callable[[str], str | None] | None:

@@ -14,14 +14,21 @@ from engine.agents import AGENTS
 from engine.environments import kind_of_scope
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
 from engine.session.account import added
+from engine.session.sharing import said
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 """Packages whose version can affect decisions."""
 
 
-def manifest(started: SessionStarted) -> dict[str, Any]:
-    """Return the settings in effect, replaced settings, versions, and digests of code, prompts and story."""
+def manifest(started: SessionStarted, others: int = 0) -> dict[str, Any]:
+    """Return the settings in effect, replaced settings, versions, and digests of code, prompts and story.
+
+    Args:
+        started: The beginning of the run.
+        others: Number of episodes that other sessions stored in its memory while it ran.
+    """
     return {
+        "experience": said(started, others),
         "reading": started.reading,
         "replaced": list(started.replaced),
         "settings": dict(started.settings),

@@ -13,12 +13,14 @@ import numpy as np
 from engine.agents.base import Turn
 from engine.memory.disk.document import FORGOTTEN
 from engine.session.live import taken
+from engine.session.sharing import place
 
 if TYPE_CHECKING:
     from engine.agents.base import Learner
     from engine.memory.scope import Scope
     from engine.records import Decision, Observation, State
     from engine.session.past import Past, Take
+    from engine.session.sharing import TakingUp
     from engine.settings import SessionConfig
 
 
@@ -34,6 +36,7 @@ class Relived:
     Attributes:
         step_limit: Of an episode.
         before: Number of the first entry that was remembered after the session began.
+        taking_up: Tells it what other sessions stored.
     """
 
     learner: Learner
@@ -41,6 +44,7 @@ class Relived:
     config: SessionConfig
     step_limit: int
     before: int
+    taking_up: TakingUp
 
     def episode(self, past: Past) -> None:
         """Tell of an episode; of one that was left, only of its takes before the last one.
@@ -48,6 +52,7 @@ class Relived:
         An episode that lacks anything in memory is left out: what was forgotten is not learnt again. So is one that
         was in memory when the session began, because the agent has read it there.
         """
+        self.taking_up.until(past.started.next_entry)
         if not past.ended:
             for take in past.takes[:-1]:
                 self._take(past.started.episode, take)
@@ -69,16 +74,17 @@ class Relived:
             episode: Number of its episode.
             seen: What was seen when it was made.
         """
+        number, episodes = place(self.config, episode)
         turn = Turn(
             step=decision.step,
             steps_left=self.step_limit - decision.step,
             observation=seen,
             state=decision.state,
             valid_actions=decision.valid_actions,
-            episode=episode,
-            episodes=self.config.episodes,
+            episode=number,
+            episodes=episodes,
         )
-        self.learner.decided(turn, decision, draws(self.config.seed, episode, decision.step))
+        self.learner.decided(turn, decision, draws(self.config.seed, number, decision.step))
 
     def _take(self, episode: int, take: Take, final: State | None = None, first: int = -1) -> None:
         """Tell of the steps of an episode, with the points that a person gave them in place of the game's.

@@ -33,6 +33,7 @@ from engine.session.live import taken
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import draws
 from engine.session.retold_agent import RecordedEstimator, RetoldAgent
+from engine.session.sharing import TakingUp, place
 from engine.settings import Settings
 from engine.values import ESTIMATORS
 from engine.values.base import Estimator
@@ -234,12 +235,16 @@ class RecordedRun:
             self.scope.refresh()
         view = View(self.scope) if asks and self.scope is not None else None
         agent = self.agent(settings, view, lens)
+        uids = {past.started.uid for past in self.episodes}
+        taking_up = TakingUp(agent, view, self._begin(), uids) if view is not None else None
         whole = at is None or (asks and ESTIMATORS.find(settings.estimator).resume is not None)
         for past in self.episodes:
             if at is not None and past.started.episode > at[0]:
                 return
             if not whole and at is not None and past.started.episode != at[0]:
                 continue
+            if taking_up is not None:
+                taking_up.until(past.started.next_entry)
             for done in self._episode(agent, past, view, lens, at, whole, check):
                 yield agent, done
                 if at is not None:
@@ -322,7 +327,8 @@ class RecordedRun:
             check()
             if view is not None:
                 view.lens = self._lens(past, first, decision, lens)
-            now = agent.again(self._turn(number, decision, seen), decision, draws(self.started.seed, *here))
+            turn = self._turn(number, decision, seen)
+            now = agent.again(turn, decision, draws(self.started.seed, turn.episode, decision.step))
             if wanted:
                 yield Again(number, decision, now, carried_out)
 
@@ -349,6 +355,7 @@ class RecordedRun:
         added = ("valid", "memory") if planned else ("valid",)
         proposed = {c.action for c in decision.candidates if c.source not in added}
         is_open = not proposed <= set(decision.valid_actions)
+        place_in_all, of_all = place(self.started, episode)
         return Turn(
             step=decision.step,
             steps_left=self.started.steps - decision.step,
@@ -356,8 +363,8 @@ class RecordedRun:
             state=decision.state,
             valid_actions=decision.valid_actions,
             resolve=(lambda action: action if action in known else None) if is_open else None,
-            episode=episode,
-            episodes=self.started.episodes,
+            episode=place_in_all,
+            episodes=of_all,
         )
 
     def _begin(self) -> int:

@@ -25,12 +25,14 @@ from engine.records import (
 from engine.session import orders, rules
 from engine.session.control import Answer, Control, EndEpisode, Reread, Said, TakeBack
 from engine.session.reliving import draws
+from engine.session.sharing import place
 from engine.session.vetoes import Vetoes, without
 
 if TYPE_CHECKING:
     from engine.session.ahead import Lookahead
     from engine.session.live import Live
     from engine.session.telling import Teller
+    from engine.settings import SessionConfig
 
 ONCE_ONLY = (
     "A step cannot be taken back here: this cannot be put back to its start; taking the other steps again would lead "
@@ -63,17 +65,17 @@ class Steering:
         control: Commands of the person.
         teller: Tells events, and records them.
         folder: Folder of the session; the orders are kept there.
-        seed: Seed of the session.
+        config: Configuration of the session.
         greedy: Whether the most probable candidate is taken after a veto, instead of a drawn one.
         past: Events of the session so far.
     """
 
     def __init__(
-        self, control: Control, teller: Teller, folder: Path, seed: int, greedy: bool, past: Iterable[Event]
+        self, control: Control, teller: Teller, folder: Path, config: SessionConfig, greedy: bool, past: Iterable[Event]
     ) -> None:
         self._control = control
         self._teller = teller
-        self._seed = seed
+        self._config = config
         self._greedy = greedy
         past = list(past)
         self._vetoes = Vetoes(past)
@@ -230,7 +232,8 @@ class Steering:
 
     def _without(self, live: Live, decision: Decision, vetoed: tuple[str, ...]) -> Decision | None:
         """Return the choice without the vetoed actions, with the draw that the agent's own choice was made with."""
-        _, _, sampling = draws(self._seed, live.number, decision.step).spawn(3)
+        number, _ = place(self._config, live.number)
+        _, _, sampling = draws(self._config.seed, number, decision.step).spawn(3)
         return without(decision, vetoed, greedy=self._greedy, draw=float(sampling.random()))
 
     def _again(self, step: int) -> Decision | None:

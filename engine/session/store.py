@@ -127,6 +127,13 @@ def memory_folder(saves: Path, session: SavedSession) -> Path:
     return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
 
 
+def sharing(config: SessionConfig) -> str:
+    """Return who may use a session's memory, as `SessionStarted.memory` says it."""
+    if is_address(config.memory):
+        return "server"
+    return "shared" if config.memory == "shared" else "own"
+
+
 def open_memory(
     saves: Path,
     session: SavedSession,

@@ -22,6 +22,8 @@ class SessionConfig:
             folder), "own:NAME" (the memory of the session NAME), or the address of a memory that many share
             (`engine.settings.address`), without a password.
         frozen: Whether nothing is learnt: memory and what the agent keeps are read, and nothing is added.
+        workers: Number of sessions that play with this memory and take their steps in turn; 1 if it plays alone.
+        worker: Its number among them, from 1.
     """
 
     game: str
@@ -34,6 +36,8 @@ class SessionConfig:
     games: str | None = None
     memory: str = "shared"
     frozen: bool = False
+    workers: int = 1
+    worker: int = 1
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -48,5 +52,7 @@ class SessionConfig:
             parsed_address(self.memory)
         elif self.memory not in ("shared", "own") and (owner == self.memory or not owner or "/" in owner):
             raise UsageError(f"memory must be 'shared', 'own', 'own:SESSION' or an address, not {self.memory!r}")
+        if not 1 <= self.worker <= self.workers:
+            raise UsageError(f"worker must lie between 1 and workers ({self.workers}), not {self.worker}")
         if not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must lie between 0 and {2**31 - 1}, not {self.seed}")

@@ -103,3 +103,17 @@ class Growing(Estimator, Protocol):
             rng: As it was then.
         """
         ...
+
+
+@runtime_checkable
+class Sharing(Estimator, Protocol):
+    """An estimator that reads memory when it is made, and has to be told what other sessions store later."""
+
+    def lived_elsewhere(self, episode: Episode, first: int) -> None:
+        """Learn from an episode of another session. Called between two episodes, before `begin_episode`.
+
+        Args:
+            episode: As it is remembered.
+            first: The entry number of its step 0.
+        """
+        ...

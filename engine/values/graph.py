@@ -106,9 +106,7 @@ class GraphEstimator:
 
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
-        self._catch_up(None)
-        self._reckon()
-        self._trails.close(self._shortened)
+        self._close()
         self._progress = Progress()
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
         self._experience.begin_episode()
@@ -125,6 +123,17 @@ class GraphEstimator:
         """From now on the steps of this episode, which ended just now, are shown where plans repeat them."""
         self._catch_up(None)
         self._sources.remember(episode, first)
+
+    def lived_elsewhere(self, episode: Episode, first: int) -> None:
+        """Learn from an episode that another session stored, as from those that were there at first."""
+        self._close()
+        self._relive(episode, first)
+
+    def _close(self) -> None:
+        """End the last episode of this session."""
+        self._catch_up(None)
+        self._reckon()
+        self._trails.close(self._shortened)
 
     def _catch_up(self, possible: tuple[str, ...] | None) -> None:
         """Learn from the last step.

@@ -113,7 +113,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
         "final": scores[-1] if scores else None,
         "memory_entries": progress.memory_entries,
         "answers": counts(tallied(played)),
-        **(manifest(progress.started) if progress.started is not None else {}),
+        **(manifest(progress.started, progress.others) if progress.started is not None else {}),
     }
 
 
@@ -124,6 +124,7 @@ class Progress:
         self.game = ""
         self.started: SessionStarted | None = None
         self.memory_entries = 0
+        self.others = 0
         self._episodes, self._steps = episodes, steps
         self._quiet = quiet
         self._live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -153,6 +154,8 @@ class Progress:
                     top = "" if event.max_score is None else f"/{event.max_score:g}"
                     print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
                           f"{event.wall_s:.1f} s", file=sys.stderr)  # fmt: skip
+            case records.SessionEnded():
+                self.others = event.others
             case records.Notice() if event.level != "error":
                 self._clear()
                 print(f"jitrl: {event.message}", file=sys.stderr)

@@ -54,8 +54,9 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
     cells: dict[str, dict[str, Any]] = {}
     for one in rows:
         cell = cells.setdefault(one.cell, {
-            "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "tasks": [], "state": "finished",
-            "error": "", "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
+            "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "workers": 1,
+            "experience": "sequential", "tasks": [], "state": "finished", "error": "",
+            "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
         })  # fmt: skip
         if one.task not in cell["tasks"]:
             cell["tasks"].append(one.task)

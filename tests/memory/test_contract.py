@@ -60,6 +60,22 @@ def test_episodes_come_back_whole_and_numbered_for_everybody(opened: Open) -> No
     assert third.scope(NAME).next_entry == 32
 
 
+def test_what_was_stored_since_an_entry_is_told_in_the_order_of_commits(opened: Open) -> None:
+    rng = random.Random(2)
+    one, other = opened().scope(NAME), opened().scope(NAME)
+    assert one.stored_since(0) == []
+    for scope, uid in ((one, "a"), (other, "b"), (one, "c")):
+        scope.refresh()
+        scope.append(make_episode(rng, uid))
+    other.refresh()
+    for scope in (one, other):
+        assert scope.stored_since(0) == [(0, "a"), (8, "b"), (16, "c")]
+        assert scope.stored_since(8) == [(8, "b"), (16, "c")]
+        assert scope.stored_since(9) == [(16, "c")]
+        assert scope.stored_since(24) == []
+        assert scope.seen_until() == 24
+
+
 def test_a_uid_is_stored_once_whoever_sends_it(opened: Open) -> None:
     one, other = opened().scope(NAME), opened().scope(NAME)
     episode = make_episode(random.Random(3), "same")

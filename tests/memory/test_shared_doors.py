@@ -311,6 +311,11 @@ def test_sessions_learn_into_one_memory_as_they_do_on_disk(
         scores = [[(one["score"], one["steps"]) for one in result["episodes"]] for result in results]
         assert scores[0] == scores[1]
         assert results[0]["memory_entries"] == results[1]["memory_entries"]
+        for result, memory in zip(results, ("server", "shared"), strict=True):
+            assert result["experience"] == {
+                "kind": "sequential", "workers": 1, "memory": memory, "episodes_before": 2 * number,
+                "episodes_of_others": 0,
+            }  # fmt: skip
     with SharedMemory(address, tmp_path / "look", follow=False) as shared, Memory(tmp_path / "disk/memory") as disk:
         (name,) = shared.scopes()
         actions = [

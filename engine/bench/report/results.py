@@ -186,7 +186,7 @@ class Results:
         for unit, played in rows.items():
             complete = isinstance(enough, int) and len(played) >= enough
             if complete or all(self.cells[row.cell].get("state") == FINISHED for row in played):
-                ordered = tuple(sorted(played, key=lambda row: (row.leg, row.episode)))
+                ordered = tuple(sorted(played, key=lambda row: (row.order, row.leg, row.episode)))
                 timings = tuple(one for row in ordered if (one := self.timing(row)) is not None)
                 found[unit] = Played(ordered, timings)
         return found

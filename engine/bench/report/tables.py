@@ -49,11 +49,21 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
 
 def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     """Return the paired differences to the reference arm, None if there is none or nothing to compare."""
-    name = next((str(one.get("name")) for one in results.plan.get("arms") or [] if one.get("reference")), None)
-    others = [arm for arm in results.arms if arm.name != name]
-    references = {arm: reference for arm in others if (reference := _partner(results, name, arm)) is not None}
+    arms = results.plan.get("arms") or []
+    usual = next((str(one.get("name")) for one in arms if one.get("reference")), None)
+    against = {str(one.get("name")): str(one["against"]) for one in arms if one.get("against")}
+    others = [arm for arm in results.arms if against.get(arm.name, usual) not in (arm.name, None)]
+    references = {
+        arm: reference for arm in others
+        if (reference := _partner(results, against.get(arm.name, usual), arm)) is not None
+    }  # fmt: skip
     if not references:
         return None
+    pairs: dict[str, list[str]] = {}
+    for arm, reference in references.items():
+        pairs.setdefault(reference.name, []).append(arm.name)
+    name = " and ".join(pairs)
+    each = "".join(f" Compared with {to}: {words.listed(list(dict.fromkeys(arms)))}." for to, arms in pairs.items())
     cells: dict[Arm, list[Cell]] = {arm: [] for arm in references}
     for place in results.columns:
         for measure in measures:
@@ -67,8 +77,8 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     rows = tuple(_row(results, arm, cells[arm]) for arm in references)
     return Table(
         "differences", f"Differences to {name}", f"Mean of the differences to {name} on the same task with the same "
-        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs.",
-        "Arm", _columns(results, measures), rows,
+        f"seed, with 95 % intervals. Bold: the interval excludes 0, and there are at least {CERTAIN_UNITS} pairs."
+        f"{each if against else ''}", "Arm", _columns(results, measures), rows,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     sentences = [
         _PROTOCOLS.get(str(plan.get("protocol") or "consecutive"), f"The protocol is {plan.get('protocol')}."),
         _MEMORIES.get(str(plan.get("memory") or "task"), f"The memory is of the kind {plan.get('memory')}."),
+        *_workers(results),
         _length(results),
     ]
     if plan.get("train"):
@@ -48,6 +49,28 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
         "Only finished tasks and seeds are averaged. A place that lacks some says how many it has.",
     ]
     return Words("Protocol", tuple(sentences))
+
+
+def _workers(results: Results) -> list[str]:
+    """Return what an episode sees of those before it, as sentences."""
+    arms: dict[int, list[str]] = {}
+    for arm in results.arms:
+        arms.setdefault(workers_of(results, arm), []).append(arm.name)
+    found = ["Sequential: an episode sees all episodes before it." if list(arms) == [1] else ""]
+    if 1 in arms and len(arms) > 1:
+        found.append(f"Sequential, so that an episode sees all before it: {listed(list(dict.fromkeys(arms[1])))}.")
+    for workers, names in sorted(arms.items()):
+        if workers > 1:
+            found.append(
+                f"Asynchronous: {workers} workers share each memory, take their steps in turn, and see the episodes "
+                f"that were committed when they decide: {listed(list(dict.fromkeys(names)))}."
+            )
+    return [sentence for sentence in found if sentence]
+
+
+def workers_of(results: Results, arm: Arm) -> int:
+    """Return how many workers share each memory of an arm."""
+    return max((int(results.cells[name].get("workers") or 1) for name in arm.cells), default=1)
 
 
 def _length(results: Results) -> str:
@@ -171,6 +194,8 @@ def changes(results: Results, arm: Arm) -> str:
     profile = given.get("profile") or results.plan.get("profile")
     settings = {**_table(results.plan.get("settings")), **_table(given.get("settings"))}
     parts = [f"profile {profile}"] if profile else []
+    if workers_of(results, arm) > 1:
+        parts.append(f"{workers_of(results, arm)} workers")
     return ", ".join([*parts, *(f"{name}={_plain(value)}" for name, value in settings.items())])
 
 

@@ -129,10 +129,12 @@ def about(suite: Any) -> str:
         f"profile   {suite.profile}",
         "arms",
     ]
+    width = max(24, *(len(arm.name) for arm in suite.arms))
     for arm in suite.arms:
-        changes = ", ".join(f"{name}={value}" for name, value in arm.settings.items())
-        models = ", ".join(arm.models or suite.models)
-        lines.append(f"  {arm.name:<24} {arm.agent}, {models}" + (f", {changes}" if changes else ""))
+        changes = [f"{name}={value}" for name, value in arm.settings.items()]
+        workers = [f"{arm.workers} workers"] if arm.workers > 1 else []
+        what = [arm.agent, *(arm.models or suite.models), *workers, *changes]
+        lines.append(f"  {arm.name:<{width}} {', '.join(what)}")
     return "\n".join(lines)
 
 
