@@ -198,6 +198,20 @@ MEMORY = (
 )
 """The keys of the memory screen, besides those of the list."""
 
+_FOLLOW = {
+    "toggle_pause": ("take in hand", "take the session in hand: it waits at its next decision; again: hand it back"),
+    "step_once": ("step", "one step of a session that you hold; the first time, take it in hand"),
+    "overrule": ("overrule", "overrule the decision that waits; a session that you do not hold is taken in hand first"),
+    "leave": ("leave", "leave; a session that you hold is handed back, and goes on"),
+}
+"""Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
+_FOLLOW_TOO = (
+    "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "zoom", "curves", "copy",
+    "theme", "app.settings",
+)  # fmt: skip
+"""Keys of the watch screen that mean the same there."""
+_STOP = Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3)
+
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
     "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
     "memory": (*MEMORY, _SETTINGS),
@@ -208,6 +222,18 @@ _OTHERS: Mapping[str, tuple[Key, ...]] = {
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
     return remapped(_usual_watch(kinds), "watch")
+
+
+def follow(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
+    """Return the keys of the screen of a session that is followed. Keys that users chose for the watch screen hold."""
+    found = []
+    for key in watch(kinds):
+        if key.action in _FOLLOW:
+            label, meaning = _FOLLOW[key.action]
+            found.append(dataclasses.replace(key, label=label, meaning=meaning))
+        elif key.action in _FOLLOW_TOO or key.action.startswith("pane("):
+            found.append(key)
+    return (*found, _STOP)
 
 
 def _usual_watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

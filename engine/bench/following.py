@@ -1,0 +1,201 @@
+"""Follows a run from its folder, while it is played by another process: reads what is new, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.bench import folder as folders
+from engine.bench.manifest import MANIFEST, read_manifest
+from engine.bench.reading import messages
+from engine.bench.records import Cell, Ended, Message, Stepped
+from engine.bench.told import FORMAT, OVER, TOLD, Now, Over, Run, parsed, read_now
+from engine.bench.worker import KINDS
+from engine.disk import shown
+from engine.errors import BadFile, UsageError
+from engine.session import recording, suites
+from engine.session import store as sessions
+from engine.session.remote import presence
+from engine.session.remote.lines import GrowingLines
+from engine.session.remote.presence import Life
+
+_LINE = 1 << 20
+"""Longest line of `told.jsonl` in bytes."""
+_KINDS: Mapping[str, type[Any]] = {**KINDS, "Run": Run, OVER: Over}
+
+News = Run | Message | Over
+"""What a followed run tells: `Run` when it begins, or is taken up again, then what its cells tell, then `Over`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a name stands for.
+
+    Attributes:
+        folder: The folder of a run or of a session.
+        bench: Whether it is the run of a benchmark.
+    """
+
+    folder: Path
+    bench: bool
+
+
+def find(saves: Path, name: str) -> Found:
+    """Return what is to be followed: by the name of a run or a session, by a folder, or "last" for the newest run.
+
+    Raises:
+        UsageError: There is no such run and no such session.
+        BadFile: It is a run of a suite of tasks whose file is damaged.
+    """
+    if name == "last":
+        return Found(folders.find(saves, name), True)
+    named = (saves / "bench" / name, saves / "sessions" / name) if "/" not in name else ()
+    for folder in (*named, Path(name)):
+        if (folder / MANIFEST).is_file():
+            return Found(folder, True)
+        if session := _session(folder):
+            return Found(session, False)
+    suite = suites.find(saves, name) if "/" not in name else None
+    if suite is not None and suite.sessions:
+        return Found(saves / "sessions" / suite.sessions[-1], False)
+    raise UsageError(
+        f"there is no run and no session {name!r}; `jitrl bench ls` and `jitrl sessions` list them"
+    )
+
+
+def _session(place: Path) -> Path | None:
+    """Return the session that a path names: its folder, its recording, or a folder with sessions (the newest one)."""
+    if place.name == recording.FILE_NAME and place.is_file():
+        return place.parent
+    if (place / sessions.CONFIG).is_file() or (place / recording.FILE_NAME).is_file():
+        return place
+    return newest(place)
+
+
+def newest(folder: Path) -> Path | None:
+    """Return the session in a cell's folder that was begun last, None if there is none."""
+    found = sorted(file.parent for file in folder.glob(f"*/{sessions.CONFIG}"))
+    return found[-1] if found else None
+
+
+def playing(folder: Path) -> Path | None:
+    """Return the session in a cell's folder that shows signs of life, None if there is none."""
+    session = newest(folder)
+    return session if session is not None and presence.read(session) is not None else None
+
+
+class FolderRun:
+    """A run whose folder this machine sees.
+
+    Args:
+        folder: The run's folder.
+
+    Attributes:
+        name: Name of the run.
+        title: Title of its suite.
+        cells: Its cells, in the order of the plan.
+
+    Raises:
+        UsageError: There is no run, or its suite cannot be played by this version.
+        BadFile: Its manifest is damaged, or of a newer version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        plan = folders.planned(folder)
+        self.folder = folder
+        self.name, self.title = folder.absolute().name, plan.suite.title
+        self.cells: Sequence[Cell] = plan.cells
+        self._by_name = {cell.name: cell for cell in plan.cells}
+        self._lines = GrowingLines(folder / TOLD, _LINE)
+        self._life = Life()
+        self._now: Now | None = None
+        self._steps: dict[str, Stepped] = {}
+        self._run: Run | None = None
+        self._over = self._read_rows = False
+
+    @property
+    def run(self) -> Run | None:
+        """How the run was begun that is followed; None if nobody plays it yet, or it was played by an older version."""
+        return self._run
+
+    @property
+    def more(self) -> bool:
+        """Whether there is more that can be read at once."""
+        return self._lines.more
+
+    def new(self) -> list[News]:
+        """Return what is new.
+
+        Raises:
+            BadFile: A file of the run is damaged, or of a newer version.
+        """
+        found: list[News] = []
+        for line in self._lines.new():
+            try:
+                told = parsed(line, _KINDS)
+            except BadFile as error:
+                raise BadFile(f"{shown(self.folder / TOLD)} is damaged: {error}") from None
+            if told is not None:
+                self._take(told)
+                found.append(told)
+        if self._run is None and not self._read_rows:
+            found += self._before()
+        now = None if self._over else read_now(self.folder)
+        if now is not None and now != self._now:
+            self._now = now
+            for step in now.steps:
+                if step != self._steps.get(step.cell):
+                    self._check(step)
+                    self._steps[step.cell] = step
+                    found.append(step)
+        return found
+
+    def lives(self) -> bool:
+        """Return whether the run is being played."""
+        now = self._now
+        if self._over or self._run is None:
+            return False
+        return self._life.lives(now.place if now else self._run.place, now.at if now else self._run.began)
+
+    def session(self, cell: str) -> Path | None:
+        """Return the folder of the session of a cell that is being played, None if there is none."""
+        return playing(folders.cell_folder(self.folder, cell))
+
+    # ------------------------------------------------------------------------------------- details
+
+    def _before(self) -> list[News]:
+        """Return what the rows of a run tell that no version played which writes down what its cells tell."""
+        self._read_rows = True
+        manifest = read_manifest(self.folder)
+        found: list[News] = list(messages(self.folder, manifest, self.cells))
+        if found:
+            found.append(Over(str(manifest.get("stopped", ""))))
+        return found
+
+    def _take(self, told: News) -> None:
+        """Note the state of the run.
+
+        Raises:
+            BadFile: The line is of a newer version, or not of this run.
+        """
+        if isinstance(told, Run):
+            if told.format > FORMAT:
+                raise BadFile(f"{shown(self.folder / TOLD)} was written by a newer jitrl; update jitrl")
+            self._run, self._over, self._now = told, False, None
+            self._steps.clear()
+            self._life = Life()
+        elif isinstance(told, Over):
+            self._over = True
+        else:
+            self._check(told)
+
+    def _check(self, told: Message) -> None:
+        cell = self._by_name.get(told.cell)
+        fits = cell is not None
+        if cell is not None and isinstance(told, (Stepped, Ended)):
+            episodes = cell.legs[told.leg].config.episodes if 0 <= told.leg < len(cell.legs) else 0
+            fits = 1 <= told.episode <= episodes
+        if not fits:
+            raise BadFile(f"{shown(self.folder)} tells of a cell, or an episode, that its plan does not have")
