@@ -93,6 +93,7 @@ class EpisodeRow:
             depend on the cache or on the network.
         hits: Remembered steps that decisions used.
         hits_other: Number of them that came from other tasks.
+        overruled: Steps whose action a person chose, from another process.
     """
 
     cell: str
@@ -122,6 +123,7 @@ class EpisodeRow:
     answers: Mapping[str, int] = field(default_factory=dict)
     hits: int = 0
     hits_other: int = 0
+    overruled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

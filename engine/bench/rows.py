@@ -82,6 +82,8 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
             episodes.append(_row(cell, number, leg, event, told, other))
             timings.append(_timing(cell, number, event, told))
     about.pop("story", None)
+    if overruled := sum(row.overruled for row in episodes):
+        about["overruled"] = overruled
     try:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
@@ -111,6 +113,7 @@ class _Told:
         self.calls: list[ModelCall] = []
         self.paid: list[ModelCall] = []
         self.hits: list[int] = []
+        self.overruled = 0
         decided: Decided | None = None
         known: set[tuple[int, str, str, str]] = set()
         for event in events:
@@ -125,6 +128,7 @@ class _Told:
                     self.calls.append(event.call)
             elif isinstance(event, Stepped):
                 self.scores.append(event.observation.score)
+                self.overruled += event.provenance == "human"
                 if decided is not None:
                     self.calls += decided.decision.calls
                     update = decided.decision.update
@@ -172,6 +176,7 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, ot
         answers=answers,
         hits=len(told.hits),
         hits_other=other,
+        overruled=told.overruled,
     )
 
 

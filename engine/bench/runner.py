@@ -34,7 +34,7 @@ TRIES = 3
 PATIENCE_S = 60.0
 """Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
 _WAIT_S = 0.2
-_TOLD = ("settings", "reading", "replaced", "prompts", "stories")
+_TOLD = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
 """What the manifest of a run has of a finished cell's own."""
 
 
