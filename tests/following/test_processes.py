@@ -1,0 +1,226 @@
+"""Real processes: a benchmark is played by one, and followed, taken in hand and handed back by others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.bench import report
+from engine.bench.following import FolderRun, find
+from engine.records import Decided, SessionEnded, Steered, Stepped
+from engine.session import recording
+from engine.session.remote import commands, presence
+from engine.session.remote.followed import FolderSession, Hand
+from jitrl_tui.bench_app import BenchApp
+from jitrl_tui.bench_source import FollowedBench
+from jitrl_tui.screens.follow import FollowScreen
+from tests.tui.driving import until
+from tests.tui.screen_text import screen_text
+
+SUITE = """
+title = "Followed"
+tasks = ["pantry"]
+models = ["prior/verbs"]
+seeds = 1
+episodes = 1000
+steps = 10
+
+[[arms]]
+name = "Static"
+agent = "static"
+"""
+HOLDER = """
+import sys, time
+from pathlib import Path
+from engine.session.remote.followed import FolderSession, Hand
+from engine.session.remote.presence import read
+folder = Path(sys.argv[1])
+Hand(FolderSession(folder), "the one that vanishes", 1.0).hold()
+while read(folder).holder != "the one that vanishes":
+    time.sleep(0.02)
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def jitrl(*words: str, **more) -> subprocess.Popen:
+    command = [sys.executable, "-c", "import sys; from jitrl_tui.cli import main; sys.exit(main())", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def soon(condition, seconds: float = 60.0):
+    """Wait until a condition holds, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+    return found
+
+
+def events(folder: Path, kind: type) -> list:
+    return [event for _, event in recording.read(folder) if isinstance(event, kind)]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A benchmark with one cell that another process plays: the process, the run's folder, the session's folder."""
+    saves = tmp_path_factory.mktemp("saves")
+    (saves / "suite.toml").write_text(SUITE)
+    process = jitrl("bench", str(saves / "suite.toml"), "--name", "run", "--jobs", "1", "--saves", str(saves))
+    run = saves / "bench" / "run"
+    soon(lambda: list(run.glob("cells/*/000/commands.jsonl")) or process.poll() is not None)
+    yield process, run, next(run.glob("cells/*/000"))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_grid(bench):
+    process, run, session = bench
+    app = BenchApp(FollowedBench(FolderRun(run)))
+
+    async def drive():
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: app._bench.progress.counts["running"] == 1)
+            assert f"following, read-only: {presence.read(session).place.host}, process {process.pid}" in screen_text(app)
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, FollowScreen) and app.screen.source.lives)
+            screen = app.screen
+            assert "Following, read-only. It is played on" in screen_text(app)
+            await until(pilot, lambda: screen.view.episode > 0)
+            await pilot.press("space")
+            await until(pilot, lambda: screen.source.held and screen.view.activity == "paused" and screen.view.pending)
+            assert "The session is in your hand" in screen_text(app)
+
+            other = Hand(FolderSession(session), "bob", 60)
+            other.hold()
+            replies = await found(pilot, lambda: other.answered(presence.read(session)))
+            assert not replies[0].accepted
+            assert replies[0].message.startswith("the session is held by")
+
+            at = screen.view.episode, screen.view.choice.decision.step
+            await pilot.press("o")
+            await until(pilot, lambda: "overrule a cell?" in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: "overrule" in screen_text(app) and app.screen is not screen)
+            await pilot.press(*"dance", "enter")
+            await until(pilot, lambda: any(e.action == "dance" for e in events(session, Stepped)))
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            decided = [event for event in events(session, Decided) if event.decision.action == "dance"]
+            assert [((e.episode, e.decision.step), e.decision.by) for e in decided] == [(at, "person")]
+            assert "dance" in screen_text(app)
+
+            before = len(events(session, Stepped))
+            await pilot.press("n")
+            await until(pilot, lambda: len(events(session, Stepped)) == before + 1)
+            await pilot.press("space")
+            await until(pilot, lambda: not screen.source.held and len(events(session, Stepped)) > before + 3)
+            await pilot.press("q")
+            await until(pilot, lambda: app.screen is app._bench)
+            await pilot.press("q")
+
+    async def found(pilot, look):
+        end = time.monotonic() + 30
+        while not (seen := look()):
+            assert time.monotonic() < end
+            await pilot.pause(0.02)
+        return seen
+
+    asyncio.run(asyncio.wait_for(drive(), 120))
+    assert process.poll() is None  # leaving the follower leaves the run alone
+    me = commands.who()
+    assert [(e.command, e.accepted) for e in events(session, Steered) if e.by == me] == [
+        ("hold", True), ("overrule", True), ("step", True), ("hand back", True)]  # fmt: skip
+    assert [(e.command, e.accepted) for e in events(session, Steered) if e.by == "bob"] == [("hold", False)]
+
+
+def test_a_session_goes_on_by_itself_after_its_follower_was_killed(bench):
+    _, _, session = bench
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(session)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    holder.kill()
+    holder.wait()
+    held = presence.read(session)
+    assert held.holder == "the one that vanishes"
+    soon(lambda: presence.read(session).holder == "")
+    steps = len(events(session, Stepped))
+    soon(lambda: len(events(session, Stepped)) > steps)
+    assert [e.command for e in events(session, Steered) if e.by == held.holder] == ["hold", "lapse"]
+
+
+def test_rubbish_among_the_commands_does_no_harm_to_the_session_that_is_played(bench):
+    process, _, session = bench
+    with open(session / commands.FILE_NAME, "ab") as file:
+        file.write(os.urandom(100_000) + b"\n" + b"{}\n" * 1000)
+    steps = len(events(session, Stepped))
+    soon(lambda: len(events(session, Stepped)) > steps)
+    assert process.poll() is None
+
+
+def test_plain_lines_of_a_run_end_with_the_run_and_the_report_leaves_an_overruled_cell_out(bench):
+    process, run, session = bench
+    follower = jitrl("watch", "--follow", "run", "--plain", "--saves", str(run.parents[1]))
+    first = follower.stdout.readline()
+    assert "run: 1 cells" in first
+    assert str(process.pid) in follower.stdout.readline()
+    stopping = Hand(FolderSession(session), "ann", 60)
+    stopping.stop()
+    out, err = follower.communicate(timeout=60)
+    assert (follower.returncode, err) == (0, "")
+    assert "stopped" in out
+    process.wait(60)
+    assert events(session, SessionEnded)[-1].finished is False
+    assert sorted(path.name for path in session.iterdir()) == ["events.jsonl", "memory", "session.json"]
+
+    rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    assert sum(row["overruled"] for row in rows) == 1
+    assert json.loads((session.parent / "cell.json").read_text())["overruled"] == 1
+    assert "left out, because a person overruled the agent" in report.markdown(report.load(run))
+    afterwards = jitrl("watch", "--follow", str(run), "--plain")
+    out, err = afterwards.communicate(timeout=60)
+    assert (afterwards.returncode, err) == (0, "")
+    assert "0/1 cells, 1 stopped" in out
+
+
+def test_a_single_session_is_followed_from_its_folder_and_its_lines_are_those_of_its_recording(bench, tmp_path):
+    saves = tmp_path
+    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh", "--quiet",
+                    "--saves", str(saves), "--json", str(saves / "result.json"))  # fmt: skip
+    session = soon(lambda: list(saves.glob("sessions/*/live.json")))[0].parent
+    assert find(saves, session.name) == find(saves, str(session)) == find(saves, str(session / "events.jsonl"))
+    follower = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(saves))
+    soon(lambda: len(events(session, Stepped)) > 20)
+    hand = Hand(FolderSession(session), "ann", 60)
+    hand.stop()
+    out, err = follower.communicate(timeout=60)
+    process.communicate(timeout=60)
+    assert (follower.returncode, err) == (0, "")
+    steps = events(session, Stepped)
+    assert out.count("Agent: > ") == len(steps)
+    assert "Session over" in out
+
+
+def test_a_follower_that_is_interrupted_does_not_touch_the_session(tmp_path):
+    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh", "--quiet",
+                    "--saves", str(tmp_path))  # fmt: skip
+    session = soon(lambda: list(tmp_path.glob("sessions/*/live.json")))[0].parent
+    follower = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(tmp_path))
+    follower.stdout.readline()
+    follower.send_signal(signal.SIGINT)
+    follower.communicate(timeout=60)
+    assert follower.returncode == 130
+    steps = len(events(session, Stepped))
+    soon(lambda: len(events(session, Stepped)) > steps)
+    process.kill()  # and one that follows a session whose process was killed says so
+    process.wait()
+    late = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(tmp_path))
+    out, _ = late.communicate(timeout=60)
+    assert late.returncode == 1
+    assert "Its process is gone" in out
