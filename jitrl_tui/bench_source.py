@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from engine.bench import folder as folders
-from engine.bench.following import FolderRun, News, playing
+from engine.bench.following import FollowedRun, News, playing
 from engine.bench.manifest import read_manifest
 from engine.bench.progress import Limits
 from engine.bench.reading import messages
 from engine.bench.records import Cell, Message
 from engine.bench.told import Over, Run
+from engine.session.remote.followed import FolderSession
+from jitrl_tui.following import Reach
 from jitrl_tui.source import Ending, InThread
 
 __all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "Over", "RunnableBench", "StoredBench"]
@@ -54,8 +57,8 @@ class BenchSource(Ending, Protocol):
         """What to say of it in place of how many cells are played, "" for that."""
         ...
 
-    def session(self, cell: str) -> Path | None:
-        """Return the folder of the session of a cell that is being played, None if there is none."""
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
         ...
 
     def finish_running(self) -> None:
@@ -98,10 +101,11 @@ class _Bench(InThread):
         """What to say of it in place of how many cells are played, "" for that."""
         return ""
 
-    def session(self, cell: str) -> Path | None:
-        """Return the folder of the session of a cell that is being played, None if there is none."""
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
         folder = self.info.folder
-        return playing(folders.cell_folder(folder, cell)) if folder is not None else None
+        found = playing(folders.cell_folder(folder, cell)) if folder is not None else None
+        return Reach(partial(FolderSession, found), found) if found is not None else None
 
 
 class LiveBench(_Bench):
@@ -190,8 +194,8 @@ class FollowedBench(_Bench):
 
     live = False
 
-    def __init__(self, run: FolderRun, *, ends: bool = False) -> None:
-        super().__init__(BenchInfo(run.name, run.title, run.cells, folder=run.folder))
+    def __init__(self, run: FollowedRun, *, ends: bool = False) -> None:
+        super().__init__(BenchInfo(run.name, run.title, run.cells, folder=run.files.folder))
         self.lives = False
         self._run_followed, self._ends = run, ends
         self._over = self._seen = False
@@ -206,6 +210,11 @@ class FollowedBench(_Bench):
         where = run.place.told()
         return f"◉ following, read-only: {where}" if self.lives else f"■ its process is gone: {where}"
 
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
+        files = self._run_followed.files
+        return super().session(cell) if files.folder is not None else Reach(partial(files.session, cell))
+
     def finish_running(self) -> None:
         """Do nothing: the run is another process's."""
 
@@ -216,15 +225,17 @@ class FollowedBench(_Bench):
     def work(self) -> None:
         """Read what is there, then what comes."""
         run = self._run_followed
-        while True:
-            news: list[News] = run.new()
-            self.lives = run.lives()
-            for item in news:
-                self._take(item)
-            if self._ends and (self._over or (run.run is not None and not self.lives)):
-                return
-            if self._stopped.wait(0.0 if run.more else POLL_S):
-                return
+        try:
+            while not self._stopped.is_set():
+                news: list[News] = run.new()
+                self.lives = run.lives()
+                for item in news:
+                    self._take(item)
+                if self._ends and (self._over or (run.run is not None and not self.lives)):
+                    return
+                self._stopped.wait(0.0 if run.files.more else POLL_S)
+        finally:
+            run.files.close()
 
     def _take(self, item: News) -> None:
         if isinstance(item, Run):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 from engine.errors import JitrlError
 from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
@@ -16,9 +19,24 @@ from jitrl_tui.view import RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05
 """Seconds between two looks for what is new: usually, and while the session is held from here."""
+_PARTING_S = 0.5
+"""Seconds that the screen waits for a session to be handed back when it is left."""
 NO_ANSWER_S = 20.0
 """Seconds after which a command without an answer is told of."""
 READING = "reading what was played so far"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How a session is reached.
+
+    Attributes:
+        open: Opens it; may wait for a server.
+        folder: Its folder, None if this machine does not see it.
+    """
+
+    open: Callable[[], Followed]
+    folder: Path | None = None
 
 
 class FollowSource(InThread):
@@ -63,7 +81,9 @@ class FollowSource(InThread):
         self._asked_at: float | None = None
         self._passing: Event | None = None
         self._mine = self._read = False
-        self._stopped = threading.Event()
+        self._given: queue.SimpleQueue[Callable[[Hand], None]] = queue.SimpleQueue()
+        self._wake = threading.Event()
+        self._stopping = False
         self._by = who()
 
     # ------------------------------------------------------------------------------------- commands
@@ -113,21 +133,14 @@ class FollowSource(InThread):
 
     def stop(self) -> None:
         """Follow no further. A session that is held from here is handed back first."""
-        if self._stopped.is_set():
-            return
-        if self.held or (self._mine and self.lives):
-            self.resume()
-        self._stopped.set()
+        self._stopping = True
+        self._wake.set()
+        self.wait(_PARTING_S)
 
     def _command(self, give: Callable[[Hand], None]) -> None:
-        hand = self._hand
-        if hand is None or self._stopped.is_set():
-            return
-        try:
-            give(hand)
-            self._asked_at = self._clock()
-        except JitrlError as error:
-            self.told(refusal(error), False)
+        """Give a command in the thread, because it may have to wait for a server."""
+        self._given.put(give)
+        self._wake.set()
 
     # --------------------------------------------------------------------------------------- thread
 
@@ -138,12 +151,31 @@ class FollowSource(InThread):
         self._hand = Hand(session, self._by, self._lease_s)
         try:
             self._catch_up(session)
-            while not self._stopped.wait(0.0 if session.more else HELD_POLL_S if self.held else POLL_S):
+            while not self._stopping:
                 self._look(session)
                 if self._ends and self._read and not self.lives:
-                    return
+                    break
+                if not session.more:
+                    self._wake.wait(HELD_POLL_S if self.held else POLL_S)
+                self._wake.clear()
+                self._give_all()
+            if self._mine and self.lives:
+                self._give(lambda hand: hand.hand_back())
         finally:
             session.close()
+
+    def _give_all(self) -> None:
+        while not self._given.empty():
+            self._give(self._given.get())
+
+    def _give(self, give: Callable[[Hand], None]) -> None:
+        if self._hand is None:
+            return
+        try:
+            give(self._hand)
+            self._asked_at = self._clock()
+        except JitrlError as error:
+            self.told(refusal(error), False)
 
     def _catch_up(self, session: Followed) -> None:
         """Show everything that was played so far, as one view."""
@@ -152,7 +184,7 @@ class FollowSource(InThread):
             for event in session.new():
                 view.fold(event)
                 self._read = True
-            if not session.more or self._stopped.is_set():
+            if not session.more or self._stopping:
                 break
         self._passing = None
         self.loaded = True

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from engine import limits
 from engine.bench import folder as folders
-from engine.bench.manifest import MANIFEST, read_manifest
+from engine.bench.manifest import MANIFEST, checked, read_manifest
 from engine.bench.reading import messages
 from engine.bench.records import Cell, Ended, Message, Stepped
-from engine.bench.told import FORMAT, OVER, TOLD, Now, Over, Run, parsed, read_now
+from engine.bench.told import FORMAT, OVER, TOLD, Now, Over, Run, now_of, parsed, read_now
 from engine.bench.worker import KINDS
 from engine.disk import shown
 from engine.errors import BadFile, UsageError
+from engine.memory.shared.server import Away
 from engine.session import recording, suites
 from engine.session import store as sessions
 from engine.session.remote import presence
+from engine.session.remote.followed import FolderSession, Followed
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import Life
+from engine.session.remote.relayed import RelayedLines, RelayedSession, newest_of
 
 _LINE = 1 << 20
 """Longest line of `told.jsonl` in bytes."""
@@ -86,13 +90,144 @@ def playing(folder: Path) -> Path | None:
     return session if session is not None and presence.read(session) is not None else None
 
 
-class FolderRun:
-    """A run whose folder this machine sees.
+class RunFiles(Protocol):
+    """What a run has written, wherever it is read from."""
+
+    name: str
+    """Name of the run."""
+    folder: Path | None
+    """The run's folder, None if this machine does not see it."""
+
+    @property
+    def more(self) -> bool:
+        """Whether there are more lines that can be read at once."""
+        ...
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest, or the part of it that says what is played."""
+        ...
+
+    def lines(self) -> list[bytes]:
+        """Return the lines of `told.jsonl` that were not returned yet."""
+        ...
+
+    def now(self) -> Now | None:
+        """Return the content of `now.json`, None if there is none."""
+        ...
+
+    def session(self, cell: str) -> Followed:
+        """Return the session of a cell that is being played.
+
+        Raises:
+            UsageError: There is none.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what is open."""
+        ...
+
+
+class RunFolder:
+    """The files of a run whose folder this machine sees; see `RunFiles`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Path | None = folder
+        self.name = folder.absolute().name
+        self._lines = GrowingLines(folder / TOLD, _LINE)
+        self._place = folder
+
+    @property
+    def more(self) -> bool:
+        """Whether there are more lines that can be read at once."""
+        return self._lines.more
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest."""
+        return read_manifest(self._place)
+
+    def lines(self) -> list[bytes]:
+        """Return the lines of `told.jsonl` that were not returned yet."""
+        return self._lines.new()
+
+    def now(self) -> Now | None:
+        """Return the content of `now.json`, None if there is none."""
+        return read_now(self._place)
+
+    def session(self, cell: str) -> Followed:
+        """Return the session of a cell that is being played."""
+        found = playing(folders.cell_folder(self._place, cell))
+        if found is None:
+            raise UsageError(f"no session of the cell {cell!r} is being played now")
+        return FolderSession(found)
+
+    def close(self) -> None:
+        """Free what is open: nothing is."""
+
+
+class RelayedRun:
+    """The files of a run that is carried through a database; see `RunFiles`. While that is away, there is nothing new.
 
     Args:
-        folder: The run's folder.
+        address: The database.
+        name: Name of the run.
+
+    Raises:
+        UsageError: There is no such run, or the address is none.
+        MissingError, BadFile, StorageError: The database cannot be used.
+    """
+
+    folder: Path | None = None
+
+    def __init__(self, address: str, name: str) -> None:
+        self.name, self._address = name, address
+        self._lines = RelayedLines(address, name)
+        if not self._lines.look() or not self._lines.head:
+            self._lines.close()
+            raise UsageError(f"no run {name!r} is played with this database, or was played since yesterday")
+
+    @property
+    def more(self) -> bool:
+        """Whether there are more lines that can be read at once."""
+        return self._lines.more
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the part of the manifest that says what is played."""
+        where = f"what the database says of {self.name}"
+        try:
+            return checked(limits.parsed(self._lines.head or ""), where)
+        except BadFile as error:
+            raise BadFile(f"{where} cannot be read: {error}") from None
+
+    def lines(self) -> list[bytes]:
+        """Return the lines that were not returned yet."""
+        try:
+            self._lines.look()
+            return self._lines.new()
+        except Away:
+            return []
+
+    def now(self) -> Now | None:
+        """Return the latest sign of life, None if there is none."""
+        return now_of(self._lines.sign)
+
+    def session(self, cell: str) -> Followed:
+        """Return the session of a cell that is being played."""
+        return RelayedSession(self._address, newest_of(self._address, f"{self.name}/{cell}/"))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._lines.close()
+
+
+class FollowedRun:
+    """A run that is followed.
+
+    Args:
+        files: What it has written.
 
     Attributes:
+        files: The same.
         name: Name of the run.
         title: Title of its suite.
         cells: Its cells, in the order of the plan.
@@ -102,13 +237,13 @@ class FolderRun:
         BadFile: Its manifest is damaged, or of a newer version.
     """
 
-    def __init__(self, folder: Path) -> None:
-        plan = folders.planned(folder)
-        self.folder = folder
-        self.name, self.title = folder.absolute().name, plan.suite.title
+    def __init__(self, files: RunFiles) -> None:
+        self._where = shown(files.folder or files.name)
+        plan = folders.plan_of(files.manifest(), self._where)
+        self.files = files
+        self.name, self.title = files.name, plan.suite.title
         self.cells: Sequence[Cell] = plan.cells
         self._by_name = {cell.name: cell for cell in plan.cells}
-        self._lines = GrowingLines(folder / TOLD, _LINE)
         self._life = Life()
         self._now: Now | None = None
         self._steps: dict[str, Stepped] = {}
@@ -120,11 +255,6 @@ class FolderRun:
         """How the run was begun that is followed; None if nobody plays it yet, or it was played by an older version."""
         return self._run
 
-    @property
-    def more(self) -> bool:
-        """Whether there is more that can be read at once."""
-        return self._lines.more
-
     def new(self) -> list[News]:
         """Return what is new.
 
@@ -132,17 +262,17 @@ class FolderRun:
             BadFile: A file of the run is damaged, or of a newer version.
         """
         found: list[News] = []
-        for line in self._lines.new():
+        for line in self.files.lines():
             try:
                 told = parsed(line, _KINDS)
             except BadFile as error:
-                raise BadFile(f"{shown(self.folder / TOLD)} is damaged: {error}") from None
+                raise BadFile(f"{self._where}: {TOLD} is damaged: {error}") from None
             if told is not None:
                 self._take(told)
                 found.append(told)
         if self._run is None and not self._read_rows:
             found += self._before()
-        now = None if self._over else read_now(self.folder)
+        now = self.files.now() if self._run is not None and not self._over else None
         if now is not None and now != self._now:
             self._now = now
             for step in now.steps:
@@ -159,17 +289,16 @@ class FolderRun:
             return False
         return self._life.lives(now.place if now else self._run.place, now.at if now else self._run.began)
 
-    def session(self, cell: str) -> Path | None:
-        """Return the folder of the session of a cell that is being played, None if there is none."""
-        return playing(folders.cell_folder(self.folder, cell))
-
     # ------------------------------------------------------------------------------------- details
 
     def _before(self) -> list[News]:
         """Return what the rows of a run tell that no version played which writes down what its cells tell."""
         self._read_rows = True
-        manifest = read_manifest(self.folder)
-        found: list[News] = list(messages(self.folder, manifest, self.cells))
+        folder = self.files.folder
+        if folder is None:
+            return []
+        manifest = self.files.manifest()
+        found: list[News] = list(messages(folder, manifest, self.cells))
         if found:
             found.append(Over(str(manifest.get("stopped", ""))))
         return found
@@ -182,7 +311,7 @@ class FolderRun:
         """
         if isinstance(told, Run):
             if told.format > FORMAT:
-                raise BadFile(f"{shown(self.folder / TOLD)} was written by a newer jitrl; update jitrl")
+                raise BadFile(f"{self._where}: {TOLD} was written by a newer jitrl; update jitrl")
             self._run, self._over, self._now = told, False, None
             self._steps.clear()
             self._life = Life()
@@ -198,4 +327,4 @@ class FolderRun:
             episodes = cell.legs[told.leg].config.episodes if 0 <= told.leg < len(cell.legs) else 0
             fits = 1 <= told.episode <= episodes
         if not fits:
-            raise BadFile(f"{shown(self.folder)} tells of a cell, or an episode, that its plan does not have")
+            raise BadFile(f"{self._where} tells of a cell, or an episode, that its plan does not have")

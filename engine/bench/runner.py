@@ -109,7 +109,7 @@ class Runner:
             self._manifest = read_manifest(self._folder)
             spent = dict(self._manifest["spent"])
             began = self._clock()
-            self._telling.begin(max(1, self._executor.free))
+            self._telling.begin(max(1, self._executor.free), self._manifest)
             try:
                 self._take_up()
                 self._loop(began)

@@ -22,12 +22,16 @@ from engine.bench.records import Failed, Finished, Message, Stepped, Stopped
 from engine.bench.worker import to_line
 from engine.codec import from_plain, to_plain
 from engine.disk import FILE_MODE, read_bytes, write_private
-from engine.errors import BadFile
+from engine.errors import BadFile, JitrlError
 from engine.session.remote.presence import BEAT_S, Place
+from engine.session.remote.relay import Relay, wanted
+from engine.settings.address import is_address
 
 TOLD, NOW = "told.jsonl", "now.json"
 FORMAT = 1
 OVER = "Over"
+_HEAD = ("format", "name", "suite", "title", "created", "games", "memory", "tasks", "train", "plan")
+"""Fields of the manifest that a follower without the folder needs."""
 NEWS_S = 1.0
 """Shortest time between two versions of `now.json`, in seconds."""
 
@@ -100,17 +104,25 @@ class Telling:
         self._changed = True
         self._shown_at = float("-inf")
         self._fd = -1
+        self._relay: Relay | None = None
 
-    def begin(self, jobs: int) -> None:
+    def begin(self, jobs: int, manifest: Mapping[str, Any]) -> None:
         """Begin. What an earlier command told is replaced.
 
         Args:
             jobs: Number of cells that are played at the same time.
+            manifest: The run's manifest. If the memories lie in a database, the run can be followed there, too.
         """
         run = Run(FORMAT, self._place, round(time.time(), 3), jobs, **dataclasses.asdict(self._limits))
         with contextlib.suppress(OSError):
             write_private(self._folder / TOLD, _line("Run", run))
             self._fd = os.open(self._folder / TOLD, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+        address = str(manifest.get("memory") or "")
+        if is_address(address) and wanted():
+            with contextlib.suppress(JitrlError):  # The memory at the same address says what is wrong with it.
+                head = json.dumps({**{key: manifest[key] for key in _HEAD if key in manifest}, "cells": {}})
+                self._relay = Relay(address, self._folder.absolute().name, self._folder / TOLD, head=head)
+                self._relay.start()
 
     def note(self, message: Message) -> None:
         """Note a message. Of steps, only the latest of each cell is kept."""
@@ -127,9 +139,11 @@ class Telling:
         now = self._clock()
         if now - self._shown_at >= (NEWS_S if self._changed else BEAT_S):
             self._shown_at, self._changed = now, False
-            told = Now(self._place, round(time.time(), 3), tuple(self._steps.values()))
+            told = json.dumps(to_plain(Now(self._place, round(time.time(), 3), tuple(self._steps.values()))))
+            if self._relay is not None:
+                self._relay.show(told)
             with contextlib.suppress(OSError):
-                write_private(self._folder / NOW, json.dumps(to_plain(told)))
+                write_private(self._folder / NOW, told)
 
     def close(self, stopped: str) -> None:
         """Note the end of the run.
@@ -140,6 +154,8 @@ class Telling:
         self._write(_line(OVER, Over(stopped)))
         with contextlib.suppress(OSError):
             os.unlink(self._folder / NOW)
+        if self._relay is not None:
+            self._relay.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -153,8 +169,16 @@ class Telling:
 def read_now(folder: Path) -> Now | None:
     """Return the content of `now.json`; None if there is none, or none that can be read."""
     try:
-        return from_plain(Now, limits.parsed(read_bytes(folder / NOW, 4 << 20)))
-    except (OSError, BadFile):
+        return now_of(read_bytes(folder / NOW, 4 << 20))
+    except OSError:
+        return None
+
+
+def now_of(text: bytes | str) -> Now | None:
+    """Return the content of `now.json` from its text, None if it is none."""
+    try:
+        return from_plain(Now, limits.parsed(text))
+    except BadFile:
         return None
 
 

@@ -85,7 +85,7 @@ class Session:
         self._saves = saves
         self._interactive = interactive
         self._clock = clock
-        self._host = Host(saved.folder, self.control, steerable=saved.kind == "run" and not interactive)
+        self._host = Host.of(saved, self.control, interactive=interactive)
         self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)

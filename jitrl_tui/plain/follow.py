@@ -5,18 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import Any, TextIO
 
-from engine.bench.following import FolderRun
+from engine.bench.following import FollowedRun
 from engine.bench.progress import Progress
 from engine.bench.records import Failed, Finished, Said, Stopped
 from engine.bench.told import Over, Run
-from engine.session.remote.followed import FolderSession
 from jitrl_tui import closing
 from jitrl_tui.bench_lines import outcome, totals
 from jitrl_tui.bench_source import FollowedBench
-from jitrl_tui.following import FollowSource
+from jitrl_tui.following import FollowSource, Reach
 from jitrl_tui.output import one_line
 from jitrl_tui.plain.telling import Telling
 from jitrl_tui.preferences import used
@@ -26,9 +24,9 @@ from jitrl_tui.view import RunView
 _LOOK_S = 0.2
 
 
-def follow_session(folder: Path) -> int:
-    """Print what the session in a folder tells until it ends; return the exit code."""
-    source = FollowSource(lambda: FolderSession(folder), used().value("app.hold_s"), ends=True)
+def follow_session(reach: Reach) -> int:
+    """Print what a session tells until it ends; return the exit code."""
+    source = FollowSource(reach.open, used().value("app.hold_s"), ends=True)
     telling = Telling(sys.stdout, play=False)
     telling.say("Following, read-only. Ctrl-C leaves; the session goes on.")
 
@@ -46,7 +44,7 @@ def follow_session(folder: Path) -> int:
     return code
 
 
-def follow_run(run: FolderRun) -> int:
+def follow_run(run: FollowedRun) -> int:
     """Print what the cells of a run tell until it ends; return the exit code."""
     source = FollowedBench(run, ends=True)
     lines = _RunLines(sys.stdout, source)

@@ -225,7 +225,7 @@ class BenchScreen(RunningScreen):
         one, folder = self.cells.cursor, self.source.info.folder
         if one is None:
             return
-        playing = self.source.session(one.cell.name)
+        playing = self.source.session(one.cell.name) if one.state == "running" else None
         if playing is not None:
             self.app.push_screen(followed(playing, cell=True, over=True))
             return

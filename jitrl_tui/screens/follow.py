@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.session.remote.followed import FolderSession
 from jitrl_tui import keymap
-from jitrl_tui.following import FollowSource
+from jitrl_tui.following import FollowSource, Reach
 from jitrl_tui.help import page
 from jitrl_tui.preferences import used
 from jitrl_tui.screens import dialogs, helping
@@ -196,12 +195,13 @@ class FollowScreen(WatchScreen):
         self.app.push_screen(helping.HelpDialog("help", text))
 
 
-def followed(folder: Path, *, cell: bool = False, over: bool = False) -> FollowScreen:
-    """Return the screen of the session in a folder.
+def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:
+    """Return the screen of a session.
 
     Args:
+        reach: How it is reached.
         cell: Whether it is a cell of a benchmark.
         over: Whether the screen lies over another one.
     """
-    source = FollowSource(lambda: FolderSession(folder), used().value("app.hold_s"))
-    return FollowScreen(source, cell=cell, over=over, folder=folder)
+    source = FollowSource(reach.open, used().value("app.hold_s"))
+    return FollowScreen(source, cell=cell, over=over, folder=reach.folder)

@@ -146,7 +146,8 @@ def test_commands_from_before_a_session_began_are_none(tmp_path):
 
 
 RUBBISH = [
-    b"\n", b"{}\n", b"[]\n", b"null\n", b"\xff\xfe\n", b"{" * 5000 + b"\n", b'"' + b"x" * 9000 + b'"\n', b"\0" * 200_000 + b"\n",
+    b"\n", b"{}\n", b"[]\n", b"null\n", b"\xff\xfe\n", b"{" * 5000 + b"\n", b'"' + b"x" * 9000 + b'"\n',
+    b"\0" * 200_000 + b"\n",
     json.dumps({"kind": "hold", "by": ""}).encode() + b"\n",
     json.dumps({"kind": "delete", "by": "eve"}).encode() + b"\n",
     json.dumps({"kind": "hold", "by": "eve\x1b[2J", "lease_s": 9, "id": "1"}).encode() + b"\n",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench import report
-from engine.bench.following import FolderRun, find
+from engine.bench.following import FollowedRun, RunFolder, find
 from engine.records import Decided, SessionEnded, Steered, Stepped
 from engine.session import recording
 from engine.session.remote import commands, presence
@@ -84,12 +85,12 @@ def bench(tmp_path_factory):
 
 def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_grid(bench):
     process, run, session = bench
-    app = BenchApp(FollowedBench(FolderRun(run)))
+    app = BenchApp(FollowedBench(FollowedRun(RunFolder(run))))
 
     async def drive():
         async with app.run_test(size=(140, 45)) as pilot:
             await until(pilot, lambda: app._bench.progress.counts["running"] == 1)
-            assert f"following, read-only: {presence.read(session).place.host}, process {process.pid}" in screen_text(app)
+            assert f"following, read-only: {socket.gethostname()}, process {process.pid}" in screen_text(app)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, FollowScreen) and app.screen.source.lives)
             screen = app.screen
@@ -191,25 +192,28 @@ def test_plain_lines_of_a_run_end_with_the_run_and_the_report_leaves_an_overrule
 
 def test_a_single_session_is_followed_from_its_folder_and_its_lines_are_those_of_its_recording(bench, tmp_path):
     saves = tmp_path
-    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh", "--quiet",
-                    "--saves", str(saves), "--json", str(saves / "result.json"))  # fmt: skip
+    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh",
+                    "--quiet", "--saves", str(saves), "--json", str(saves / "result.json"))  # fmt: skip
     session = soon(lambda: list(saves.glob("sessions/*/live.json")))[0].parent
     assert find(saves, session.name) == find(saves, str(session)) == find(saves, str(session / "events.jsonl"))
     follower = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(saves))
-    soon(lambda: len(events(session, Stepped)) > 20)
+    soon(lambda: "Episode 2" in follower.stdout.readline())
     hand = Hand(FolderSession(session), "ann", 60)
     hand.stop()
     out, err = follower.communicate(timeout=60)
     process.communicate(timeout=60)
     assert (follower.returncode, err) == (0, "")
     steps = events(session, Stepped)
-    assert out.count("Agent: > ") == len(steps)
+    late = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(saves))
     assert "Session over" in out
+    out, _ = late.communicate(timeout=60)
+    assert late.returncode == 0
+    assert out.count("Agent: > ") == len(steps)
 
 
 def test_a_follower_that_is_interrupted_does_not_touch_the_session(tmp_path):
-    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh", "--quiet",
-                    "--saves", str(tmp_path))  # fmt: skip
+    process = jitrl("run", "pantry", "--model", "prior/verbs", "--episodes", "400", "--steps", "10", "--fresh",
+                    "--quiet", "--saves", str(tmp_path))  # fmt: skip
     session = soon(lambda: list(tmp_path.glob("sessions/*/live.json")))[0].parent
     follower = jitrl("watch", "--follow", session.name, "--plain", "--saves", str(tmp_path))
     follower.stdout.readline()

@@ -152,7 +152,7 @@ class Results:
 
     @cached_property
     def overruled(self) -> Mapping[str, int]:
-        """Number of steps that a person chose, by cell, for cells that have some. What they learnt is not theirs alone."""
+        """Number of steps that a person chose, by cell, for the cells that have some."""
         found: dict[str, int] = {}
         for row in self.rows:
             if row.overruled:

@@ -60,8 +60,46 @@ class Followed(Protocol):
         ...
 
 
+class Events:
+    """Makes events of the lines of a recording, one after the other.
+
+    Args:
+        name: What the recording is called in messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun = False
+
+    def of(self, lines: Sequence[bytes], *, again: bool) -> list[Event]:
+        """Return the events of further lines, without those that this version does not know.
+
+        Args:
+            lines: Lines with their ends.
+            again: Whether they are the first ones of the recording again.
+
+        Raises:
+            BadFile: They are damaged, none of a recording, or of a newer version.
+        """
+        self._begun = self._begun and not again
+        found: list[Event] = []
+        for line in lines:
+            try:
+                _, event = event_from_line(line)
+            except BadFile as error:
+                raise BadFile(f"{self._name} is not a recording of jitrl, or is damaged ({error})") from None
+            if not self._begun and not isinstance(event, SessionStarted):
+                raise BadFile(f"{self._name} is not a recording of jitrl: it does not begin with a session")
+            if isinstance(event, SessionStarted) and event.format > FORMAT:
+                raise BadFile(f"{self._name} was recorded by a newer jitrl (format {event.format}); update jitrl")
+            self._begun = True
+            if event is not None:
+                found.append(event)
+        return found
+
+
 class FolderSession:
-    """A session whose folder this machine sees.
+    """A session whose folder this machine sees; see `Followed`.
 
     Args:
         folder: Its folder.
@@ -69,10 +107,10 @@ class FolderSession:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file = folder / recording.FILE_NAME
-        self._lines = GrowingLines(self._file)
+        file = folder / recording.FILE_NAME
+        self._lines = GrowingLines(file)
+        self._events = Events(shown(file))
         self._life = Life()
-        self._begun = False
 
     @property
     def restarted(self) -> bool:
@@ -85,27 +123,9 @@ class FolderSession:
         return self._lines.more
 
     def new(self) -> list[Event]:
-        """Return the events that were not returned yet; see `Followed`."""
-        found: list[Event] = []
+        """Return the events that were not returned yet."""
         lines = self._lines.new()
-        self._begun = self._begun and not self.restarted
-        for line in lines:
-            try:
-                _, event = event_from_line(line)
-            except BadFile as error:
-                raise BadFile(
-                    f"{shown(self._file)} is not a recording of jitrl, or is damaged ({error})"
-                ) from None
-            if not self._begun and not isinstance(event, SessionStarted):
-                raise BadFile(f"{shown(self._file)} is not a recording of jitrl: it does not begin with a session")
-            if isinstance(event, SessionStarted) and event.format > FORMAT:
-                raise BadFile(
-                    f"{shown(self._file)} was recorded by a newer jitrl (format {event.format}); update jitrl"
-                )
-            self._begun = True
-            if event is not None:
-                found.append(event)
-        return found
+        return self._events.of(lines, again=self.restarted)
 
     def sign(self) -> Presence | None:
         """Return the latest sign of life, None if there is none."""
@@ -117,7 +137,7 @@ class FolderSession:
         return self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
 
     def send(self, command: Command) -> None:
-        """Give a command; see `Followed`."""
+        """Give a command."""
         commands.send(self._folder, command)
 
     def close(self) -> None:

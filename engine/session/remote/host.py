@@ -10,16 +10,22 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from engine.errors import StorageError
+from engine.errors import BadFile, JitrlError, StorageError
 from engine.records import Decided, Event, Notice, Paused, Steered, Stepped, Thinking, Waiting
+from engine.session import recording
 from engine.session.control import Control, Said
-from engine.session.remote import presence
+from engine.session.remote import commands, presence
 from engine.session.remote.commands import HAND_BACK, HOLD, OVERRULE, RENEW, STEP, STOP, Command, Commands
 from engine.session.remote.presence import BEAT_S, Place, Presence, Reply
+from engine.session.remote.relay import Relay, wanted
+from engine.settings.address import is_address
+
+if TYPE_CHECKING:
+    from engine.session.store import SavedSession
 
 LAPSE = "lapse"
 POLL_S, HELD_POLL_S = 0.2, 0.05
@@ -27,20 +33,56 @@ POLL_S, HELD_POLL_S = 0.2, 0.05
 _LASTS_S = 0.5
 """Seconds after which work is worth a sign of its own."""
 _REPLIES = 8
+_GIVEN = 1000
+"""Commands that wait at most; what comes through a database is read a little later than it arrives."""
 TOLD = (Thinking, Waiting, Decided, Stepped)
 """Events that change what a sign of life says."""
 
 
-class Channel(Protocol):
-    """A further way on which a session is followed and steered, beside its folder. It is used by the host's thread."""
+class Through:
+    """The way through a database.
+
+    Args:
+        address: The database.
+        folder: Folder of the session.
+
+    Raises:
+        JitrlError: The address cannot be used.
+    """
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self._given: deque[Command] = deque(maxlen=_GIVEN)
+        marks = (b'{"event":"SessionStarted"', b'{"event":"EpisodeEnded"')
+        self._relay = Relay(
+            address, name_of(folder), folder / recording.FILE_NAME, marks=marks, command=self._take
+        )
+        self._relay.start()
 
     def show(self, sign: Presence) -> None:
         """Show a sign of life."""
-        ...
+        self._relay.show(sign.line())
 
     def new(self) -> list[Command]:
         """Return the new commands."""
-        ...
+        found = []
+        while self._given:
+            found.append(self._given.popleft())
+        return found
+
+    def close(self) -> None:
+        """Send what is left, and end."""
+        self._relay.close()
+
+    def _take(self, line: str) -> None:
+        with contextlib.suppress(BadFile):
+            self._given.append(commands.parsed(line))
+
+
+def name_of(folder: Path) -> str:
+    """Return the name by which a session is followed through a database: its own, or RUN/CELL/NAME in a cell."""
+    cell = folder.absolute().parent
+    run = cell.parent.parent.name if cell.parent.name == "cells" else ""
+    return "/".join((run, cell.name, folder.name)) if run else folder.name
 
 
 class Host:
@@ -50,13 +92,20 @@ class Host:
         folder: Folder of the session.
         control: Commands of the session.
         steerable: Whether other processes may steer it.
+        address: A database through which the session is followed as well, "" for none.
         clock: Returns monotonic time in seconds.
     """
 
     def __init__(
-        self, folder: Path, control: Control, *, steerable: bool, clock: Callable[[], float] = time.monotonic
+        self,
+        folder: Path,
+        control: Control,
+        *,
+        steerable: bool,
+        address: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._folder, self._control, self._clock = folder, control, clock
+        self._folder, self._control, self._clock, self._address = folder, control, clock, address
         self._commands: Commands | None = None
         self._place = Place.here()
         self._steerable = steerable
@@ -71,7 +120,14 @@ class Host:
         self._started = False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="jitrl-host", daemon=True)
-        self.channels: Sequence[Channel] = ()
+        self._channels: list[Through] = []
+
+    @classmethod
+    def of(cls, saved: SavedSession, control: Control, *, interactive: bool) -> Host:
+        """Return the host of a session. One that a person sits at is steered there, and not from elsewhere."""
+        memory = saved.config.memory
+        steerable = saved.kind == "run" and not interactive
+        return cls(saved.folder, control, steerable=steerable, address=memory if is_address(memory) else "")
 
     def start(self) -> None:
         """Begin. Where the folder cannot be written, nobody can follow or steer, and the session plays all the same."""
@@ -81,6 +137,9 @@ class Host:
                 self._commands = Commands(self._folder)
             except OSError:
                 self._steerable = False
+        if self._address and wanted():
+            with contextlib.suppress(JitrlError):  # The memory at the same address says what is wrong with it.
+                self._channels.append(Through(self._address, self._folder))
         self._thread.start()
 
     def see(self, event: Event) -> None:
@@ -101,6 +160,8 @@ class Host:
 
     def gone(self) -> None:
         """Show no sign of life any more: all events are written."""
+        for channel in self._channels:
+            channel.close()
         if self._started:
             presence.remove(self._folder)
 
@@ -117,14 +178,15 @@ class Host:
         if bad and not self._complained:
             self._complained = True
             self._control.report(Notice("warning", "a line among the commands is no command; it was left out"))
-        for channel in self.channels:
+        for channel in self._channels:
             given += channel.new()
         for command in given:
             self._obey(command)
         if self._holder and self._clock() > self._until:
             by, self._holder = self._holder, ""
             self._control.resume()
-            self._control.report(Steered(LAPSE, by, True, f"no sign of life of {by}, who held the session: it goes on by itself"))
+            message = f"no sign of life of {by}, who held the session: it goes on by itself"
+            self._control.report(Steered(LAPSE, by, True, message))
         self._show()
 
     def _obey(self, command: Command) -> None:
@@ -182,7 +244,7 @@ class Host:
         if key == self._shown[: len(key)] and due < BEAT_S and (doing == self._shown or due < _LASTS_S):
             return
         self._shown, self._shown_at = doing, now
-        for channel in self.channels:
+        for channel in self._channels:
             channel.show(sign)
         with contextlib.suppress(OSError, StorageError):
             presence.write(self._folder, sign)
