@@ -175,6 +175,7 @@ class FollowSource(InThread):
             give(self._hand)
             self._asked_at = self._clock()
         except JitrlError as error:
+            self._mine = self.held
             self.told(refusal(error), False)
 
     def _catch_up(self, session: Followed) -> None:
