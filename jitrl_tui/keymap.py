@@ -115,7 +115,7 @@ _REST = (
 )
 
 BENCH = (
-    Key("enter", "Enter", "open", "recording", "open the recording of the cell: its sessions, step by step", 2),
+    Key("enter", "Enter", "open", "open", "open the cell: follow its session while it is played, or its recordings", 2),
     Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
     Key("s", "s", "finish", "stop after these", "begin no more cells; those that are played are finished", 2),
     Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
@@ -210,11 +210,14 @@ _FOLLOW_TOO = (
     "theme", "app.settings",
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
-_STOP = Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3)
+FOLLOW = (
+    Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3),
+)
+"""The keys that only the screen of a session that is followed has."""
 
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
     "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
-    "memory": (*MEMORY, _SETTINGS),
+    "memory": (*MEMORY, _SETTINGS), "follow": FOLLOW,
 }  # fmt: skip
 """Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 
@@ -233,7 +236,7 @@ def follow(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
             found.append(dataclasses.replace(key, label=label, meaning=meaning))
         elif key.action in _FOLLOW_TOO or key.action.startswith("pane("):
             found.append(key)
-    return (*found, _STOP)
+    return (*found, *of("follow"))
 
 
 def _usual_watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

@@ -97,6 +97,8 @@ class RunFiles(Protocol):
     """Name of the run."""
     folder: Path | None
     """The run's folder, None if this machine does not see it."""
+    away: bool
+    """Whether it cannot be read at the moment."""
 
     @property
     def more(self) -> bool:
@@ -130,6 +132,8 @@ class RunFiles(Protocol):
 
 class RunFolder:
     """The files of a run whose folder this machine sees; see `RunFiles`."""
+
+    away = False
 
     def __init__(self, folder: Path) -> None:
         self.folder: Path | None = folder
@@ -178,6 +182,7 @@ class RelayedRun:
     """
 
     folder: Path | None = None
+    away = False
 
     def __init__(self, address: str, name: str) -> None:
         self.name, self._address = name, address
@@ -203,9 +208,12 @@ class RelayedRun:
         """Return the lines that were not returned yet."""
         try:
             self._lines.look()
-            return self._lines.new()
+            found = self._lines.new()
         except Away:
+            self.away = True
             return []
+        self.away = False
+        return found
 
     def now(self) -> Now | None:
         """Return the latest sign of life, None if there is none."""
@@ -248,7 +256,7 @@ class FollowedRun:
         self._now: Now | None = None
         self._steps: dict[str, Stepped] = {}
         self._run: Run | None = None
-        self._over = self._read_rows = False
+        self._over = self._read_rows = self._lived = False
 
     @property
     def run(self) -> Run | None:
@@ -283,11 +291,13 @@ class FollowedRun:
         return found
 
     def lives(self) -> bool:
-        """Return whether the run is being played."""
+        """Return whether the run is being played. While it cannot be read, what was last known holds."""
         now = self._now
         if self._over or self._run is None:
             return False
-        return self._life.lives(now.place if now else self._run.place, now.at if now else self._run.began)
+        if not self.files.away:
+            self._lived = self._life.lives(now.place if now else self._run.place, now.at if now else self._run.began)
+        return self._lived
 
     # ------------------------------------------------------------------------------------- details
 

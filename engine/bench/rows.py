@@ -82,8 +82,7 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
             episodes.append(_row(cell, number, leg, event, told, other))
             timings.append(_timing(cell, number, event, told))
     about.pop("story", None)
-    if overruled := sum(row.overruled for row in episodes):
-        about["overruled"] = overruled
+    about["overruled"] = sum(row.overruled for row in episodes)
     try:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))

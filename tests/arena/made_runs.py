@@ -56,6 +56,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
         cell = cells.setdefault(one.cell, {
             "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "tasks": [], "state": "finished",
             "error": "", "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
+            "overruled": 0,
         })  # fmt: skip
         if one.task not in cell["tasks"]:
             cell["tasks"].append(one.task)

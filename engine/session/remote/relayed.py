@@ -107,14 +107,14 @@ class RelayedLines:
 class RelayedSession:
     """A session that is followed through a database; see `engine.session.remote.followed.Followed`.
 
-    While the server is away there is nothing new.
+    While the server is away there is nothing new, and what was last known of its life holds.
     """
 
     def __init__(self, address: str, name: str) -> None:
         self._lines = RelayedLines(address, name)
         self._events = Events(f"the recording of {name}")
         self._life = Life()
-        self._away = False
+        self._away = self._lived = False
 
     @property
     def restarted(self) -> bool:
@@ -147,9 +147,11 @@ class RelayedSession:
             return None
 
     def lives(self) -> bool:
-        """Return whether the session is being played. While the server is away, it is soon taken to be gone."""
-        sign = self.sign()
-        return self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
+        """Return whether the session is being played."""
+        if not self._away:
+            sign = self.sign()
+            self._lived = self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
+        return self._lived
 
     def send(self, command: Command) -> None:
         """Give a command."""
