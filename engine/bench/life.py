@@ -21,7 +21,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
-from engine.session.remote.commands import HOLD
+from engine.session.remote.commands import HOLD, STEP
 from engine.session.store import SavedSession
 from engine.settings.address import in_space, is_address
 
@@ -125,7 +125,7 @@ def _session(
             )  # fmt: skip
         elif isinstance(event, Notice) and event.level == "warning":
             tell(Said(name, event.message))
-        elif isinstance(event, Steered) and event.accepted:
+        elif isinstance(event, Steered) and event.accepted and event.command != STEP:
             limits = "; the limits of the run go on" if event.command == HOLD else ""
             tell(Said(name, f"{event.message}{limits}"))
         elif isinstance(event, Waiting) and event.seconds > 1:

@@ -14,8 +14,9 @@ import argparse
 import contextlib
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,26 +59,26 @@ def alone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched(address: str, folder: Path) -> Iterator[None]:
-    """Follow each session of a folder that begins, through the database."""
-    over = threading.Event()
-
-    def follow() -> None:
-        followed: dict[str, RelayedSession] = {}
-        while not over.wait(0.2):
-            for place in (folder / "sessions").glob("*/live.json"):
-                followed.setdefault(place.parent.name, RelayedSession(address, place.parent.name))
-            for session in followed.values():
-                session.new()
-        for session in followed.values():
-            session.close()
-
-    thread = threading.Thread(target=follow)
-    thread.start()
+    """Follow each session of a folder that begins, through the database, in another process."""
+    words = [sys.executable, "-m", "tests.bench.bench_follow", "--watch", address, str(folder)]
+    follower = subprocess.Popen(words)
     try:
         yield
     finally:
-        over.set()
-        thread.join()
+        follower.kill()
+        follower.wait()
+
+
+def watch(address: str, folder: Path) -> None:
+    """Follow the newest session of a folder until this process is killed."""
+    name, session = "", None
+    while True:
+        playing = [place.parent.name for place in (folder / "sessions").glob("*/live.json")]
+        if playing and playing[-1] != name:
+            name, session = playing[-1], RelayedSession(address, playing[-1])
+        if session is not None:
+            session.new()
+        time.sleep(0.2)
 
 
 def ratios(name: str, pairs: int, folder: Path, episodes: int, memory: str = "own") -> None:
@@ -144,7 +145,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--episodes", type=int, default=60)
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--watch", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.watch:
+        watch(args.watch[0], Path(args.watch[1]))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         play(folder, 2)  # what is imported, is imported

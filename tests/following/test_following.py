@@ -35,7 +35,7 @@ from tests.tui.driving import until
 from tests.tui.hostile import HOSTILE, dangers
 from tests.tui.screen_text import screen_text
 
-SIZES = ((60, 18), (80, 24), (140, 45), (200, 60))
+SIZES = ((80, 24), (140, 45), (200, 60))
 
 
 @pytest.fixture
@@ -121,9 +121,10 @@ def test_a_recording_of_a_newer_version_is_refused_in_a_sentence(session):
 
 def test_a_session_whose_process_was_killed_is_said_to_be_gone(session, capsys):
     written(session, list(stream.run(1, 3))[:-1])
-    presence.write(session, Presence(Place("elsewhere", 77), 1000.0))
+    here = Place.here()
+    presence.write(session, Presence(Place(here.host, here.pid, here.born + 1), time.time()))
     assert main(["watch", "--follow", str(session), "--plain"]) == 1
-    assert "Its process is gone: elsewhere, process 77" in capsys.readouterr().out
+    assert f"Its process is gone: {here.told()}" in capsys.readouterr().out
 
 
 # -------------------------------------------------------------------------------------------------- source

@@ -216,23 +216,25 @@ def test_a_sign_is_written_when_something_changes_and_otherwise_now_and_then(pla
 
 
 def test_a_session_of_another_machine_lives_as_long_as_its_signs_change():
-    clock, now = Clock(), Clock()
-    now.now = 5000.0
-    life, there = Life(clock, now), Place("another machine", 12, 34)
+    clock = Clock()
+    life, there = Life(clock), Place("another machine", 12, 34)
     assert life.lives(there, 4999.0)
     clock.now += presence.LOST_S + 1
     assert not life.lives(there, 4999.0)
     assert life.lives(there, 1.0)  # a new sign, whatever the clock there says
-    assert not Life(clock, now).lives(there, 1000.0)  # nothing was seen, and the sign is old
-    assert not Life(clock, now).lives(None, 0.0)
+    clock.now += presence.LOST_S - 1
+    assert life.lives(there, 1.0)
+    assert not life.lives(None, 0.0)
 
 
 def test_a_session_of_this_machine_lives_as_long_as_its_process_does():
     clock = Clock()
     here = Place.here()
-    life = Life(clock, clock)
+    life = Life(clock)
     assert life.lives(here, 0.0)
-    assert not Life(clock, clock).lives(Place(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
+    clock.now += presence.LOST_S + 1
+    assert life.lives(here, 0.0)
+    assert not Life(clock).lives(Place(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b"{" * 1000, b'{"place": 3}', b"x" * 100_000])

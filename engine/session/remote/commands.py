@@ -104,8 +104,9 @@ class Commands:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
+        before = os.stat(self._path).st_size if self._path.exists() else 0
         private_file(self._path)
-        self._lines = GrowingLines(self._path, LONGEST, os.stat(self._path).st_size)
+        self._lines = GrowingLines(self._path, LONGEST, before)
         self._known: deque[str] = deque(maxlen=_KNOWN)
 
     def new(self) -> tuple[list[Command], int]:

@@ -70,9 +70,13 @@ class Place:
         """Return it for people."""
         return f"{self.host}, process {self.pid}"
 
+    def near(self) -> bool:
+        """Whether it is this machine."""
+        return self.host == socket.gethostname()[:_TEXT]
+
     def runs(self) -> bool:
         """Whether its process runs on this machine. Processes of other machines do not."""
-        return self.host == socket.gethostname()[:_TEXT] and self.born > 0 and self.born == _born(self.pid)
+        return self.near() and self.born > 0 and self.born == _born(self.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +153,17 @@ def remove(folder: Path) -> None:
 class Life:
     """Judges from its signs whether something is still being played.
 
-    Clocks of machines differ. So what counts is when a new sign was seen here. Only for the first sign, the time
-    written in it counts.
+    Clocks of machines differ, so the time in a sign is not compared with the time here. What counts is when a new sign
+    was seen. The first one counts as new, unless it is of a process of this machine that does not run.
 
     Args:
         clock: Returns monotonic time in seconds.
-        now: Returns Unix time in seconds.
     """
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time
-    ) -> None:
-        self._clock, self._now = clock, now
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._at: float | None = None
-        self._seen = 0.0
+        self._seen = float("-inf")
 
     def lives(self, place: Place | None, at: float) -> bool:
         """Return whether it lives.
@@ -173,9 +174,7 @@ class Life:
         """
         if place is None:
             return False
-        if self._at is None:
-            self._seen = self._clock() - max(0.0, self._now() - at)
-        elif at != self._at:
+        if at != self._at and (self._at is not None or not place.near()):
             self._seen = self._clock()
         self._at = at
         return place.runs() or self._clock() - self._seen < LOST_S
