@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from engine.bench import folder as folders
+from engine.bench.following import FollowedRun, News, playing
 from engine.bench.manifest import read_manifest
 from engine.bench.progress import Limits
 from engine.bench.reading import messages
 from engine.bench.records import Cell, Message
+from engine.bench.told import Over, Run
+from engine.session.remote.followed import FolderSession
+from jitrl_tui.following import Reach
 from jitrl_tui.source import Ending, InThread
 
+__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "Over", "RunnableBench", "StoredBench"]
 
-@dataclass(frozen=True, slots=True)
-class Over:
-    """No more messages will come.
-
-    Attributes:
-        message: Why the run ended early, a sentence; "" if all cells were played.
-    """
-
-    message: str = ""
+POLL_S = 0.5
+"""Seconds between two looks at the folder of a run that is followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,15 @@ class BenchSource(Ending, Protocol):
     """A benchmark that is shown."""
 
     info: BenchInfo
+
+    @property
+    def sign(self) -> str:
+        """What to say of it in place of how many cells are played, "" for that."""
+        ...
+
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
+        ...
 
     def finish_running(self) -> None:
         """Begin no more cells. The run ends when those that are played have ended."""
@@ -85,6 +95,17 @@ class _Bench(InThread):
     def failed(self) -> None:
         """Tell of the failure."""
         self.put(Over(self.failure))
+
+    @property
+    def sign(self) -> str:
+        """What to say of it in place of how many cells are played, "" for that."""
+        return ""
+
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
+        folder = self.info.folder
+        found = playing(folders.cell_folder(folder, cell)) if folder is not None else None
+        return Reach(partial(FolderSession, found), found) if found is not None else None
 
 
 class LiveBench(_Bench):
@@ -136,6 +157,11 @@ class StoredBench(_Bench):
         super().__init__(info)
         self._stopping = False
 
+    @property
+    def sign(self) -> str:
+        """What to say of it until it is read."""
+        return "… reading"
+
     def finish_running(self) -> None:
         """Do nothing: no cell is being played."""
 
@@ -152,3 +178,68 @@ class StoredBench(_Bench):
                 break
             self.put(message)
         self.put(Over(str(manifest.get("stopped", ""))))
+
+
+class FollowedBench(_Bench):
+    """A benchmark that another process plays, or will play: its folder is read, and what is new there.
+
+    Args:
+        run: The run.
+        ends: Whether to end with the run, or when its process is gone. Otherwise it may be taken up again, and is
+            followed further.
+
+    Attributes:
+        lives: Whether it is being played.
+    """
+
+    live = False
+
+    def __init__(self, run: FollowedRun, *, ends: bool = False) -> None:
+        super().__init__(BenchInfo(run.name, run.title, run.cells, folder=run.files.folder))
+        self.lives = False
+        self._run_followed, self._ends = run, ends
+        self._over = self._seen = False
+        self._stopped = threading.Event()
+
+    @property
+    def sign(self) -> str:
+        """How it is shown: where it is played, or that nobody plays it."""
+        run = self._run_followed.run
+        if run is None:
+            return "◉ following: nobody plays it yet"
+        where = run.place.told()
+        return f"◉ following, read-only: {where}" if self.lives else f"■ its process is gone: {where}"
+
+    def session(self, cell: str) -> Reach | None:
+        """Return how the session of a cell is reached that is being played, None if there is none."""
+        files = self._run_followed.files
+        return super().session(cell) if files.folder is not None else Reach(partial(files.session, cell))
+
+    def finish_running(self) -> None:
+        """Do nothing: the run is another process's."""
+
+    def stop(self) -> None:
+        """Follow no further."""
+        self._stopped.set()
+
+    def work(self) -> None:
+        """Read what is there, then what comes."""
+        run = self._run_followed
+        try:
+            while not self._stopped.is_set():
+                news: list[News] = run.new()
+                self.lives = run.lives()
+                for item in news:
+                    self._take(item)
+                if self._ends and (self._over or (run.run is not None and not self.lives)):
+                    return
+                self._stopped.wait(0.0 if run.files.more else POLL_S)
+        finally:
+            run.files.close()
+
+    def _take(self, item: News) -> None:
+        if isinstance(item, Run):
+            before = self.info
+            self.info = BenchInfo(before.name, before.title, before.cells, item.jobs, item.limits, before.folder)
+        self._over = isinstance(item, Over)
+        self.put(item)

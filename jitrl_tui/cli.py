@@ -191,6 +191,8 @@ def _follow_preferences(args: argparse.Namespace) -> None:
         value = made.value(key)
         if value and not os.environ.get(variable):
             os.environ[variable] = str(value)
+    if not made.value("app.live"):
+        os.environ["JITRL_LIVE"] = "false"
 
 
 def _refused(error: OSError) -> str:

@@ -115,7 +115,7 @@ _REST = (
 )
 
 BENCH = (
-    Key("enter", "Enter", "open", "recording", "open the recording of the cell: its sessions, step by step", 2),
+    Key("enter", "Enter", "open", "open", "open the cell: follow its session while it is played, or its recordings", 2),
     Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
     Key("s", "s", "finish", "stop after these", "begin no more cells; those that are played are finished", 2),
     Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
@@ -198,9 +198,26 @@ MEMORY = (
 )
 """The keys of the memory screen, besides those of the list."""
 
+_FOLLOW = {
+    "toggle_pause": ("take in hand", "take the session in hand: it waits at its next decision; again: hand it back"),
+    "step_once": ("step", "one step of a session that you hold; the first time, take it in hand"),
+    "overrule": ("overrule", "overrule the decision that waits; a session that you do not hold is taken in hand first"),
+    "leave": ("leave", "leave; a session that you hold is handed back, and goes on"),
+}
+"""Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
+_FOLLOW_TOO = (
+    "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "zoom", "curves", "copy",
+    "theme", "app.settings",
+)  # fmt: skip
+"""Keys of the watch screen that mean the same there."""
+FOLLOW = (
+    Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3),
+)
+"""The keys that only the screen of a session that is followed has."""
+
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
     "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
-    "memory": (*MEMORY, _SETTINGS),
+    "memory": (*MEMORY, _SETTINGS), "follow": FOLLOW,
 }  # fmt: skip
 """Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 
@@ -208,6 +225,18 @@ _OTHERS: Mapping[str, tuple[Key, ...]] = {
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
     return remapped(_usual_watch(kinds), "watch")
+
+
+def follow(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
+    """Return the keys of the screen of a session that is followed. Keys that users chose for the watch screen hold."""
+    found = []
+    for key in watch(kinds):
+        if key.action in _FOLLOW:
+            label, meaning = _FOLLOW[key.action]
+            found.append(dataclasses.replace(key, label=label, meaning=meaning))
+        elif key.action in _FOLLOW_TOO or key.action.startswith("pane("):
+            found.append(key)
+    return (*found, *of("follow"))
 
 
 def _usual_watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

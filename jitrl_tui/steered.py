@@ -1,8 +1,8 @@
-"""What the screens say of decisions that were not simply the agent's: vetoes, and actions drawn at random."""
+"""What the screens say of decisions that were not simply the agent's: vetoes, actions drawn at random, commands."""
 
 from __future__ import annotations
 
-from engine.records import Decision
+from engine.records import Decision, Steered
 
 
 def drawn_at_random(decision: Decision) -> str:
@@ -21,3 +21,10 @@ def told_at_once(decision: Decision) -> str:
         names = " and ".join(f"'{name}'" for name in decision.vetoed)
         return f"Vetoed in this state: {names}. The agent chooses '{decision.action}' instead."
     return ""
+
+
+def from_elsewhere(event: Steered) -> str:
+    """Return what was done from another process, or why it was refused, as a sentence."""
+    if event.accepted:
+        return f"From elsewhere: {event.message}."
+    return f"From elsewhere: '{event.command}' of {event.by} was refused: {event.message}."

@@ -29,6 +29,7 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    Steered,
     Stepped,
     TakenBack,
     Tally,
@@ -385,6 +386,9 @@ class RunView:
         self.question, self.asks = 0, False
         self.activity, self.doing = "running", ""
 
+    def _steered(self, event: Steered) -> None:
+        self._write("notice", steered.from_elsewhere(event))
+
     def _session_ended(self, event: SessionEnded) -> None:
         self.ended, self.pending = event, False
         self.activity = "ended"
@@ -427,5 +431,6 @@ _HANDLERS = {
     Notice: RunView._notice,
     Paused: RunView._paused,
     Resumed: RunView._resumed,
+    Steered: RunView._steered,
     SessionEnded: RunView._session_ended,
 }

@@ -79,6 +79,7 @@ CELL = {
     "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
     "prompts": ("object of text, optional", "digests of the prompts"),
     "stories": ("object of text, optional", "digests of the stories"),
+    "overruled": ("whole number, optional", "steps that a person chose from another process"),
 }
 """Fields of a cell in the manifest: type and meaning."""
 

@@ -105,8 +105,16 @@ def planned(folder: Path) -> Plan:
         UsageError: There is no run in the folder, or its suite cannot be played any more.
         BadFile: The manifest is damaged, or of a newer version.
     """
-    manifest = read_manifest(folder)
-    suite = read(manifest["plan"], str(manifest.get("suite", "")), shown(folder / MANIFEST))
+    return plan_of(read_manifest(folder), shown(folder / MANIFEST))
+
+
+def plan_of(manifest: dict[str, Any], where: str) -> Plan:
+    """Return the plan in a manifest; see `planned`.
+
+    Args:
+        where: How to call it in messages.
+    """
+    suite = read(manifest["plan"], str(manifest.get("suite", "")), where)
     tasks, train = (
         tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
         for key in ("tasks", "train")

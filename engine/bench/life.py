@@ -16,12 +16,13 @@ from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, 
 from engine.codec import to_plain
 from engine.errors import JitrlError, StorageError, UsageError
 from engine.paths import ensure_folder
-from engine.records import EpisodeEnded, Event, Notice, Waiting
+from engine.records import EpisodeEnded, Event, Notice, Steered, Waiting
 from engine.records import Stepped as StepTaken
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
+from engine.session.remote.commands import HOLD, STEP
 from engine.session.store import SavedSession
 from engine.session.turns import play_in_turn
 from engine.settings.address import in_space, is_address
@@ -145,6 +146,9 @@ def _session(
             )  # fmt: skip
         elif isinstance(event, Notice) and event.level == "warning":
             tell(Said(name, event.message))
+        elif isinstance(event, Steered) and event.accepted and event.command != STEP:
+            limits = "; the limits of the run go on" if event.command == HOLD else ""
+            tell(Said(name, f"{event.message}{limits}"))
         elif isinstance(event, Waiting) and event.seconds > 1:
             tell(Said(name, f"{event.reason}: next try in {event.seconds:.0f} s"))
 

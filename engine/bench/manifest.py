@@ -36,10 +36,23 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UsageError(f"there is no run of a benchmark in {shown(folder)}: it has no {MANIFEST}") from None
     except (OSError, BadFile) as error:
         raise BadFile(f"{shown(file)} cannot be read: {error}") from None
+    return checked(found, shown(file))
+
+
+def checked(found: Any, where: str) -> dict[str, Any]:
+    """Return a manifest that was read, checked so far that a report can be made of it.
+
+    Args:
+        found: What was read.
+        where: How to call it in messages.
+
+    Raises:
+        BadFile: It is damaged, or was written by a newer version.
+    """
     if wrong := _wrong(found):
-        raise BadFile(f"{shown(file)} is damaged: {wrong}")
+        raise BadFile(f"{where} is damaged: {wrong}")
     if found["format"] > FORMAT:
-        raise BadFile(f"{shown(file)} was written by a newer jitrl (format {found['format']}); update jitrl")
+        raise BadFile(f"{where} was written by a newer jitrl (format {found['format']}); update jitrl")
     manifest: dict[str, Any] = found
     return manifest
 

@@ -96,6 +96,7 @@ class EpisodeRow:
         hits: Remembered steps that decisions used.
         hits_other: Number of them that came from other tasks.
         order: Number of the episode in its cell, from 1, in the order in which they were committed to memory.
+        overruled: Steps whose action a person chose, from another process.
     """
 
     cell: str
@@ -126,6 +127,7 @@ class EpisodeRow:
     hits: int = 0
     hits_other: int = 0
     order: int = 0
+    overruled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
     found.sort(key=lambda one: one[0])
     episodes = [replace(row, order=order) for order, (_, row, _) in enumerate(found, 1)]
     timings = [timing for _, _, timing in found]
+    about["overruled"] = sum(row.overruled for row in episodes)
     try:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
@@ -128,6 +129,7 @@ class _Told:
         self.paid: list[ModelCall] = []
         self.hits: list[int] = []
         self.uid = next((event.uid for event in events if isinstance(event, EpisodeStarted)), "")
+        self.overruled = 0
         decided: Decided | None = None
         known: set[tuple[int, str, str, str]] = set()
         for event in events:
@@ -142,6 +144,7 @@ class _Told:
                     self.calls.append(event.call)
             elif isinstance(event, Stepped):
                 self.scores.append(event.observation.score)
+                self.overruled += event.provenance == "human"
                 if decided is not None:
                     self.calls += decided.decision.calls
                     update = decided.decision.update
@@ -189,6 +192,7 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, ot
         answers=answers,
         hits=len(told.hits),
         hits_other=other,
+        overruled=told.overruled,
     )
 
 

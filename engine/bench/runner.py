@@ -24,6 +24,7 @@ from engine.bench.records import (
     Said,
     Stopped,
 )
+from engine.bench.told import Telling
 from engine.bench.worker import Job
 from engine.disk import read_bytes
 from engine.errors import BadFile
@@ -33,7 +34,7 @@ TRIES = 3
 PATIENCE_S = 60.0
 """Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
 _WAIT_S = 0.2
-_TOLD = ("settings", "reading", "replaced", "prompts", "stories")
+_TOLD = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
 """What the manifest of a run has of a finished cell's own."""
 
 
@@ -78,6 +79,7 @@ class Runner:
         self._tries: dict[str, int] = {}
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
+        self._telling = Telling(folder, limits)
         self._ending = self._interrupted = self._halt = False
         self._stopping_since: float | None = None
 
@@ -107,6 +109,7 @@ class Runner:
             self._manifest = read_manifest(self._folder)
             spent = dict(self._manifest["spent"])
             began = self._clock()
+            self._telling.begin(max(1, self._executor.free), self._manifest)
             try:
                 self._take_up()
                 self._loop(began)
@@ -121,6 +124,7 @@ class Runner:
                     self._manifest["cells"][name]["state"] = STOPPED
                 write_manifest(self._folder, self._manifest)
                 folders.gather(self._folder, list(self._cells))
+                self._telling.close(self.stopped)
         if all(cell["state"] == FINISHED for cell in self._manifest["cells"].values()):
             return 0
         return 130 if self._interrupted else 1
@@ -145,6 +149,7 @@ class Runner:
                 return
             for message in self._executor.messages(_WAIT_S):
                 self._take(message)
+            self._telling.beat()
             self._keep_to_limits(self._clock() - began)
             self._press_on()
 
@@ -219,4 +224,5 @@ class Runner:
 
     def _tell(self, message: Message) -> None:
         self._progress.tell(message)
+        self._telling.note(message)
         self._show(message)

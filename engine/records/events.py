@@ -293,6 +293,30 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """A person steered the session from another process, or tried to.
+
+    Attributes:
+        command: "hold", "step", "overrule", "hand back" or "stop"; "lapse" where who held the session gave no sign of
+            life, and it goes on by itself.
+        by: Who it was: user, machine and process.
+        accepted: Whether the session did it.
+        message: What it does, or why it was refused, a sentence.
+        episode: Number of the episode within the session, from 1; 0 before the first.
+        step: Number of steps of the episode that were decided or taken before it.
+        action: The action of "overrule", "" otherwise.
+    """
+
+    command: str
+    by: str
+    accepted: bool
+    message: str
+    episode: int = 0
+    step: int = 0
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEnded:
     """The session ended.
 
@@ -326,6 +350,7 @@ Event = (
     | Notice
     | Paused
     | Resumed
+    | Steered
     | SessionEnded
 )
 
@@ -345,6 +370,7 @@ EVENTS: dict[str, type[Any]] = {
         Notice,
         Paused,
         Resumed,
+        Steered,
         SessionEnded,
     )
 }

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.records import Paused, Resumed
+from engine.records import Notice, Paused, Resumed, Steered
 from engine.session.orders import ALWAYS, NEVER, Orders
 
 LONG = 0.2
@@ -90,6 +90,7 @@ class Control:
         self._stopped = False
         self._on_stop: list[Callable[[], None]] = []
         self._on_order: list[Callable[[Orders], None]] = []
+        self._reports: deque[Steered | Notice] = deque()
 
     # ------------------------------------------------------------------------------ from any thread
 
@@ -202,7 +203,26 @@ class Control:
         for callback in callbacks:
             callback()
 
+    def report(self, event: Steered | Notice) -> None:
+        """Let the session tell what another process did, as soon as it is between two steps."""
+        with self._changed:
+            self._reports.append(event)
+            self._changed.notify_all()
+
+    @property
+    def held(self) -> Paused | None:
+        """What the session waits for at the gate, None if it does not wait."""
+        with self._changed:
+            return self._held
+
     # ------------------------------------------------------------------------ from the session's thread
+
+    def reports(self) -> list[Steered | Notice]:
+        """Return what was reported and not told yet."""
+        with self._changed:
+            found = list(self._reports)
+            self._reports.clear()
+        return found
 
     @property
     def orders(self) -> Orders:
@@ -251,12 +271,13 @@ class Control:
         """
         self.check()
 
-    def gate(self, episode: int, tell: Callable[[Paused | Resumed], None], hold: str = "") -> Answer:
+    def gate(self, episode: int, tell: Callable[[Paused | Resumed | Steered | Notice], None], hold: str = "") -> Answer:
         """Wait for the delay or for a command; return what the person said.
 
         Args:
             episode: Number of the episode, for fast-forwarding.
-            tell: Called with Paused when a wait for a command begins, and with Resumed when it ends.
+            tell: Called with Paused when a wait for a command begins, with Resumed when it ends, and with what was
+                reported.
             hold: Why a breakpoint holds this decision, "" if none does. It ends a fast-forward.
 
         Raises:
@@ -275,6 +296,8 @@ class Control:
                     self._come_back()
                     self._paused = paused or self._orders.ask == NEVER
                 while True:
+                    while self._reports:
+                        tell(self._reports.popleft())
                     command = self._command(episode)
                     if command is not None:
                         return command

@@ -46,6 +46,7 @@ from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
 from engine.session.reliving import Relived, draws
+from engine.session.remote.host import Host
 from engine.session.sharing import TakingUp, place
 from engine.session.steering import Steering
 from engine.session.telling import Teller
@@ -86,7 +87,8 @@ class Session:
         self._saves = saves
         self._interactive = interactive
         self._clock = clock
-        self._teller = Teller(emit, saved.folder, clock)
+        self._host = Host.of(saved, self.control, interactive=interactive)
+        self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
         self._ahead: Lookahead | None = None
@@ -109,6 +111,7 @@ class Session:
         try:
             past = self._past()
             self._teller.recorder = recording.Recorder(self._saved.recording)
+            self._host.start()
             self._steering = self._steered(past)
             parts = self._open(past)
             live = self._take_up(parts, past)
@@ -125,9 +128,13 @@ class Session:
                 if self._ahead is not None:
                     self._ahead.close()
                 parts.close()
+            self._host.close()
+            for event in self.control.reports():
+                self._tell(event)
             ended = self._summary(finished, others)
             self._tell(ended)
             self._teller.close()
+            self._host.gone()
         return ended
 
     # -------------------------------------------------------------------------------------- opening

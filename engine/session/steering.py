@@ -19,6 +19,9 @@ from engine.records import (
     Event,
     Notice,
     Observation,
+    Paused,
+    Resumed,
+    Steered,
     Stepped,
     TakenBack,
 )
@@ -183,10 +186,10 @@ class Steering:
     def _gate(self, live: Live, decision: Decision, hold: str, ahead: Lookahead | None) -> Answer:
         """Let the person see the decision; return what they say."""
         if ahead is None or not self._control.waits(live.number, hold):
-            return self._control.gate(live.number, self._teller.emit, hold)
+            return self._control.gate(live.number, self._told, hold)
         shown = [*(past.action for past in live.decisions), decision.action]
         with ahead.beyond(shown) as decided:
-            answer = self._control.gate(live.number, self._teller.emit, hold)
+            answer = self._control.gate(live.number, self._told, hold)
             decided(
                 answer.said in (Said.NOTHING, Said.APPROVED, Said.HANDED_OVER)
                 or (answer.said is Said.INSTEAD and answer.action == decision.action)
@@ -289,6 +292,13 @@ class Steering:
 
     def _tell(self, live: Live, decision: Decision) -> None:
         self._teller.tell(Decided(live.number, decision))
+
+    def _told(self, event: Paused | Resumed | Steered | Notice) -> None:
+        """Tell what the gate says. That the session waits is not recorded; that another process steered it is."""
+        if isinstance(event, (Paused, Resumed)):
+            self._teller.emit(event)
+        else:
+            self._teller.tell(event)
 
     def _inform(self, text: str) -> None:
         self._teller.emit(Notice("info", text))

@@ -31,6 +31,7 @@ class Teller:
         emit: Called with every event.
         folder: Folder of the session.
         clock: Returns Unix time in seconds.
+        see: Called with every event before it is shown.
 
     Attributes:
         secrets: Returns the texts that must not be told, recorded or remembered.
@@ -38,11 +39,17 @@ class Teller:
         begun: Whether the recording has its beginning. Nothing is recorded before that.
     """
 
-    def __init__(self, emit: Callable[[Event], None], folder: Path, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        emit: Callable[[Event], None],
+        folder: Path,
+        clock: Callable[[], float],
+        see: Callable[[Event], None] = lambda event: None,
+    ) -> None:
         self.secrets: Callable[[], frozenset[str]] = frozenset
         self.recorder: Recorder | None = None
         self.begun = False
-        self._show = emit
+        self._emit, self._see = emit, see
         self._folder = folder
         self._clock = clock
         self._pages: PageStore | None = None
@@ -66,6 +73,10 @@ class Teller:
                 self.close()
                 self._show(Notice("warning", f"{error}; play goes on, but this session can't be resumed from here"))
         self._show(event)
+
+    def _show(self, event: Event) -> None:
+        self._see(event)
+        self._emit(event)
 
     def warn(self, text: str) -> None:
         """Tell a warning."""

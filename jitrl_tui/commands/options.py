@@ -20,14 +20,18 @@ _SHORT = {"estimator", "rewards", "step_limit"}
 """Settings with an option of their own. The others are set with --set NAME=VALUE."""
 
 
-def add_session_options(parser: argparse.ArgumentParser, episodes: int | None = None) -> None:
+def add_session_options(
+    parser: argparse.ArgumentParser, episodes: int | None = None, *, optional: bool = False
+) -> None:
     """Add the options of a session.
 
     Args:
         episodes: Usual number of episodes of the command; None for the one that the user has set.
+        optional: Whether the game may be missing.
     """
     parser.add_argument(
         "game",
+        nargs="?" if optional else None,
         metavar="GAME",
         help="; ".join(kind.about for kind in environments.BUILT_IN),
     )

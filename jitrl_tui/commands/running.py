@@ -112,6 +112,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
         "avg": sum(scores) / len(scores) if scores else None,
         "final": scores[-1] if scores else None,
         "memory_entries": progress.memory_entries,
+        "overruled": progress.overruled,
         "answers": counts(tallied(played)),
         **(manifest(progress.started, progress.others) if progress.started is not None else {}),
     }
@@ -123,8 +124,7 @@ class Progress:
     def __init__(self, episodes: int, steps: int, *, quiet: bool) -> None:
         self.game = ""
         self.started: SessionStarted | None = None
-        self.memory_entries = 0
-        self.others = 0
+        self.memory_entries = self.others = self.overruled = 0
         self._episodes, self._steps = episodes, steps
         self._quiet = quiet
         self._live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -145,6 +145,7 @@ class Progress:
             case records.Waiting():
                 self._wait(event)
             case records.Stepped():
+                self.overruled += event.provenance == "human"
                 self._draw(event.step + 1, f"score {event.observation.score:g}")
             case records.EpisodeEnded():
                 self.memory_entries = event.memory_entries

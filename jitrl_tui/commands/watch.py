@@ -1,9 +1,9 @@
-"""`jitrl watch GAME`: opens the watch screen with a new session."""
+"""`jitrl watch GAME`: opens the watch screen with a new session. `jitrl watch --follow RUN` follows another process."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitrl_tui.commands.options import (
     add_orders,
@@ -15,11 +15,24 @@ from jitrl_tui.commands.options import (
     session_config,
 )
 
+if TYPE_CHECKING:
+    from engine.bench.following import FollowedRun
+    from jitrl_tui.following import Reach
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("watch", parents=[common], help="watch an agent play and learn")
-    add_session_options(parser)
+    parser = subparsers.add_parser(
+        "watch", parents=[common], help="watch an agent play and learn",
+        description="Watch an agent play and learn. With --follow RUN, watch what another process plays: the cells of "
+                    "a benchmark, or one session. It is read-only, until you take a session in hand.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--follow", metavar="RUN",
+        help="follow a run of a benchmark or a session, in place of GAME: its name, its folder, or last; with --memory "
+             "through the database of its memory",
+    )  # fmt: skip
+    add_session_options(parser, optional=True)
     add_orders(parser, ask=True)
     add_screen_options(parser)
     add_plain(parser)
@@ -28,11 +41,66 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen; return the exit code."""
+    from engine.errors import UsageError
     from engine.paths import saves_folder
 
+    if args.follow is not None:
+        if args.game is not None:
+            raise UsageError("--follow stands in place of GAME; leave one of them out")
+        return _follow(args)
+    if args.game is None:
+        raise UsageError("watch needs a game, or --follow RUN; `jitrl games ls` lists the games")
     config, orders = session_config(args), orders_of(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens
     from jitrl_tui.app import run_watch
 
     return run_watch(config, saves, orders, in_lines=args.plain)
+
+
+def _follow(args: argparse.Namespace) -> int:
+    """Follow what another process plays; return the exit code."""
+    from engine.bench.following import FollowedRun
+    from jitrl_tui import plain
+
+    found = _found(args)
+    in_lines = args.plain or plain.wants_plain()
+    if isinstance(found, FollowedRun):
+        if in_lines:
+            from jitrl_tui.plain.follow import follow_run
+
+            return follow_run(found)
+        from jitrl_tui.bench_app import run_bench_app
+        from jitrl_tui.bench_source import FollowedBench
+
+        return run_bench_app(FollowedBench(found))
+    if in_lines:
+        from jitrl_tui.plain.follow import follow_session
+
+        return follow_session(found)
+    from jitrl_tui.app import run_app
+    from jitrl_tui.screens.follow import followed
+
+    return run_app(lambda: followed(found), pictures=found.folder is not None and (found.folder / "pages").is_dir())
+
+
+def _found(args: argparse.Namespace) -> FollowedRun | Reach:
+    """Return the run, or how the session is reached, that is to be followed: in a folder, or through a database."""
+    from functools import partial
+
+    from engine.bench.following import FollowedRun, RelayedRun, RunFolder, find
+    from engine.paths import saves_folder
+    from engine.session.remote.followed import FolderSession
+    from engine.session.remote.relayed import RelayedSession, is_session
+    from jitrl_tui.commands.options import address
+    from jitrl_tui.following import Reach
+
+    if args.memory is not None:
+        through = address(args.memory)
+        if is_session(through, args.follow):
+            return Reach(partial(RelayedSession, through, args.follow))
+        return FollowedRun(RelayedRun(through, args.follow))
+    found = find(saves_folder(args.saves), args.follow)
+    if found.bench:
+        return FollowedRun(RunFolder(found.folder))
+    return Reach(partial(FolderSession, found.folder), found.folder)

@@ -16,6 +16,7 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    Steered,
     Stepped,
     TakenBack,
     Thinking,
@@ -23,7 +24,7 @@ from engine.records import (
 )
 from jitrl_tui import hits
 from jitrl_tui.output import clean
-from jitrl_tui.steered import drawn_at_random
+from jitrl_tui.steered import drawn_at_random, from_elsewhere
 from jitrl_tui.view import Choice, RunView, noticed, points, signed, steps
 
 
@@ -138,6 +139,8 @@ class Telling:
                 self.say(event.reason)
             case Resumed() if self._steered:
                 self.say("Going on.")
+            case Steered():
+                self.say(from_elsewhere(event))
             case SessionEnded():
                 if event.episodes:
                     self.say(view.paragraphs[-1].text)

@@ -128,6 +128,15 @@ def _app() -> Iterable[Option]:
         "app", "pictures", "", "how a terminal shows pictures; nothing: it is asked",
         choices=("", "blocks", "kitty", "sixel", "iterm"), group=group,
     )  # fmt: skip
+    yield Option(
+        "app", "hold_s", 60.0,
+        "seconds for which a session that you took in hand from another process waits for a sign of life of yours, "
+        "before it goes on by itself", 2.0, 3600.0, group=group,
+    )  # fmt: skip
+    yield Option(
+        "app", "live", True,
+        "sessions whose memory lies in a database can be followed and steered through it", group=group,
+    )  # fmt: skip
     yield Option("app", "plain", False, "plain lines in place of the screen", flag="--plain", group=group)
 
 

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from engine.bench.progress import Progress
 from engine.bench.records import Message
+from engine.bench.told import Run
 from jitrl_tui import keymap
 from jitrl_tui.bench_lines import totals
 from jitrl_tui.bench_source import BenchSource, Over
@@ -20,6 +21,7 @@ from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.cell_recording import RecordingScreen, SessionDialog, recordings
+from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
@@ -105,11 +107,14 @@ class BenchScreen(RunningScreen):
 
     # ------------------------------------------------------------------------------------- messages
 
-    def take_in(self, items: list[Message | Over]) -> None:
+    def take_in(self, items: list[Message | Run | Over]) -> None:
         """Take messages in, and draw."""
         for item in items:
             if isinstance(item, Over):
                 self.over, self._ended_at = item, self._clock()
+            elif isinstance(item, Run):
+                self.progress, self.over = Progress(self.source.info.cells, item.jobs), None
+                self._began_at = self._clock() - max(0.0, time.time() - item.began)
             else:
                 self.progress.tell(item)
         self._draw()
@@ -168,8 +173,8 @@ class BenchScreen(RunningScreen):
             text, style = f"▸ {counts['running']} running", GOOD
             if self._finishing:
                 text, style = f"▸ {counts['running']} running, then it stops", HUMAN
-            if not self.source.live:
-                text, style = "… reading", ACCENT
+            if self.source.sign:
+                text, style = self.source.sign, ACCENT
         elif self.source.failure:
             text, style = "■ ended by an error", BAD
         elif self.progress.counts["finished"] == len(self.progress.cells):
@@ -216,9 +221,13 @@ class BenchScreen(RunningScreen):
         self.action_open()
 
     def action_open(self) -> None:
-        """Open a recording of the cell under the cursor. If there are several, ask which."""
+        """Follow the session of the cell under the cursor, or open a recording. If there are several, ask which."""
         one, folder = self.cells.cursor, self.source.info.folder
         if one is None:
+            return
+        playing = self.source.session(one.cell.name) if one.state == "running" else None
+        if playing is not None:
+            self.app.push_screen(followed(playing, cell=True, over=True))
             return
         found = recordings(folder / "cells" / one.cell.name) if folder is not None else []
         if not found:

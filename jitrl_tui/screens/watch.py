@@ -77,7 +77,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
     ) -> None:
         super().__init__(source, clock)
         self._kinds = kinds()
-        self._table = keymap.watch(self._kinds)
+        self._table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self._table)
         self.source = source
         self.keeper = keeper
@@ -95,6 +95,13 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
         self._typed = ""
         self._resume_after = False
         self._told_error = ""
+
+    following = ""
+    """How a session of another process is shown, in a few words; "" for one of this process."""
+
+    def keys_of_screen(self) -> tuple[keymap.Key, ...]:
+        """Return the keys."""
+        return keymap.watch(self._kinds)
 
     # ------------------------------------------------------------------------------------ composing
 
@@ -256,6 +263,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
                 recording=not self.source.live,
                 leaving=self.leaving,
                 asks=self.steering(),
+                following=self.following,
             ),
         )
 

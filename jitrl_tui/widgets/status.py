@@ -33,6 +33,7 @@ class Mode:
         looking_back: Displayed episode and step (from 1), None for the present.
         recording: Whether a recording is played back.
         asks: When the session asks before a step, "" for never.
+        following: How a session of another process is shown, "" for one of this process.
     """
 
     waited: int = 0
@@ -43,6 +44,7 @@ class Mode:
     recording: bool = False
     leaving: str = ""
     asks: str = ""
+    following: str = ""
 
 
 class StatusBar(Widget):
@@ -185,6 +187,8 @@ class StatusBar(Widget):
         handed = view.choice.decision.reason if view.choice is not None else ""
         if handed.startswith("handed over") and not mode.recording:
             return Content.styled(f"» {handed.partition(' at breakpoint ')[0]}", ACCENT)
+        if mode.following:
+            return Content.styled(f"◉ {mode.following}", GOOD)
         if mode.asks:
             return Content.styled(f"▸ running, {mode.asks}", GOOD)
         if mode.recording:

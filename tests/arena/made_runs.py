@@ -57,6 +57,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
             "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "workers": 1,
             "experience": "sequential", "tasks": [], "state": "finished", "error": "",
             "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
+            "overruled": 0,
         })  # fmt: skip
         if one.task not in cell["tasks"]:
             cell["tasks"].append(one.task)

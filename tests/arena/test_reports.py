@@ -78,6 +78,16 @@ def test_only_what_is_certainly_best_is_bold():
     assert not any(cell.bold or cell.range for line in alone.rows for cell in line.cells)
 
 
+def test_a_cell_that_a_person_overruled_is_left_out_and_named():
+    run = two([9.0, 10.0, 50.0], [1.0, 2.0, 3.0])
+    run.rows[2] = dataclasses.replace(run.rows[2], overruled=4)
+    run.rows.append(row("one", "t", 3, 2, 60.0))  # what was learnt from those steps is in later episodes, too
+    found = table(run.results, "scores")
+    assert texts(found)["one"][0].startswith("9.5")
+    assert "2 of 3 seeds" in found.rows[0].cells[0].remark
+    assert found.notes == ("one: left out, because a person overruled the agent: one-t-3 (at 4 steps).",)
+
+
 def test_unfinished_cells_are_not_averaged_but_counted_and_named():
     run = two([1.0, 2.0, 90.0], [1.0, 2.0, 3.0])
     run.manifest["plan"]["episodes"] = 2

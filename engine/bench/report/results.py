@@ -150,6 +150,15 @@ class Results:
         """Return the names of the cells of an arm that are not finished."""
         return tuple(name for name in arm.cells if self.cells[name].get("state") != FINISHED)
 
+    @cached_property
+    def overruled(self) -> Mapping[str, int]:
+        """Number of steps that a person chose, by cell, for the cells that have some."""
+        found: dict[str, int] = {}
+        for row in self.rows:
+            if row.overruled:
+                found[row.cell] = found.get(row.cell, 0) + row.overruled
+        return found
+
     def episodes(self, arm: Arm) -> tuple[EpisodeRow, ...]:
         """Return all episodes of an arm, those of training and of unfinished cells included."""
         return tuple(row for row in self.rows if (row.arm, row.model) == (arm.name, arm.model))
@@ -176,10 +185,13 @@ class Results:
 
     @cached_property
     def _played(self) -> dict[tuple[str, str, Key], Played]:
-        """The finished units by arm, model, task and seed: their cell is finished, or they have all their episodes."""
+        """The finished units by arm, model, task and seed: their cell is finished, or they have all their episodes.
+
+        Cells that a person overruled have none.
+        """
         rows: dict[tuple[str, str, Key], list[EpisodeRow]] = {}
         for row in self.rows:
-            if row.phase == TEST:
+            if row.phase == TEST and row.cell not in self.overruled:
                 rows.setdefault((row.arm, row.model, (row.task, row.seed)), []).append(row)
         enough = self.plan.get("episodes")
         found = {}

@@ -102,9 +102,18 @@ def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
 
 
 def notes_of(results: Results, arm: Arm) -> tuple[str, ...]:
-    """Return what a reader must know of an arm: that it is not finished, or no measurement of its model."""
+    """Return what a reader must know of an arm: that it is not finished, not the agent's alone, or not valid."""
     name = f"{arm.name} with {arm.model}" if len(results.models) > 1 and arm.model else arm.name
-    return tuple(f"{name}: {text}" for text in (_unfinished(results, arm), invalid(results, arm)) if text)
+    found = _unfinished(results, arm), _overruled(results, arm), invalid(results, arm)
+    return tuple(f"{name}: {text}" for text in found if text)
+
+
+def _overruled(results: Results, arm: Arm) -> str:
+    """Return which cells of an arm are left out because a person overruled them."""
+    names = [
+        f"{name} (at {counted(results.overruled[name], 'step')})" for name in arm.cells if name in results.overruled
+    ]
+    return f"left out, because a person overruled the agent: {listed(names)}." if names else ""
 
 
 def _unfinished(results: Results, arm: Arm) -> str:

@@ -54,6 +54,32 @@ MIGRATIONS = (
     );
     ALTER TABLE jitrl.log ALTER COLUMN payload SET STORAGE EXTERNAL;
     """,
+    """
+    CREATE TABLE jitrl.live (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text NOT NULL,
+        origin text NOT NULL,
+        head text NOT NULL,
+        sign text NOT NULL,
+        stream text NOT NULL,
+        over boolean NOT NULL,
+        seen timestamptz NOT NULL,
+        wanted timestamptz NOT NULL,
+        UNIQUE (name, origin)
+    ) WITH (fillfactor = 50);
+    CREATE TABLE jitrl.live_lines (
+        live bigint NOT NULL REFERENCES jitrl.live (id) ON DELETE CASCADE,
+        seq bigint NOT NULL,
+        payload bytea NOT NULL,
+        PRIMARY KEY (live, seq)
+    );
+    ALTER TABLE jitrl.live_lines ALTER COLUMN payload SET STORAGE EXTERNAL;
+    CREATE TABLE jitrl.live_commands (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        live bigint NOT NULL REFERENCES jitrl.live (id) ON DELETE CASCADE,
+        line text NOT NULL
+    );
+    """,
 )
 """Step n brings a database from version n to version n + 1."""
 

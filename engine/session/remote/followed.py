@@ -1,0 +1,198 @@
+"""The side of the follower: the events of a session as they are written, its signs of life, and commands to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from engine.codec import event_from_line
+from engine.disk import shown
+from engine.errors import BadFile, JitrlError
+from engine.records import FORMAT, Event, SessionStarted
+from engine.session import recording
+from engine.session.remote import commands, presence
+from engine.session.remote.commands import Command
+from engine.session.remote.lines import GrowingLines
+from engine.session.remote.presence import Life, Presence
+
+
+class Followed(Protocol):
+    """A session that is followed, wherever it is played."""
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the last call of `new` began at the beginning of the recording again."""
+        ...
+
+    @property
+    def more(self) -> bool:
+        """Whether there are more events that can be read at once."""
+        ...
+
+    def new(self) -> Sequence[Event]:
+        """Return the events that were not returned yet, oldest first.
+
+        Raises:
+            BadFile: The recording is damaged, or none, or of a newer version.
+        """
+        ...
+
+    def sign(self) -> Presence | None:
+        """Return the latest sign of life, None if there is none."""
+        ...
+
+    def lives(self) -> bool:
+        """Return whether the session is being played."""
+        ...
+
+    def send(self, command: Command) -> None:
+        """Give a command.
+
+        Raises:
+            UsageError: The session takes no commands.
+            StorageError: It cannot be given; the sentence says why.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what is open."""
+        ...
+
+
+class Events:
+    """Makes events of the lines of a recording, one after the other.
+
+    Args:
+        name: What the recording is called in messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun = False
+
+    def of(self, lines: Sequence[bytes], *, again: bool) -> list[Event]:
+        """Return the events of further lines, without those that this version does not know.
+
+        Args:
+            lines: Lines with their ends.
+            again: Whether they are the first ones of the recording again.
+
+        Raises:
+            BadFile: They are damaged, none of a recording, or of a newer version.
+        """
+        self._begun = self._begun and not again
+        found: list[Event] = []
+        for line in lines:
+            try:
+                _, event = event_from_line(line)
+            except BadFile as error:
+                raise BadFile(f"{self._name} is not a recording of jitrl, or is damaged ({error})") from None
+            if not self._begun and not isinstance(event, SessionStarted):
+                raise BadFile(f"{self._name} is not a recording of jitrl: it does not begin with a session")
+            if isinstance(event, SessionStarted) and event.format > FORMAT:
+                raise BadFile(f"{self._name} was recorded by a newer jitrl (format {event.format}); update jitrl")
+            self._begun = True
+            if event is not None:
+                found.append(event)
+        return found
+
+
+class FolderSession:
+    """A session whose folder this machine sees; see `Followed`.
+
+    Args:
+        folder: Its folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        file = folder / recording.FILE_NAME
+        self._lines = GrowingLines(file)
+        self._events = Events(shown(file))
+        self._life = Life()
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the last call of `new` began at the beginning of the recording again."""
+        return self._lines.restarted
+
+    @property
+    def more(self) -> bool:
+        """Whether there are more events that can be read at once."""
+        return self._lines.more
+
+    def new(self) -> list[Event]:
+        """Return the events that were not returned yet."""
+        lines = self._lines.new()
+        return self._events.of(lines, again=self.restarted)
+
+    def sign(self) -> Presence | None:
+        """Return the latest sign of life, None if there is none."""
+        return presence.read(self._folder)
+
+    def lives(self) -> bool:
+        """Return whether the session is being played."""
+        sign = self.sign()
+        return self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
+
+    def send(self, command: Command) -> None:
+        """Give a command."""
+        commands.send(self._folder, command)
+
+    def close(self) -> None:
+        """Free what is open: nothing is."""
+
+
+class Hand:
+    """What a follower does to a session: it takes it in hand, steers it, and hands it back.
+
+    Args:
+        session: The session.
+        by: Who the follower is; see `commands.who`.
+        lease_s: Seconds for which the session waits for a sign of life of the follower.
+    """
+
+    def __init__(self, session: Followed, by: str, lease_s: float) -> None:
+        self.by = by
+        self._session = session
+        self._lease_s = lease_s
+        self._sent: dict[str, str] = {}
+
+    def hold(self) -> None:
+        """Take the session in hand: it waits at the next decision. Raises as `Followed.send` does."""
+        self._give(Command(commands.HOLD, self.by, lease_s=self._lease_s))
+
+    def renew(self) -> None:
+        """Show that the follower lives. Where that does not reach the session, it goes on by itself."""
+        self._session.send(Command(commands.RENEW, self.by, lease_s=self._lease_s))
+
+    def step(self) -> None:
+        """Let one step be taken. Raises as `Followed.send` does."""
+        self._give(Command(commands.STEP, self.by))
+
+    def overrule(self, question: int, action: str) -> None:
+        """Take an action in place of the decision that waits. Raises as `Followed.send` does."""
+        self._give(Command(commands.OVERRULE, self.by, question, action))
+
+    def hand_back(self) -> None:
+        """Let the session go on by itself. Raises as `Followed.send` does."""
+        self._give(Command(commands.HAND_BACK, self.by))
+
+    def stop(self) -> None:
+        """Stop the session. Raises as `Followed.send` does."""
+        self._give(Command(commands.STOP, self.by))
+
+    def answered(self, sign: Presence) -> list[presence.Reply]:
+        """Return what the session said to commands of this hand, each once."""
+        return [reply for reply in sign.replies if self._sent.pop(reply.id, None) is not None]
+
+    def _give(self, command: Command) -> None:
+        commands.parsed(command.line())
+        self._session.send(command)
+        self._sent[command.id] = command.kind
+
+
+def refusal(error: JitrlError) -> str:
+    """Return why a command could not be given, for the screen."""
+    return f"{str(error)[:1].upper()}{str(error)[1:]}."

@@ -1,0 +1,207 @@
+"""The watch screen of a session that another process plays: read-only, until it is taken in hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jitrl_tui import keymap
+from jitrl_tui.following import FollowSource, Reach
+from jitrl_tui.help import page
+from jitrl_tui.preferences import used
+from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.view import meant
+
+READ_ONLY = "following, read-only"
+_MARKED = (
+    "This session is a cell of a benchmark. If you overrule it, its score is not the agent's alone any more: the cell "
+    "is marked, and the report leaves it out."
+)
+
+
+class FollowScreen(WatchScreen):
+    """A session of another process.
+
+    Args:
+        source: The session.
+        cell: Whether it is a cell of a benchmark.
+        over: Whether the screen lies over another one, to which leaving goes back.
+        folder: Folder of the session, for the pictures of its pages; None if this machine does not see it.
+    """
+
+    CSS_PATH = "watch.tcss"
+    source: FollowSource
+
+    def __init__(
+        self, source: FollowSource, *, cell: bool = False, over: bool = False, folder: Path | None = None
+    ) -> None:
+        pages = None
+        if folder is not None:
+            from engine.web.browser.pages import PageStore
+
+            pages = PageStore(folder)
+        super().__init__(source, delay=0.0, pages=pages)
+        self._cell, self._over = cell, over
+        self._agreed = False
+        self._question = 0
+        source.changed = lambda: self.app.call_later(self._draw)
+        source.told = lambda text, good: self.app.call_later(self._tell, text, good)
+
+    def keys_of_screen(self) -> tuple[keymap.Key, ...]:
+        """Return the keys."""
+        return keymap.follow(self._kinds)
+
+    def on_mount(self) -> None:
+        """Leave the run below as the one that the app waits for when it ends."""
+        below = self.app.last_source
+        if self._over and below is not None:
+            self.call_next(lambda: setattr(self.app, "last_source", below))
+
+    def on_unmount(self) -> None:
+        """Hand the session back, however the screen ends."""
+        self.source.stop()
+
+    def _tell(self, text: str, good: bool) -> None:
+        """Show what was said to a command that is not obeyed; one that is obeyed shows itself."""
+        if not good:
+            self.notify(text, severity="warning", timeout=5)
+
+    # -------------------------------------------------------------------------------------- drawing
+
+    @property
+    def following(self) -> str:  # type: ignore[override]
+        """How the session is shown, in a few words."""
+        return "in your hand" if self.source.held else READ_ONLY
+
+    def banner(self) -> str:
+        """Return where the session is played, whether it lives, and who holds it."""
+        source, sign = self.source, self.source.sign
+        if not source.loaded:
+            return "Following, read-only."
+        if sign is None or not source.lives:
+            return f"Following, read-only. {self._not_played()}"
+        where = f"It is played on {sign.place.told()}."
+        if source.held:
+            keys = "n takes one step, o overrules, space hands it back"
+            return f"The session is in your hand: {keys}. {where}"
+        if sign.holder:
+            return f"Following, read-only: {sign.holder} holds the session. {where}"
+        how = "space takes it in hand." if sign.steerable else "It is steered at its own screen alone."
+        return f"Following, read-only. {where} {how}"
+
+    def _not_played(self) -> str:
+        sign, view = self.source.sign, self.view
+        if view.ended is not None and view.activity == "ended":
+            return "The session is over." if view.ended.finished else "It was stopped, and can be taken up again."
+        if sign is not None:
+            return f"Its process is gone ({sign.place.told()}); what was played is kept, and it can be taken up again."
+        return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
+
+    def _keys(self) -> list[tuple[str, str, str, int]]:
+        held, live = self.source.held, self.source.lives
+        keys = []
+        for key in self._table:
+            label = "hand back" if key.action == "toggle_pause" and held else key.label
+            if label and (live or key.action not in ("toggle_pause", "step_once", "overrule", "stop_session")):
+                keys.append((key.written, label, key.first, key.rank))
+        if self._looking is not None:
+            keys.insert(0, ("esc", "present", "escape", 0))
+        return keymap.with_pane(keys, self.focused)
+
+    # ------------------------------------------------------------------------------------- steering
+
+    def _may_steer(self) -> bool:
+        """Return whether commands reach the session; say why not."""
+        sign = self.source.sign
+        if sign is None or not self.source.lives:
+            self.notify("Nobody plays this session now, so there is nothing to steer.", severity="warning")
+        elif not sign.steerable:
+            self.notify("This session is steered at its own screen alone.", severity="warning")
+        else:
+            return True
+        return False
+
+    def action_toggle_pause(self) -> None:
+        """Take the session in hand, or hand it back."""
+        if self._may_steer():
+            self._present()
+            self._wants_overrule = False
+            if self.source.held:
+                self.source.resume()
+            else:
+                self.source.pause()
+
+    def action_step_once(self) -> None:
+        """Let a session that is held take one step; take another one in hand."""
+        if self._may_steer():
+            self._present()
+            if self.source.held:
+                self.source.step_once()
+            else:
+                self.source.pause()
+
+    def action_overrule(self, typed: str = "") -> None:
+        """Ask for another action as soon as a decision waits; of a cell, first ask whether to overrule it at all."""
+        if not self._may_steer():
+            return
+        self._typed = typed
+        if self._cell and not self._agreed:
+            dialog = dialogs.ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
+            self.app.push_screen(dialog, lambda yes: yes and self._agree())
+        else:
+            self._ask()
+
+    def _agree(self) -> None:
+        self._agreed = True
+        self._ask()
+
+    def _ask(self) -> None:
+        self._present()
+        self._wants_overrule = True
+        if not self.source.held:
+            self.source.pause()
+        self._after_events()
+
+    def _open_overrule(self) -> None:
+        if self.source.held:
+            self._question = self.view.question
+            super()._open_overrule()
+
+    def _overruled(self, action: str | None) -> None:
+        if action:
+            self.source.overrule(self._question, meant(action, self.view, self._pages))
+
+    def action_stop_session(self) -> None:
+        """Stop the session, after a question."""
+        if not self._may_steer():
+            return
+        text = "The session stops after its running step. What was played is kept, and it can be taken up again."
+        dialog = dialogs.ConfirmDialog("stop the session?", text, "stop it")
+        self.app.push_screen(dialog, lambda yes: yes and self.source.stop_session())
+
+    # -------------------------------------------------------------------------------------- leaving
+
+    def action_leave(self) -> None:
+        """Hand the session back, and go to the screen below, or leave."""
+        self.source.stop()
+        if self._over:
+            self.dismiss()
+        else:
+            self.leave(self.app.leave_now)
+
+    def action_help(self) -> None:
+        """Show the help."""
+        text = "\n\n".join((page("follow"), keymap.help_table(self._table), page("terminal")))
+        self.app.push_screen(helping.HelpDialog("help", text))
+
+
+def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:
+    """Return the screen of a session.
+
+    Args:
+        reach: How it is reached.
+        cell: Whether it is a cell of a benchmark.
+        over: Whether the screen lies over another one.
+    """
+    source = FollowSource(reach.open, used().value("app.hold_s"))
+    return FollowScreen(source, cell=cell, over=over, folder=reach.folder)
