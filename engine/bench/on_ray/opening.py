@@ -1,0 +1,148 @@
+"""Starts Ray on this machine or joins a cluster, checks its nodes, and gives the executor that plays there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.bench.on_ray import nodes
+from engine.bench.on_ray.address import AUTO, OWN, ray_address
+from engine.bench.on_ray.executor import RayExecutor
+from engine.bench.on_ray.library import TOKEN, private_token, ray_library
+from engine.bench.on_ray.needs import BROWSER, MODEL
+from engine.bench.plan import Plan
+from engine.errors import MissingError, StorageError, UsageError
+
+_STORE = 100_000_000
+"""Bytes of Ray's object store. Only messages go through it."""
+_LONGEST = 40
+"""Characters of the path of Ray's folder; the paths of its sockets would be too long for the system otherwise."""
+_END_S = 10.0
+"""Seconds that Ray's processes have to end by themselves."""
+
+
+@contextlib.contextmanager
+def opened(on: str, plan: Plan, saves: Path, jobs: int | None) -> Iterator[RayExecutor]:
+    """Yield an executor that plays cells on Ray. Nodes that cannot play the plan are refused.
+
+    Args:
+        on: `ray`, `ray:auto` or `ray://HOST:PORT`.
+        plan: What is to be played.
+        saves: The saves folder.
+        jobs: Number of cells at a time; None for as many as the cluster has cores.
+
+    Raises:
+        UsageError: It is no address, or a node has other versions than this machine.
+        MissingError: Ray is not installed, cannot be reached, or no node has what a cell needs.
+        StorageError: A node does not see the saves folder.
+    """
+    address = ray_address(on)
+    ray = ray_library()
+    with _own(ray, jobs or 1) if address == OWN else _joined(ray, address):
+        found = nodes.checked(ray, plan, saves)
+        executor = RayExecutor(ray, on, found, saves, jobs)
+        try:
+            yield executor
+        finally:
+            executor.close()
+
+
+@contextlib.contextmanager
+def _own(ray: Any, jobs: int) -> Iterator[None]:
+    """Start Ray on this machine with a token that only its processes know, and end it."""
+    place = _private_folder()
+    with private_token() as token:
+        try:
+            try:
+                ray.init(
+                    address="local",
+                    num_cpus=jobs,
+                    resources={BROWSER: jobs, MODEL: jobs},
+                    object_store_memory=_STORE,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level="CRITICAL",
+                    _node_ip_address="127.0.0.1",
+                    _temp_dir=str(place / "ray"),
+                )
+            except (RuntimeError, OSError, ValueError) as error:
+                raise MissingError(f"Ray cannot be started on this machine: {_first(error)}") from None
+            yield
+        finally:
+            ray.shutdown()
+            _end_left(token)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _joined(ray: Any, address: str) -> Iterator[None]:
+    """Connect to a cluster that this machine belongs to."""
+    try:
+        ray.init(
+            address=address, log_to_driver=False, logging_level="CRITICAL", namespace=f"jitrl-{secrets.token_hex(8)}"
+        )
+    except ConnectionError as error:
+        raise MissingError(_no_cluster(address, error)) from None
+    except (RuntimeError, OSError, ValueError) as error:
+        text = str(error)
+        if "ersion" in text:
+            raise UsageError(f"the Ray cluster has other versions than this machine: {_first(error)}") from None
+        raise MissingError(_no_cluster(address, error)) from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _no_cluster(address: str, error: Exception) -> str:
+    where = "this machine belongs to no Ray cluster" if address == AUTO else f"cannot join the Ray cluster at {address}"
+    return f"{where} ({_first(error)}); on this machine, run first: ray start --address=HEAD:6379"
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of an error's message."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+
+
+def _private_folder() -> Path:
+    """Return a new folder of mode 0700 whose path is short. Ray gives its own folder to everybody.
+
+    Raises:
+        StorageError: There is none.
+    """
+    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        if len(parent) + len("/jitrl-ray-12345678/ray") <= _LONGEST and os.access(parent, os.W_OK):
+            return Path(tempfile.mkdtemp(prefix="jitrl-ray-", dir=parent))
+    raise StorageError(f"Ray needs a folder for temporary files whose path has at most {_LONGEST - 23} characters")
+
+
+def _end_left(token: str) -> None:
+    """End what `ray.shutdown` leaves of our own Ray: after a death of its head, some processes go on for a minute."""
+    end = time.monotonic() + _END_S
+    while left := _having(token):
+        if time.monotonic() > end:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return
+        time.sleep(0.05)
+
+
+def _having(token: str) -> list[int]:
+    """Return the processes, apart from this one, that were begun with the token in their environment."""
+    wanted = f"{TOKEN}={token}".encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal() and int(folder.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+    return found
