@@ -110,6 +110,7 @@ class RayExecutor:
         for task in self._running:
             self._ray.cancel(task, force=True)
         self._running.clear()
+        self._ray.kill(self._desk)
         self._head.close()
 
     def _next(self, task: Any, name: str) -> list[Message]:

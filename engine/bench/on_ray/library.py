@@ -7,12 +7,11 @@ import logging
 import os
 import secrets
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from engine.errors import MissingError
 
-TOKEN = "RAY_AUTH_TOKEN"
-"""Variable with the token of a cluster."""
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Nothing is reported to anybody.
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # Under `uv run`, Ray would pack and send the working folder.
@@ -40,18 +39,18 @@ def ray_library() -> Any:
 
 
 @contextlib.contextmanager
-def private_token() -> Iterator[str]:
-    """Yield a new token that all processes of a Ray begun here must have; who does not is refused.
+def private_token() -> Iterator[None]:
+    """Make a new token that all processes of a Ray begun here must have; others are refused.
 
     It is only in their environment, so it is in no file and not in `ps`.
     """
     token = secrets.token_hex(32)
-    ours = {"RAY_AUTH_MODE": "token", TOKEN: token}
+    ours = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     _reread()
     try:
-        yield token
+        yield
     finally:
         for name, value in before.items():
             if value is None:
@@ -63,7 +62,6 @@ def private_token() -> Iterator[str]:
 
 def _reread() -> None:
     """Let Ray read its variables again. It reads them once, when it is imported."""
-    from ray._raylet import AuthenticationTokenLoader, Config
-
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    core: Any = import_module("ray._raylet")
+    core.Config.initialize("")
+    core.AuthenticationTokenLoader.instance().reset_cache()

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
-import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,8 @@ from typing import Any
 from engine.bench.on_ray import nodes
 from engine.bench.on_ray.address import AUTO, OWN, ray_address
 from engine.bench.on_ray.executor import RayExecutor
-from engine.bench.on_ray.library import TOKEN, private_token, ray_library
+from engine.bench.on_ray.guard import guarded
+from engine.bench.on_ray.library import private_token, ray_library
 from engine.bench.on_ray.needs import BROWSER, MODEL
 from engine.bench.plan import Plan
 from engine.errors import MissingError, StorageError, UsageError
@@ -25,8 +23,24 @@ _STORE = 100_000_000
 """Bytes of Ray's object store. Only messages go through it."""
 _LONGEST = 40
 """Characters of the path of Ray's folder; the paths of its sockets would be too long for the system otherwise."""
-_END_S = 10.0
-"""Seconds that Ray's processes have to end by themselves."""
+
+
+@contextlib.contextmanager
+def connected(on: str, jobs: int) -> Iterator[Any]:
+    """Start Ray on this machine, or join a cluster; yield the module `ray`.
+
+    Args:
+        on: `ray`, `ray:auto` or `ray://HOST:PORT`.
+        jobs: Number of cores of a Ray that is started here. So many browsers and local models are allowed, too.
+
+    Raises:
+        UsageError: It is no address, or the cluster has other versions of Ray or Python.
+        MissingError: Ray is not installed, cannot be started, or there is no such cluster.
+    """
+    address = ray_address(on)
+    ray = ray_library()
+    with _own(ray, jobs) if address == OWN else _joined(ray, address):
+        yield ray
 
 
 @contextlib.contextmanager
@@ -34,21 +48,18 @@ def opened(on: str, plan: Plan, saves: Path, jobs: int | None) -> Iterator[RayEx
     """Yield an executor that plays cells on Ray. Nodes that cannot play the plan are refused.
 
     Args:
-        on: `ray`, `ray:auto` or `ray://HOST:PORT`.
+        on: As of `connected`.
         plan: What is to be played.
         saves: The saves folder.
         jobs: Number of cells at a time; None for as many as the cluster has cores.
 
     Raises:
-        UsageError: It is no address, or a node has other versions than this machine.
-        MissingError: Ray is not installed, cannot be reached, or no node has what a cell needs.
+        UsageError: As of `connected`, or a node has other versions than this machine.
+        MissingError: As of `connected`, or no node has what a cell needs.
         StorageError: A node does not see the saves folder.
     """
-    address = ray_address(on)
-    ray = ray_library()
-    with _own(ray, jobs or 1) if address == OWN else _joined(ray, address):
-        found = nodes.checked(ray, plan, saves)
-        executor = RayExecutor(ray, on, found, saves, jobs)
+    with connected(on, jobs or 1) as ray:
+        executor = RayExecutor(ray, on, nodes.checked(ray, plan, saves), saves, jobs)
         try:
             yield executor
         finally:
@@ -59,27 +70,25 @@ def opened(on: str, plan: Plan, saves: Path, jobs: int | None) -> Iterator[RayEx
 def _own(ray: Any, jobs: int) -> Iterator[None]:
     """Start Ray on this machine with a token that only its processes know, and end it."""
     place = _private_folder()
-    with private_token() as token:
+    with private_token(), guarded(place):
         try:
-            try:
-                ray.init(
-                    address="local",
-                    num_cpus=jobs,
-                    resources={BROWSER: jobs, MODEL: jobs},
-                    object_store_memory=_STORE,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level="CRITICAL",
-                    _node_ip_address="127.0.0.1",
-                    _temp_dir=str(place / "ray"),
-                )
-            except (RuntimeError, OSError, ValueError) as error:
-                raise MissingError(f"Ray cannot be started on this machine: {_first(error)}") from None
+            ray.init(
+                address="local",
+                num_cpus=jobs,
+                resources={BROWSER: jobs, MODEL: jobs},
+                object_store_memory=_STORE,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="CRITICAL",
+                _node_ip_address="127.0.0.1",
+                _temp_dir=str(place / "ray"),
+            )
+        except (RuntimeError, OSError, ValueError) as error:
+            raise MissingError(f"Ray cannot be started on this machine: {_first(error)}") from None
+        try:
             yield
         finally:
             ray.shutdown()
-            _end_left(token)
-            shutil.rmtree(place, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -123,26 +132,3 @@ def _private_folder() -> Path:
             return Path(tempfile.mkdtemp(prefix="jitrl-ray-", dir=parent))
     raise StorageError(f"Ray needs a folder for temporary files whose path has at most {_LONGEST - 23} characters")
 
-
-def _end_left(token: str) -> None:
-    """End what `ray.shutdown` leaves of our own Ray: after a death of its head, some processes go on for a minute."""
-    end = time.monotonic() + _END_S
-    while left := _having(token):
-        if time.monotonic() > end:
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            return
-        time.sleep(0.05)
-
-
-def _having(token: str) -> list[int]:
-    """Return the processes, apart from this one, that were begun with the token in their environment."""
-    wanted = f"{TOKEN}={token}".encode()
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal() and int(folder.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-    return found
