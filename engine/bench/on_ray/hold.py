@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -50,13 +51,16 @@ def assigned(folder: Path, token: str) -> bool:
 
 
 @contextlib.contextmanager
-def held(folder: Path, token: str, stopped: Callable[[], bool], wait_s: float = WAIT_S) -> Iterator[bool]:
+def held(
+    folder: Path, token: str, stopped: Callable[[], bool], waiting: Callable[[], None], wait_s: float = WAIT_S
+) -> Iterator[bool]:
     """Hold a cell's lock; wait for the worker that still has it.
 
     Args:
         folder: Folder of the cell.
         token: The worker's token.
-        stopped: Whether the worker was asked to stop.
+        stopped: Returns whether the worker was asked to stop.
+        waiting: Called if another worker still has the cell.
         wait_s: Seconds to wait.
 
     Yields:
@@ -71,14 +75,16 @@ def held(folder: Path, token: str, stopped: Callable[[], bool], wait_s: float = 
     except OSError as error:
         raise StorageError(f"cannot write to {folder}: {error.strerror}") from None
     try:
-        yield _taken(fd, folder, token, stopped, wait_s)
+        yield _taken(fd, folder, token, stopped, waiting, wait_s)
     finally:
         os.close(fd)
 
 
-def _taken(fd: int, folder: Path, token: str, stopped: Callable[[], bool], wait_s: float) -> bool:
+def _taken(
+    fd: int, folder: Path, token: str, stopped: Callable[[], bool], waiting: Callable[[], None], wait_s: float
+) -> bool:
     end = time.monotonic() + wait_s
-    while True:
+    for number in itertools.count():
         if not assigned(folder, token):
             raise Superseded
         try:
@@ -86,11 +92,14 @@ def _taken(fd: int, folder: Path, token: str, stopped: Callable[[], bool], wait_
             return True
         except BlockingIOError:
             pass
+        if number == 0:
+            waiting()
         if stopped():
             return False
         if time.monotonic() > end:
             raise StorageError(f"another worker has been playing in {folder} for {wait_s:.0f} s; resume the run later")
         time.sleep(_PAUSE_S)
+    raise AssertionError  # never reached
 
 
 def is_locked(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import platform
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.bench.on_ray import hold
-from engine.bench.records import Began, Failed, Message, Stopped
+from engine.bench.records import Began, Failed, Message, Said, Stopped
 from engine.bench.worker import Job, to_line
 from engine.codec import from_plain
 from engine.errors import JitrlError
@@ -22,6 +23,9 @@ from engine.paths import CACHE, cache_folder
 
 TELL_S = 0.25
 """Seconds for which messages are collected before they are sent. The last ones are sent at once."""
+_ANSWER_S = 30.0
+"""Seconds after which the desk answers a cell's question whether to stop. Then the cell asks again."""
+_WAITING = "the worker that had it before is still writing; waiting for it"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -50,9 +54,11 @@ class Desk:
         """Ask all cells to stop after their running step."""
         self._stop.set()
 
-    async def stopping(self) -> None:
-        """Return when the cells are to stop."""
-        await self._stop.wait()
+    async def stopping(self, seconds: float) -> bool:
+        """Return whether the cells are to stop: True at once when they are, False after so many seconds."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+        return self._stop.is_set()
 
     async def move(self, name: str, gap: float, wait: float) -> float:
         """Reserve the next slot of a model's calls; see `engine.llm.calls.pace`."""
@@ -95,7 +101,7 @@ def play(desk: Any, line: str, token: str, machine: str) -> Iterator[list[str]]:
 
     def run() -> None:
         try:
-            with hold.held(folder, token, asked.is_set) as free:
+            with hold.held(folder, token, asked.is_set, lambda: tell(Said(job.cell.name, _WAITING))) as free:
                 if free:
                     life.play(job.cell, folder, saves, tell, control)
                 else:
@@ -108,27 +114,32 @@ def play(desk: Any, line: str, token: str, machine: str) -> Iterator[list[str]]:
             told.put(error)
         told.put(None)
 
-    # In a thread, because this one has to look whether the run is being stopped.
+    # Ray gives the cores of a task to others while its main thread waits for something of Ray, so only others do that.
     threading.Thread(target=run, name="cell", daemon=True).start()
-    yield from _batches(told, _Bell(desk, stop))
+    done = threading.Event()
+    threading.Thread(target=_listen, args=(desk, stop, done), name="desk", daemon=True).start()
+    try:
+        yield from _batches(told)
+    finally:
+        done.set()
 
 
-class _Bell:
-    """Calls `stop` once when the desk says so, or when there is no desk any more."""
+def _listen(desk: Any, stop: Callable[[], None], done: threading.Event) -> None:
+    """Call `stop` when the desk says so, or when there is no desk any more."""
+    import ray
 
-    def __init__(self, desk: Any, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._rung = desk.stopping.remote()
+    while not done.is_set():
+        answer = desk.stopping.remote(_ANSWER_S)
+        while not done.is_set() and not ray.wait([answer], timeout=TELL_S)[0]:
+            pass
+        try:
+            if not done.is_set() and ray.get(answer):
+                return stop()
+        except ray.exceptions.RayError:
+            return stop()
 
-    def look(self) -> None:
-        import ray
 
-        if self._rung is not None and ray.wait([self._rung], timeout=0)[0]:
-            self._rung = None
-            self._stop()
-
-
-def _batches(told: queue.SimpleQueue[str | Exception | None], bell: _Bell) -> Iterator[list[str]]:
+def _batches(told: queue.SimpleQueue[str | Exception | None]) -> Iterator[list[str]]:
     """Yield what is told, until None."""
     while True:
         batch: list[str] = []
@@ -146,7 +157,6 @@ def _batches(told: queue.SimpleQueue[str | Exception | None], bell: _Bell) -> It
             batch.append(line)
         if batch:
             yield batch
-        bell.look()
 
 
 def _moved(desk: Any, name: str, gap: float, wait: float) -> float:
