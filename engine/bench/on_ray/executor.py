@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import socket
@@ -62,7 +63,7 @@ class RayExecutor:
         self._play = ray.remote(work.play)
         self._scarce_at = time.monotonic()
         self._told_scarce = False
-        self._head = _Head(ray.get_runtime_context().gcs_address)
+        self._head = _Head(ray)
 
     @property
     def free(self) -> int:
@@ -110,7 +111,8 @@ class RayExecutor:
         for task in self._running:
             self._ray.cancel(task, force=True)
         self._running.clear()
-        self._ray.kill(self._desk)
+        if not self._head.lost:
+            self._ray.kill(self._desk)
         self._head.close()
 
     def _next(self, task: Any, name: str) -> list[Message]:
@@ -131,7 +133,7 @@ class RayExecutor:
         if time.monotonic() - self._scarce_at < _SCARCE_S:
             return []
         self._scarce_at = time.monotonic()
-        there = alive(self._ray)
+        there = self._head.nodes
         lack = [cell for cell in self._running.values() if lacking(there, distinct([cell]))]
         told, self._told_scarce = self._told_scarce, bool(lack)
         if not lack or told:
@@ -149,15 +151,16 @@ class RayExecutor:
 
 
 class _Head:
-    """Looks in a thread whether the head node still answers.
+    """Looks in a thread at the head node: whether it answers, and which nodes there are.
 
-    Args:
-        address: HOST:PORT of the head node.
+    All that Ray asks the head node waits for a minute if that is gone. So nothing is asked in the runner's thread.
     """
 
-    def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
+    def __init__(self, ray: Any) -> None:
+        host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
+        self.nodes = alive(ray)
         self._address = (host.strip("[]"), int(port))
+        self._ray = ray
         self._seen = time.monotonic()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, name="head of ray", daemon=True).start()
@@ -172,11 +175,10 @@ class _Head:
 
     def _watch(self) -> None:
         while not self._closed.wait(_LOOK_S):
-            try:
+            with contextlib.suppress(OSError, self._ray.exceptions.RayError):
                 socket.create_connection(self._address, timeout=_LOOK_S).close()
+                self.nodes = alive(self._ray)
                 self._seen = time.monotonic()
-            except OSError:
-                continue
 
 
 def _desk(ray: Any, pace: Path) -> Any:
