@@ -17,15 +17,20 @@ _ENVIRONMENT = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # Under `uv run`, Ray would pack and send the working folder.
 }
 """Variables that Ray reads while it is imported. What the user has set stays."""
+_JOINING = {"RAY_NUM_REDIS_GET_RETRIES": "2"}
+"""More of them: how often Ray tries to reach a head node. It tries a process that is no head node for 40 s."""
 
 
-def ray_library() -> Any:
+def ray_library(*, joins: bool = False) -> Any:
     """Return the module `ray`.
+
+    Args:
+        joins: Whether it will join a cluster. Then it does not try for minutes.
 
     Raises:
         MissingError: It is not installed.
     """
-    for name, value in _ENVIRONMENT.items():
+    for name, value in {**_ENVIRONMENT, **(_JOINING if joins else {})}.items():
         os.environ.setdefault(name, value)
     try:
         import ray

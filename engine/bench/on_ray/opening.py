@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +21,8 @@ from engine.errors import MissingError, StorageError, UsageError
 
 _STORE = 100_000_000
 """Bytes of Ray's object store. Only messages go through it."""
+_ANSWER_S = 10.0
+"""Seconds that a head node has to answer."""
 _LONGEST = 40
 """Characters of the path of Ray's folder; the paths of its sockets would be too long for the system otherwise."""
 
@@ -38,7 +40,7 @@ def connected(on: str, jobs: int) -> Iterator[Any]:
         MissingError: Ray is not installed, cannot be started, or there is no such cluster.
     """
     address = ray_address(on)
-    ray = ray_library()
+    ray = ray_library(joins=address != OWN)
     with _own(ray, jobs) if address == OWN else _joined(ray, address):
         yield ray
 
@@ -72,17 +74,17 @@ def _own(ray: Any, jobs: int) -> Iterator[None]:
     place = _private_folder()
     with private_token(), guarded(place):
         try:
-            ray.init(
-                address="local",
-                num_cpus=jobs,
-                resources={BROWSER: jobs, MODEL: jobs},
-                object_store_memory=_STORE,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level="CRITICAL",
-                _node_ip_address="127.0.0.1",
-                _temp_dir=str(place / "ray"),
-            )
+            with _stderr_closed():
+                ray.init(
+                    address="local",
+                    num_cpus=jobs,
+                    resources={BROWSER: jobs, MODEL: jobs},
+                    object_store_memory=_STORE,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level="CRITICAL",
+                    _temp_dir=str(place / "ray"),
+                )
         except (RuntimeError, OSError, ValueError) as error:
             raise MissingError(f"Ray cannot be started on this machine: {_first(error)}") from None
         try:
@@ -95,14 +97,13 @@ def _own(ray: Any, jobs: int) -> Iterator[None]:
 def _joined(ray: Any, address: str) -> Iterator[None]:
     """Connect to a cluster that this machine belongs to."""
     try:
-        ray.init(
-            address=address, log_to_driver=False, logging_level="CRITICAL", namespace=f"jitrl-{secrets.token_hex(8)}"
-        )
-    except ConnectionError as error:
-        raise MissingError(_no_cluster(address, error)) from None
+        if address != AUTO:  # Ray would try for a long time.
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
+        with _stderr_closed():
+            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL")
     except (RuntimeError, OSError, ValueError) as error:
-        text = str(error)
-        if "ersion" in text:
+        if "ersion" in str(error):
             raise UsageError(f"the Ray cluster has other versions than this machine: {_first(error)}") from None
         raise MissingError(_no_cluster(address, error)) from None
     try:
@@ -113,7 +114,22 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
 
 def _no_cluster(address: str, error: Exception) -> str:
     where = "this machine belongs to no Ray cluster" if address == AUTO else f"cannot join the Ray cluster at {address}"
-    return f"{where} ({_first(error)}); on this machine, run first: ray start --address=HEAD:6379"
+    return (
+        f"{where} ({_first(error)}); the machine must belong to it (`ray start --address=HEAD:6379`), and have its token "
+        "(RAY_AUTH_TOKEN, or ~/.ray/auth_token)"
+    )
+
+
+@contextlib.contextmanager
+def _stderr_closed() -> Iterator[None]:
+    """Discard what Ray's libraries write to stderr while it begins; what goes wrong is raised, and told once."""
+    with contextlib.ExitStack() as stack:
+        kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        stack.callback(os.close, nothing)
+        stack.callback(os.close, kept)
+        stack.callback(os.dup2, kept, 2)
+        os.dup2(nothing, 2)
+        yield
 
 
 def _first(error: Exception) -> str:
