@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, for tests and benches. Nodes can be killed."""
+"""Runs on Ray for tests and benches, and a cluster of several nodes on this machine whose nodes can be killed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.bench import folder as folders
+from engine.bench import plan as plans
+from engine.bench import suite as suites
 from engine.bench.on_ray import guard
+from engine.bench.on_ray import nodes as looking
+from engine.bench.on_ray.executor import RayExecutor
 from engine.bench.on_ray.library import private_token, ray_library
+from engine.bench.progress import Limits
+from engine.bench.runner import Runner
+from engine.kinds import Places
 
 STORE = 80_000_000
 
@@ -58,3 +66,31 @@ def cluster() -> Iterator[Nodes]:
         finally:
             del os.environ["RAY_TMPDIR"]
             nodes.cluster.shutdown()
+
+
+def planned(text: str, saves: Path, name: str = "run"):
+    """Return the plan of a suite, and the folder of a new run of it."""
+    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
+    return plan, folders.create(saves, plan, name, "jitrl bench run small")
+
+
+def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None, jobs: int = 2) -> Runner:
+    """Return a runner that plays on the Ray to which this process is connected."""
+    executor = RayExecutor(ray, "ray", looking.checked(ray, plan, saves), saves, jobs)
+    return Runner(folder, plan.cells, executor, Limits(), tell, saves)
+
+
+def workers(cell: str) -> list[int]:
+    """Return the processes of this machine that play a cell."""
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdecimal() and f"cell {cell}".encode() in _command(process)
+    ]
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -11,19 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import folder as folders
-from engine.bench import plan as plans
-from engine.bench import suite as suites
 from engine.bench.manifest import read_manifest
 from engine.bench.on_ray import guard, hold, needs, nodes, opening, work
 from engine.bench.on_ray.address import ray_address
-from engine.bench.on_ray.executor import RayExecutor
-from engine.bench.progress import Limits
 from engine.bench.records import Ended, Said, Stepped
-from engine.bench.runner import Runner
 from engine.errors import MissingError, StorageError, UsageError
-from engine.kinds import Places
 from engine.llm.calls import pace
+from tests.arena.ray_nodes import planned, runner, workers
 from tests.arena.running import SMALL, bench, play, rows
 from tests.arena.running import runner as local_runner
 
@@ -52,36 +46,8 @@ def whole(tmp_path_factory):
     return (folder / "episodes.jsonl").read_bytes()
 
 
-def planned(saves: Path, text: str = TWO):
-    """Return a plan, and the folder of a run of it."""
-    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
-    return plan, folders.create(saves, plan, "run", "jitrl bench run small")
-
-
-def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None):
-    """Return a runner that plays on Ray."""
-    executor = RayExecutor(ray, "ray", nodes.checked(ray, plan, saves), saves, 2)
-    return Runner(folder, plan.cells, executor, Limits(), tell, saves)
-
-
-def workers(cell: str) -> list[int]:
-    """Return the processes that play a cell."""
-    return [
-        int(process.name)
-        for process in Path("/proc").iterdir()
-        if process.name.isdecimal() and f"cell {cell}".encode() in _command(process)
-    ]
-
-
-def _command(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_pool(ray, whole, tmp_path):
-    plan, folder = planned(tmp_path)
+    plan, folder = planned(TWO, tmp_path)
     told, killed = [], []
 
     def tell(message):
@@ -104,7 +70,7 @@ def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_p
 
 
 def test_a_run_that_was_stopped_on_ray_goes_on_with_the_local_pool(ray, whole, tmp_path):
-    plan, folder = planned(tmp_path)
+    plan, folder = planned(TWO, tmp_path)
 
     def tell(message):
         if isinstance(message, Ended):
@@ -135,7 +101,7 @@ def test_times_of_model_calls_are_shared_by_the_desk(ray, tmp_path):
 
 
 def test_a_resource_that_no_node_has_is_refused(ray, tmp_path, monkeypatch):
-    plan, _ = planned(tmp_path)
+    plan, _ = planned(TWO, tmp_path)
     monkeypatch.setattr(nodes, "distinct", lambda cells: [{needs.CORES: 1.0, "quantum": 1.0}])
 
     with pytest.raises(MissingError, match=r"no node of the Ray cluster has what a cell needs .*quantum"):
@@ -146,7 +112,7 @@ def test_a_resource_that_no_node_has_is_refused(ray, tmp_path, monkeypatch):
 
 
 def test_cells_of_web_pages_need_a_browser_and_local_models_need_a_slot(tmp_path):
-    plan, _ = planned(tmp_path)
+    plan, _ = planned(TWO, tmp_path)
     game = plan.cells[0]
     web = dataclasses.replace(game, legs=(dataclasses.replace(game.legs[0], task="web:local-1"),))
     model = dataclasses.replace(game, model="local/smollm2")

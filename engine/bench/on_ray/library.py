@@ -17,7 +17,7 @@ _ENVIRONMENT = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # Under `uv run`, Ray would pack and send the working folder.
 }
 """Variables that Ray reads while it is imported. What the user has set stays."""
-_JOINING = {"RAY_NUM_REDIS_GET_RETRIES": "2"}
+_JOINING = {"RAY_NUM_REDIS_GET_RETRIES": "1"}
 """More of them: how often Ray tries to reach a head node. It tries a process that is no head node for 40 s."""
 
 

@@ -115,8 +115,8 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
 def _no_cluster(address: str, error: Exception) -> str:
     where = "this machine belongs to no Ray cluster" if address == AUTO else f"cannot join the Ray cluster at {address}"
     return (
-        f"{where} ({_first(error)}); the machine must belong to it (`ray start --address=HEAD:6379`), and have its token "
-        "(RAY_AUTH_TOKEN, or ~/.ray/auth_token)"
+        f"{where} ({_first(error)}); the machine must belong to it (`ray start --address=HEAD:6379`), and have its "
+        "token (RAY_AUTH_TOKEN, or ~/.ray/auth_token)"
     )
 
 
