@@ -58,7 +58,7 @@ class RayExecutor:
         self.place = {"on": on, "nodes": {name: dict(machine) for name, machine in found.machines.items()}}
         self._ray = ray
         self._running: dict[Any, Cell] = {}
-        self._machine = work.machine_id()
+        self._machine, self._same = work.machine_id(), work.fingerprint()
         self._desk = _desk(ray, cache_folder(saves) / PACE)
         self._play = ray.remote(work.play)
         self._scarce_at = time.monotonic()
@@ -82,7 +82,7 @@ class RayExecutor:
             resources={name: wanted[name] for name in (BROWSER, MODEL) if name in wanted},
             max_retries=0,
             num_returns="streaming",
-        ).remote(self._desk, json.dumps(to_plain(job)), token, self._machine)
+        ).remote(self._desk, json.dumps(to_plain(job)), token, self._machine, self._same)
         self._running[task] = job.cell
 
     def messages(self, timeout: float) -> list[Message]:

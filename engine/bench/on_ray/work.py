@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import hashlib
 import json
 import os
 import platform
@@ -65,7 +67,7 @@ class Desk:
         return self._pace.move(name, gap, wait)
 
 
-def play(desk: Any, line: str, token: str, machine: str) -> Iterator[list[str]]:
+def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[list[str]]:
     """Play a cell in this process; yield what it tells, as lists of lines.
 
     Args:
@@ -73,12 +75,17 @@ def play(desk: Any, line: str, token: str, machine: str) -> Iterator[list[str]]:
         line: The job as JSON.
         token: The worker's token, see `hold`.
         machine: `machine_id` of the machine whose caches are in the saves folder.
+        same: `fingerprint` of the machine that plays the run. Nodes that join later were not looked at.
     """
     from engine.bench import life
     from engine.llm.calls import pace
     from engine.session.control import Control
 
     job = from_plain(Job, json.loads(line))
+    if same != fingerprint():
+        why = f"the node {platform.node()} has other versions of jitrl, Python or packages than this machine"
+        yield [to_line(Failed(job.cell.name, why))]
+        return
     folder, saves = Path(job.folder), Path(job.saves)
     if machine != machine_id() and not os.environ.get(CACHE):
         # SQLite files of two machines must not be the same.
@@ -194,6 +201,13 @@ def identity() -> dict[str, Any]:
     from engine.session.manifest import code, versions
 
     return {"versions": versions(), "code": code(), "machine": machine()}
+
+
+@functools.cache
+def fingerprint() -> str:
+    """Return a digest of versions and code. It takes some milliseconds once in a process."""
+    mine = identity()
+    return hashlib.sha256(json.dumps([mine["versions"], mine["code"]], sort_keys=True).encode()).hexdigest()
 
 
 def digests(tasks: Sequence[str], saves: Path, games: str | None) -> dict[str, str]:
