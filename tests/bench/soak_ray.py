@@ -3,8 +3,8 @@
     python -m tests.bench.soak_ray [--trials 3] [--cells 6] [--episodes 25] [--seed 1]
 
 Each trial plays a suite on a cluster of three nodes of this machine. Meanwhile workers are killed, at most one of each
-cell, and a node, which is replaced by a new one. Then the head node is killed with the command that uses it, and the
-run is resumed with the local pool. The rows must be those of a run that nobody disturbed. Ends with `N survived, M lost`.
+cell, and a node, which is replaced by a new one. Then the head node is killed in the middle of another run, which is
+resumed with the local pool. The rows must be those of a run that nobody disturbed. Ends with `N survived, M lost`.
 """
 
 from __future__ import annotations
