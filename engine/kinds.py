@@ -60,6 +60,10 @@ def _score_or_model(settings: Settings, model: Model) -> Evaluator:
     return make_evaluator(settings, model)
 
 
+def _no_digest(name: str, places: Places) -> str:
+    return ""
+
+
 def _none() -> Mapping[str, WritingTest]:
     return {}
 
@@ -90,6 +94,8 @@ class Kind:
         memory: The rules of its memories.
         ahead: Whether a second copy can be opened to prepare the next prompt while a person reads.
         pictures: Whether it may show pictures.
+        browser: Whether each of its environments has a browser of its own. A worker on another machine then needs one.
+        digest: Returns the digest of what an environment plays without opening it, "" if there is none.
     """
 
     name: str
@@ -108,6 +114,8 @@ class Kind:
     memory: ScopeRules = field(default_factory=ScopeRules)
     ahead: bool = False
     pictures: bool = False
+    browser: bool = False
+    digest: Callable[[str, Places], str] = _no_digest
 
     def full(self, name: str) -> str | None:
         """Return the full name for a name or alias, None if it does not belong to this kind."""

@@ -12,6 +12,15 @@ from pathlib import Path
 from engine.disk import private_folder, shown
 from engine.errors import StorageError, UsageError
 
+CACHE = "JITRL_CACHE"
+"""Variable with the folder of caches, if it is not that in the saves folder."""
+
+
+def cache_folder(saves: Path) -> Path:
+    """Return the folder of what can be made anew: `JITRL_CACHE`, else `cache` in the saves folder."""
+    chosen = os.environ.get(CACHE)
+    return Path(chosen).expanduser().absolute() if chosen else saves / "cache"
+
 
 def saves_place(given: str | Path | None = None) -> Path:
     """Return where the saves folder is, or would be, as an absolute path. Nothing is created."""

@@ -55,6 +55,8 @@ MANIFEST = {
     "machine": ("object", "`system`, `cpu`, `cores`, `memory_gb`, `python`"),
     "plan": ("object", "the suite: the keys of its TOML file, with everything from the command line"),
     "cells": ("object", "the cells by name: see below"),
+    "on": ("text, optional", 'where it was played last: "local", "ray", "ray:auto" or "ray://HOST:PORT"'),
+    "nodes": ("object, optional", "with Ray: the machines that could play, as `machine`, by name"),
     "spent": ("object", "`usd`, `tokens` and `minutes` so far"),
     "stopped": ("text", 'why the run was stopped, "" if it was not'),
 }
@@ -75,6 +77,7 @@ CELL = {
     "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),
     "error": ("text", 'why it failed, "" if it did not'),
     "settings": ("object", "the settings in effect"),
+    "node": ("text, optional", 'with Ray: the machine that played it, "" for a process of the machine of the command'),
     "reading": ("text, optional", "how logits are read from the model"),
     "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
     "prompts": ("object of text, optional", "digests of the prompts"),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.bench.records import Failed, Finished, Message, Said, Stopped
 from engine.bench.worker import Job, from_line
@@ -22,7 +22,13 @@ _LAST_WORDS = 2000
 
 
 class Executor(Protocol):
-    """Plays cells somewhere and tells about them. It is used from one thread."""
+    """Plays cells somewhere and tells about them. It is used from one thread.
+
+    Attributes:
+        place: What the manifest of the run says of where it is played: `on`, and `nodes` by name.
+    """
+
+    place: Mapping[str, Any]
 
     @property
     def free(self) -> int:
@@ -58,6 +64,7 @@ class LocalPool:
     """
 
     def __init__(self, jobs: int, environment: Mapping[str, str] | None = None) -> None:
+        self.place: Mapping[str, Any] = {"on": "local", "nodes": {}}
         self._jobs = jobs
         self._environment = {**(environment or os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._running: dict[str, subprocess.Popen[bytes]] = {}

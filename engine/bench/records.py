@@ -163,9 +163,15 @@ class TimingRow:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A worker began a cell, or took it up where it was left."""
+    """A worker began a cell, or took it up where it was left.
+
+    Attributes:
+        cell: Name of the cell.
+        node: Name of the machine that plays it; "" for the one that plays the run.
+    """
 
     cell: str
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

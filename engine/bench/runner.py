@@ -107,6 +107,7 @@ class Runner:
         """
         with folders.locked(self._folder):
             self._manifest = read_manifest(self._folder)
+            self._manifest.update(self._executor.place)
             spent = dict(self._manifest["spent"])
             began = self._clock()
             self._telling.begin(max(1, self._executor.free), self._manifest)
@@ -169,7 +170,9 @@ class Runner:
             self._tell(Said(name, f"{message.message}; it is taken up again"))
             return
         self._tell(message)
-        if isinstance(message, Finished):
+        if isinstance(message, Began):
+            self._manifest["cells"][name]["node"] = message.node
+        elif isinstance(message, Finished):
             self._end(name, FINISHED)
         elif isinstance(message, Failed):
             self._end(name, FAILED, message.message)

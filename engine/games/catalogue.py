@@ -109,11 +109,11 @@ def open_game(name: str, *, games: str | Path | None = None, saves: Path | None 
         GameError: It cannot be loaded.
     """
     from engine.games.env import GameEnvironment
-    from engine.paths import ensure_folder
+    from engine.paths import cache_folder, ensure_folder
 
     story = find_game(name, games=games, saves=saves)
     try:
-        cache = ensure_folder(ensure_folder(saves / "cache") / "games") if saves is not None else None
+        cache = ensure_folder(ensure_folder(cache_folder(saves)) / "games") if saves is not None else None
     except StorageError:
         cache = None
     return GameEnvironment(story, cache)

@@ -32,6 +32,12 @@ def _ready(name: str, places: Places) -> tuple[str, ...]:
     return (name,)
 
 
+def _digest(name: str, places: Places) -> str:
+    from engine.games.catalogue import find_game
+
+    return find_game(name, games=places.games, saves=places.saves).digest
+
+
 def _tests() -> Mapping[str, WritingTest]:
     from engine.games.writing import TESTS
 
@@ -59,4 +65,5 @@ GAMES = Kind(
     tests=_tests,
     memory=ScopeRules(forms=False),
     ahead=True,
+    digest=_digest,
 )  # fmt: skip

@@ -32,5 +32,6 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> GymEnviron
         GameError: Making it failed or took too long.
     """
     from engine.gym.environment import GymEnvironment
+    from engine.paths import cache_folder
 
-    return GymEnvironment(name, saves / "cache" / "gym", variables)
+    return GymEnvironment(name, cache_folder(saves) / "gym", variables)

@@ -228,12 +228,14 @@ def open_parts(
     from engine.environment import Judged
     from engine.errors import UsageError
     from engine.llm import open_model
+    from engine.paths import cache_folder
     from engine.session.attainable import WRITING, attainable, why_no_writer
     from engine.session.notebook import SessionNotebook
     from engine.session.store import open_memory
     from engine.session.writing import Writer
 
     config = saved.config
+    cache = cache_folder(saves)
     memory: Memory | None = None
     model: Model | None = None
     try:
@@ -245,20 +247,20 @@ def open_parts(
         model = open_model(
             config.model if method.asks_model else "prior/uniform",
             settings=config.settings,
-            cache=saves / "cache",
+            cache=cache,
             on_progress=progress,
             asking=kind.asking(),
         )
         opened(model)
         check()
         model.settle()
-        if method.writes and (problem := why_no_writer(model, WRITING, saves / "cache", kind, progress)):
+        if method.writes and (problem := why_no_writer(model, WRITING, cache, kind, progress)):
             raise UsageError(f"{method.name} learns by what its model writes: {problem}; choose another model or agent")
         settings, replaced = attainable(
             dataclasses.replace(config.settings, rewards="score") if config.frozen else config.settings,
             model,
             environment,
-            saves / "cache",
+            cache,
             kind=kind,
             learns=method.learns,
             progress=progress,

@@ -87,4 +87,5 @@ WEB = Kind(
     writes_small=False,
     memory=ScopeRules(forms=True, lifted=_lifted),
     pictures=True,
+    browser=True,
 )  # fmt: skip

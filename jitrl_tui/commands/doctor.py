@@ -153,9 +153,9 @@ def _confined(_: argparse.Namespace) -> Iterator[Check]:
 def _models(args: argparse.Namespace) -> Iterator[Check]:
     from engine.errors import JitrlError
     from engine.llm.local import weights
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
 
-    cache = saves_folder(args.saves) / "cache"
+    cache = cache_folder(saves_folder(args.saves))
     for name, known in weights.KNOWN.items():
         needed = name == "local/smollm2"
         if not weights.installed(name, cache):
@@ -236,10 +236,10 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
     yield Check("JSON schema", "ok" if found.schema else "warn", "kept" if found.schema else "not kept",
                 "it is asked in words and its answers are mended; nothing to do")  # fmt: skip
     from engine.llm import open_model
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
     from engine.settings import Settings
 
-    model = open_model(name, settings=Settings(), cache=saves_folder(args.saves) / "cache")
+    model = open_model(name, settings=Settings(), cache=cache_folder(saves_folder(args.saves)))
     try:
         yield _methods(args, model)
     finally:
@@ -255,13 +255,13 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
 
     from engine.errors import JitrlError
     from engine.llm import open_model
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
     from engine.records import ActionRequest
     from engine.settings import Settings
 
     started = time.perf_counter()
     try:
-        model = open_model(name, settings=Settings(), cache=saves_folder(args.saves) / "cache", keep=False)
+        model = open_model(name, settings=Settings(), cache=cache_folder(saves_folder(args.saves)), keep=False)
     except JitrlError as error:
         yield Check("model", "fail", name, str(error))
         return
@@ -286,13 +286,13 @@ def _methods(args: argparse.Namespace, model: Model) -> Check:
     from engine.agents import AGENTS
     from engine.games.kind import GAMES
     from engine.llm.model import writes_here
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
     from engine.session.attainable import WRITING, why_no_writer
 
     if writes_here(model):
         problem = f"{model.name} is small; a session with one of them tests first whether it can write"
     else:
-        problem = why_no_writer(model, WRITING, saves_folder(args.saves) / "cache", GAMES)
+        problem = why_no_writer(model, WRITING, cache_folder(saves_folder(args.saves)), GAMES)
     methods = [method for method in AGENTS.all().values() if method.asks_model]
     able = ", ".join(method.name for method in methods if not (problem and method.writes))
     others = ", ".join(method.name for method in methods if problem and method.writes)
@@ -301,9 +301,9 @@ def _methods(args: argparse.Namespace, model: Model) -> Check:
 
 def _measured(args: argparse.Namespace, name: str) -> Check:
     from engine.llm.reading import capability
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
 
-    own = [c for c in capability.load(saves_folder(args.saves) / "cache") if c.model == name]
+    own = [c for c in capability.load(cache_folder(saves_folder(args.saves))) if c.model == name]
     if not own:
         return Check("choosing", "warn", "not measured yet", f"jitrl models test {name}")
     best = min(own, key=lambda c: (c.rank, c.seconds))

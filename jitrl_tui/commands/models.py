@@ -51,9 +51,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _cache(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
+    from engine.paths import cache_folder, saves_folder
 
-    return saves_folder(args.saves) / "cache"
+    return cache_folder(saves_folder(args.saves))
 
 
 # ------------------------------------------------------------------------------------------- ls, info

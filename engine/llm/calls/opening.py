@@ -14,7 +14,7 @@ from engine.hiding import without_credentials
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
-from engine.llm.calls.pace import Pace
+from engine.llm.calls.pace import PACE, Pace
 from engine.llm.calls.patience import Limits
 from engine.settings import Settings
 
@@ -53,7 +53,7 @@ def remote_client(
             options["extra_headers"] = headers
         if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
-    pace = Pace(cache / "pace.sqlite" if cache else None, settings.requests_per_minute)
+    pace = Pace(cache / PACE if cache else None, settings.requests_per_minute)
     identity = f"{name} {options['api_base']}" if base else name
     return Client(name, name, identity, gateway, replies, pace, limits, options)
 

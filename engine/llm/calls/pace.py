@@ -11,6 +11,18 @@ from pathlib import Path
 
 from engine.disk import private_database
 
+PACE = "pace.sqlite"
+"""Name of the file in the folder of caches."""
+Keeper = Callable[[str, float, float], float]
+"""Does what `Pace.move` does, for the processes of several machines. Raises OSError if it cannot."""
+_keeper: Keeper | None = None
+
+
+def share(keeper: Keeper) -> None:
+    """Let `keeper` assign the times of this process's calls, instead of the file of its machine."""
+    global _keeper
+    _keeper = keeper
+
 
 class Pace:
     """Assigns times at which calls may start, `per_minute` for each name.
@@ -30,17 +42,26 @@ class Pace:
 
     def reserve(self, name: str) -> float:
         """Reserve the next free slot and return the seconds until it."""
-        return self._move(name, self._gap, 0.0) if self._gap else self._move(name, 0.0, 0.0)
+        return self.move(name, self._gap, 0.0)
 
     def hold(self, name: str, seconds: float) -> None:
         """Block all calls with this name for `seconds`, as the server asked."""
-        self._move(name, 0.0, seconds)
+        self.move(name, 0.0, seconds)
 
-    def _move(self, name: str, gap: float, hold: float) -> float:
+    def move(self, name: str, gap: float, hold: float) -> float:
+        """Reserve the next free slot and return the seconds until it.
+
+        Args:
+            name: Whose calls.
+            gap: Seconds to the slot after it.
+            hold: Seconds for which nobody may call from now on.
+        """
         now = self._clock()
         with self._lock:
             with contextlib.suppress(sqlite3.Error, OSError):
                 if self._path is not None:
+                    if _keeper is not None:
+                        return _keeper(name, gap, hold)
                     return self._move_shared(self._path, name, gap, hold, now)
             slot = max(now, self._next.get(name, 0.0))
             self._next[name] = max(slot + gap, now + hold)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import signal
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engine.bench.estimate import Estimate
+    from engine.bench.executor import Executor
     from engine.bench.plan import Plan
     from engine.bench.progress import Limits
     from engine.bench.records import Cell, Message
@@ -59,6 +61,10 @@ def register_resume(actions: Any, common: argparse.ArgumentParser) -> None:
 def _add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N",
                         help="cells at a time (the number of cores; 1 with a model in this machine)")  # fmt: skip
+    parser.add_argument("--on", default="local", metavar="WHERE",
+                        help="where cells are played: local (processes of this machine), ray (Ray, started here for "
+                             "this run), ray:auto (the Ray cluster that this machine belongs to), or ray://HOST:PORT "
+                             "(the one with this head node); see docs/ray.md")  # fmt: skip
     parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
@@ -82,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     suite = suites.changed(suites.load(args.suite), **_changes(args))
     memory = address(args.memory) if args.memory is not None else ""
     plan = planned(suite, Places(saves, args.games), args.suite, memory)
+    on = _on(args.on)
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
@@ -91,8 +98,9 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if memory:
         check_address(memory)
-    folder = folders.create(saves, plan, args.name, _command(args))
-    return _play(folder, plan, args, saves, limits, jobs)
+    with _executor(on, plan, args, saves) as (executor, jobs):
+        folder = folders.create(saves, plan, args.name, _command(args))
+        return _play(folder, plan, args, saves, limits, executor, jobs)
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -115,7 +123,8 @@ def resume(args: argparse.Namespace) -> int:
         raise UsageError(
             f"the run in {folder} was planned with other tasks or settings than this version has; begin a new run"
         )
-    return _play(folder, plan, args, saves, limits, _jobs(args.jobs, plan.cells))
+    with _executor(_on(args.on), plan, args, saves) as (executor, jobs):
+        return _play(folder, plan, args, saves, limits, executor, jobs)
 
 
 def watch_stored(folder: Path) -> int:
@@ -128,15 +137,44 @@ def watch_stored(folder: Path) -> int:
     return run_bench_app(StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder)))
 
 
+def _on(text: str) -> str:
+    """Return where the cells are to be played, checked as far as that is possible without going there.
+
+    Raises:
+        UsageError: There is no such place.
+    """
+    if text != "local":
+        from engine.bench.on_ray.address import ray_address
+
+        ray_address(text)
+    return text
+
+
+@contextlib.contextmanager
+def _executor(on: str, plan: Plan, args: argparse.Namespace, saves: Path) -> Iterator[tuple[Executor, int]]:
+    """Yield what plays the cells, and how many at a time."""
+    if on == "local":
+        from engine.bench.executor import LocalPool
+
+        jobs = _jobs(args.jobs, plan.cells)
+        yield LocalPool(jobs), jobs
+        return
+    from engine.bench.on_ray.opening import opened
+
+    if not args.quiet:
+        print(f"{'starting' if on == 'ray' else 'joining'} Ray ...", file=sys.stderr)
+    with opened(on, plan, saves, _jobs(args.jobs, plan.cells) if on == "ray" else args.jobs) as executor:
+        yield executor, executor.jobs
+
+
 def _play(
-    folder: Path, plan: Plan, args: argparse.Namespace, saves: Path, limits: Limits, jobs: int
+    folder: Path, plan: Plan, args: argparse.Namespace, saves: Path, limits: Limits, executor: Executor, jobs: int
 ) -> int:
     """Play what is left of a run, and write its report; return the exit code."""
-    from engine.bench.executor import LocalPool
     from engine.bench.runner import Runner
 
     def runner(tell: Callable[[Message], None]) -> Runner:
-        return Runner(folder, plan.cells, LocalPool(jobs), limits, tell, saves)
+        return Runner(folder, plan.cells, executor, limits, tell, saves)
 
     if args.watch:
         from jitrl_tui.bench_app import run_bench_app

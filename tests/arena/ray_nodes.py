@@ -1,0 +1,96 @@
+"""Runs on Ray for tests and benches, and a cluster of several nodes on this machine whose nodes can be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.bench import folder as folders
+from engine.bench import plan as plans
+from engine.bench import suite as suites
+from engine.bench.on_ray import guard
+from engine.bench.on_ray import nodes as looking
+from engine.bench.on_ray.executor import RayExecutor
+from engine.bench.on_ray.library import private_token, ray_library
+from engine.bench.progress import Limits
+from engine.bench.runner import Runner
+from engine.kinds import Places
+
+STORE = 80_000_000
+
+
+class Nodes:
+    """The nodes of a cluster. The head plays no cells.
+
+    Args:
+        folder: Folder of Ray, with a short path.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.folder = folder
+        self.cluster = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False,
+                            "temp_dir": str(folder)},
+        )  # fmt: skip
+        self.on = f"ray://{self.cluster.address}"
+
+    def add(self, cores: int = 1, **resources: float):
+        """Start a node and return it."""
+        return self.cluster.add_node(num_cpus=cores, object_store_memory=STORE, resources=resources)
+
+    def kill(self, node) -> None:
+        """Kill a node without a warning."""
+        self.cluster.remove_node(node, allow_graceful=False)
+
+    def kill_head(self) -> None:
+        """Kill the head node without a warning."""
+        self.cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Nodes]:
+    """Yield a cluster with a head node. Nothing of it is left in the end."""
+    ray_library()
+    place = Path(tempfile.mkdtemp(prefix="jitrl-ray-", dir="/tmp"))
+    with private_token(), guard.guarded(place):
+        os.environ["RAY_TMPDIR"] = str(place)
+        nodes = Nodes(place / "ray")
+        try:
+            yield nodes
+        finally:
+            del os.environ["RAY_TMPDIR"]
+            nodes.cluster.shutdown()
+
+
+def planned(text: str, saves: Path, name: str = "run"):
+    """Return the plan of a suite, and the folder of a new run of it."""
+    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
+    return plan, folders.create(saves, plan, name, "jitrl bench run small")
+
+
+def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None, jobs: int = 2) -> Runner:
+    """Return a runner that plays on the Ray to which this process is connected."""
+    executor = RayExecutor(ray, "ray", looking.checked(ray, plan, saves), saves, jobs)
+    return Runner(folder, plan.cells, executor, Limits(), tell, saves)
+
+
+def workers(cell: str) -> list[int]:
+    """Return the processes of this machine that play a cell."""
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdecimal() and f"cell {cell}".encode() in _command(process)
+    ]
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""

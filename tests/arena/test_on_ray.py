@@ -1,0 +1,246 @@
+"""Runs of small suites on a Ray of this machine, and what is refused before anything is played."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.bench.manifest import read_manifest
+from engine.bench.on_ray import guard, hold, needs, nodes, opening, work
+from engine.bench.on_ray.address import ray_address
+from engine.bench.records import Ended, Said, Stepped
+from engine.errors import MissingError, StorageError, UsageError
+from engine.llm.calls import pace
+from tests.arena.ray_nodes import planned, runner, workers
+from tests.arena.running import SMALL, bench, play, rows
+from tests.arena.running import runner as local_runner
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'jitrl[ray]'")
+
+TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 30")
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
+    before = set(Path("/tmp").glob("jitrl-ray-*"))
+    with opening.connected("ray", 2) as library:
+        mine = set(Path("/tmp").glob("jitrl-ray-*")) - before
+        yield library
+    for folder in mine:
+        assert not folder.exists()
+        assert guard.using(folder) == []
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The rows of the suite, played by processes of this machine."""
+    code, folder = play(TWO, tmp_path_factory.mktemp("whole"))
+    assert code == 0
+    return (folder / "episodes.jsonl").read_bytes()
+
+
+def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_pool(ray, whole, tmp_path):
+    plan, folder = planned(TWO, tmp_path)
+    told, killed = [], []
+
+    def tell(message):
+        told.append(message)
+        if isinstance(message, Stepped) and not killed:
+            killed.extend(workers(message.cell))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    assert runner(ray, plan, folder, tmp_path, tell).run() == 0
+
+    assert len(killed) == 1
+    said = [message.message for message in told if isinstance(message, Said)]
+    assert said == ["its worker died; it is taken up again"]
+    assert (folder / "episodes.jsonl").read_bytes() == whole
+    manifest = read_manifest(folder)
+    host = os.uname().nodename
+    assert (manifest["on"], set(manifest["nodes"])) == ("ray", {host})
+    assert {cell["node"] for cell in manifest["cells"].values()} == {host}
+
+
+def test_a_run_that_was_stopped_on_ray_goes_on_with_the_local_pool(ray, whole, tmp_path):
+    plan, folder = planned(TWO, tmp_path)
+
+    def tell(message):
+        if isinstance(message, Ended):
+            first.stop()
+
+    first = runner(ray, plan, folder, tmp_path, tell)
+    assert first.run() == 130
+    assert 1 <= len(rows(folder)) < 60
+    assert local_runner(folder, plan.cells, tmp_path).run() == 0
+    assert (folder / "episodes.jsonl").read_bytes() == whole
+    assert {read_manifest(folder)["cells"][cell.name]["node"] for cell in plan.cells} <= {"", os.uname().nodename}
+
+
+def test_times_of_model_calls_are_shared_by_the_desk(ray, tmp_path):
+    desk = ray.remote(work.Desk).options(num_cpus=0).remote(str(tmp_path / pace.PACE))
+
+    @ray.remote(num_cpus=0)
+    def reserve(desk):
+        pace.share(lambda name, gap, wait: work._moved(desk, name, gap, wait))
+        return pace.Pace(Path("nowhere"), 1.0).reserve("openai/one")
+
+    waits = sorted(ray.get([reserve.remote(desk), reserve.remote(desk)]))
+    ours = pace.Pace(tmp_path / pace.PACE, 1.0).reserve("openai/one")
+
+    assert waits[0] == 0.0
+    assert waits[1] == pytest.approx(60.0, abs=10.0)
+    assert ours == pytest.approx(120.0, abs=20.0), "sessions of the desk's machine keep to the same pace"
+
+
+def test_a_resource_that_no_node_has_is_refused(ray, tmp_path, monkeypatch):
+    plan, _ = planned(TWO, tmp_path)
+    monkeypatch.setattr(nodes, "distinct", lambda cells: [{needs.CORES: 1.0, "quantum": 1.0}])
+
+    with pytest.raises(MissingError, match=r"no node of the Ray cluster has what a cell needs .*quantum"):
+        nodes.checked(ray, plan, tmp_path)
+
+
+# ------------------------------------------------------------------------------- without a cluster
+
+
+def test_cells_of_web_pages_need_a_browser_and_local_models_need_a_slot(tmp_path):
+    plan, _ = planned(TWO, tmp_path)
+    game = plan.cells[0]
+    web = dataclasses.replace(game, legs=(dataclasses.replace(game.legs[0], task="web:local-1"),))
+    model = dataclasses.replace(game, model="local/smollm2")
+
+    assert set(needs.needs(game)) == {"CPU", "memory"}
+    assert needs.needs(web)["browser"] == 1
+    assert needs.needs(model)["local_model"] == 1
+    assert nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], needs.distinct([game])) == ""
+    assert "browser" in nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], needs.distinct([game, web]))
+
+
+STORIES = {"zork1": "aa"}
+
+
+def answer(**changes):
+    """Return what a node answers that has the same as this machine, with changes."""
+    mine = {"versions": {"python": "3.11.7", "numpy": "2.3"}, "code": {"games": "12", "web": "34"}}
+    same = {**mine, "host": "n1", "probe": "text", "locked": True, "stories": STORIES, "cannot": ""}
+    return {**same, **changes}, mine
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"versions": {"python": "3.12.1", "numpy": "2.3"}}, UsageError, "n1 has python 3.12.1, and this machine"),
+        ({"versions": {"python": "3.11.7"}}, UsageError, "numpy none"),
+        ({"code": {"games": "12", "web": "99"}}, UsageError, "another version of jitrl .engine/web differs"),
+        ({"probe": ""}, StorageError, "n1 does not see the saves folder /shared"),
+        ({"probe": "old"}, StorageError, "n1 does not see the saves folder /shared"),
+        ({"locked": False}, StorageError, "a lock of this machine in /shared is not seen by the node n1"),
+        ({"cannot": "zork1: there is no game"}, MissingError, "n1 cannot play zork1: there is no game"),
+        ({"stories": {"zork1": "bb"}}, UsageError, "another version of the story of zork1"),
+    ],
+)
+def test_a_node_with_something_else_is_refused(changes, error, said):
+    same, mine = answer()
+    nodes._compare(same, mine, STORIES, "text", Path("/shared"))
+    other, _ = answer(**changes)
+
+    with pytest.raises(error, match=said):
+        nodes._compare(other, mine, STORIES, "text", Path("/shared"))
+
+
+def test_the_look_at_a_node_sees_the_folder_the_lock_and_the_stories(tmp_path):
+    with nodes._probe(tmp_path) as (probe, text):
+        seen = work.look(str(probe), str(tmp_path), None, ["pantry", "no-such"], ["no-such"])
+        assert (seen["probe"], seen["locked"]) == (text, True)
+    gone = work.look(str(probe), str(tmp_path), None, ["pantry"], ["pantry"])
+
+    assert set(seen["stories"]) == {"pantry"}
+    assert "no-such" in seen["cannot"]
+    assert (gone["probe"], gone["locked"], gone["cannot"]) == ("", False, "")
+    assert list((tmp_path / "bench").iterdir()) == []
+
+
+def test_a_worker_that_was_superseded_stops_and_the_new_one_waits_for_it(tmp_path):
+    hold.assign(tmp_path, "old")
+    waited, begun, leave = threading.Event(), threading.Event(), threading.Event()
+
+    def old():
+        with hold.held(tmp_path, "old", lambda: False, lambda: None) as free:
+            assert free
+            begun.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=old)
+    thread.start()
+    assert begun.wait(10)
+    hold.assign(tmp_path, "new")
+    assert not hold.assigned(tmp_path, "old")
+    with (
+        pytest.raises(StorageError, match="another worker has been playing"),
+        hold.held(tmp_path, "new", lambda: False, waited.set, wait_s=0.0),
+    ):
+        pass
+    assert waited.is_set()
+    with hold.held(tmp_path, "new", lambda: True, waited.set) as free:
+        assert not free, "it was asked to stop while it waited"
+    leave.set()
+    with hold.held(tmp_path, "new", lambda: False, waited.set) as free:
+        assert free
+    with pytest.raises(hold.Superseded), hold.held(tmp_path, "old", lambda: False, waited.set):
+        pass
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("on", "address"),
+    [
+        ("ray", "own"), ("ray:auto", "auto"), ("ray://head:7000", "head:7000"), ("ray://10.0.0.1", "10.0.0.1:6379"),
+        ("ray://[fd00::1]:6379", "[fd00::1]:6379"),
+    ],
+)  # fmt: skip
+def test_an_address_names_a_cluster(on, address):
+    assert ray_address(on) == address
+
+
+@pytest.mark.parametrize(
+    ("on", "said"),
+    [
+        ("slurm", "--on takes local, ray, ray:auto or ray://HOST:PORT, not 'slurm'"),
+        ("ray:/head", "--on takes"),
+        ("ray://", "--on takes"),
+        ("ray://user:secret@head", "--on takes"),
+        ("ray://head:99999", "--on takes"),
+        ("ray://head:10001", "10001 is that of Ray Client"),
+    ],
+)
+def test_a_wrong_address_is_refused(on, said):
+    with pytest.raises(UsageError, match=said):
+        ray_address(on)
+
+
+def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(MissingError, match=r"pip install 'jitrl\[ray\]'"), opening.connected("ray", 1):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("on", "code", "said"),
+    [("slurm", 2, "--on takes local"), ("ray://127.0.0.1:1", 3, "cannot join the Ray cluster at")],
+)
+def test_the_command_refuses_a_place_that_is_not_there_before_anything_is_written(on, code, said, tmp_path):
+    done = bench("quick", "--on", on, "--quiet", saves=tmp_path)
+
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.glob("bench/*"))
