@@ -194,7 +194,7 @@ def full_log(cluster: Cluster, folder: Path) -> Iterator[str]:
 
         def empty(filler: Path) -> None:
             filler.unlink()
-            cluster.stop(signal.SIGKILL)
+            cluster.stop(signal.SIGQUIT)
             cluster.start()
 
         yield from full(address, folder, fill, empty, "")

@@ -17,7 +17,7 @@ from engine.games.catalogue import find_game, read_story
 from engine.memory import exchange
 from engine.memory.correcting import correct
 from engine.memory.search import Correction
-from engine.memory.shared import outbox
+from engine.memory.shared import outbox, schema
 from engine.memory.shared.memory import SharedMemory
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
@@ -95,7 +95,7 @@ def test_a_worker_of_an_older_version_goes_on_from_its_replica_until_it_is_updat
         assert "episodes wait in" in told[0]
     with pytest.raises(BadFile, match="Update jitrl to use it"):
         SharedMemory(address, tmp_path)
-    cluster.sql("UPDATE jitrl.about SET version = 1", database=name)
+    cluster.sql(f"UPDATE jitrl.about SET version = {schema.VERSION}", database=name)
     with SharedMemory(address, tmp_path, follow=False) as updated:
         assert uids(updated) == ["a", "b"]
 
