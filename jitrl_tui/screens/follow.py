@@ -80,14 +80,14 @@ class FollowScreen(WatchScreen):
             return "Following, read-only."
         if sign is None or not source.lives:
             return f"Following, read-only. {self._not_played()}"
-        where = f"It is played on {sign.place.told()}."
+        where = f"Played on {sign.place.told()}"
         if source.held:
             keys = "n takes one step, o overrules, space hands it back"
-            return f"The session is in your hand: {keys}. {where}"
+            return f"The session is in your hand: {keys}. {where}."
         if sign.holder:
-            return f"Following, read-only: {sign.holder} holds the session. {where}"
-        how = "space takes it in hand." if sign.steerable else "It is steered at its own screen alone."
-        return f"Following, read-only. {where} {how}"
+            return f"Following, read-only: {sign.holder} holds the session. {where}."
+        how = "space takes it in hand" if sign.steerable else "it is steered at its own screen alone"
+        return f"Following, read-only. {where}; {how}."
 
     def _not_played(self) -> str:
         sign, view = self.source.sign, self.view

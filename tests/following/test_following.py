@@ -380,7 +380,7 @@ def test_keys_that_steer_say_why_they_cannot(session):
         await until(pilot, lambda: screen.source.lives)
         await pilot.press("space")
         assert said(app) == {"This session is steered at its own screen alone."}
-        assert "It is steered at its own screen alone." in screen_text(app)
+        assert "it is steered at its own screen alone." in screen_text(app)
 
     async def read_only(pilot, app, screen):  # there is no file that takes commands
         await until(pilot, lambda: screen.source.lives)

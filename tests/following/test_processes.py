@@ -129,7 +129,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
             await until(pilot, lambda: isinstance(app.screen, FollowScreen) and app.screen.source.lives)
             screen = app.screen
             await until(pilot, lambda: screen.view.episode > 0)
-            assert "Following, read-only: the tests holds the session. It is played on" in screen_text(app)
+            assert "Following, read-only: the tests holds the session. Played on" in screen_text(app)
             await pilot.press("space")
             refused = {"The session is held by the tests."}
             await until(pilot, lambda: {notice.message for notice in app._notifications} == refused)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "jitrl_live"
 """Name of the channel of NOTIFY. A message is the id of a row of `jitrl.live`."""
-SEND_S = 0.2
+SEND_S = 0.5
 """Seconds between two looks at the file while somebody follows."""
 WANTED_S = 10.0
 """Seconds for which a follower is taken to follow after its latest sign."""
