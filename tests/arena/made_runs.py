@@ -55,7 +55,8 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
     for one in rows:
         cell = cells.setdefault(one.cell, {
             "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "tasks": [], "state": "finished",
-            "error": "", "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
+            "error": "", "node": "", "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {},
+            "stories": {},
         })  # fmt: skip
         if one.task not in cell["tasks"]:
             cell["tasks"].append(one.task)
@@ -69,7 +70,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
         "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
         "plan": whole, "tasks": {}, "train": {}, "cells": cells,
-        "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
+        "on": "local", "nodes": {}, "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
     }  # fmt: skip
     return Made(manifest, rows, list(timings))
 
