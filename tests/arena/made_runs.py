@@ -55,7 +55,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
     for one in rows:
         cell = cells.setdefault(one.cell, {
             "arm": one.arm, "agent": one.agent, "model": one.model, "seed": one.seed, "workers": 1,
-            "experience": "sequential", "tasks": [], "state": "finished", "error": "",
+            "experience": "sequential", "tasks": [], "state": "finished", "error": "", "node": "",
             "settings": {"max_missing": 0.1}, "reading": "", "replaced": [], "prompts": {}, "stories": {},
             "overruled": 0,
         })  # fmt: skip
@@ -71,7 +71,7 @@ def made(rows: Iterable[EpisodeRow], timings: Iterable[TimingRow] = (), **plan: 
         "code": {"bench": "0a1b2c"},
         "machine": {"system": "Linux", "cpu": "a processor", "cores": 8, "memory_gb": 32, "python": "3.11.2"},
         "plan": whole, "tasks": {}, "train": {}, "cells": cells,
-        "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
+        "on": "local", "nodes": {}, "spent": {"usd": 0.0, "tokens": 0, "minutes": 0.0}, "stopped": "",
     }  # fmt: skip
     return Made(manifest, rows, list(timings))
 

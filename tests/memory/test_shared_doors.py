@@ -186,11 +186,11 @@ def test_an_older_database_is_migrated_once(
         memory.scope(NAME).append(make_episode(random.Random(1), "a"))
     step = "ALTER TABLE jitrl.scopes ADD COLUMN more integer"
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "VERSION", newer := schema.VERSION + 1)
     for _ in range(2):
         with SharedMemory(address, tmp_path, follow=False) as memory:
             assert len(memory.scope(NAME)) == 8
-    assert cluster.sql("SELECT version FROM jitrl.about", database=database(address)) == [(2,)]
+    assert cluster.sql("SELECT version FROM jitrl.about", database=database(address)) == [(newer,)]
 
 
 def test_many_workers_may_make_the_tables_at_once(address: str) -> None:
