@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -97,6 +98,8 @@ def test_a_model_that_answers_garbage_half_of_the_time_is_no_valid_row(served, t
 
 class NoDisk:
     """An executor whose cells all fail because the disk is full."""
+
+    place: ClassVar[dict[str, Any]] = {"on": "local", "nodes": {}}
 
     @property
     def free(self) -> int:
