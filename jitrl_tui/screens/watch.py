@@ -223,7 +223,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
         return self.view.choice
 
     def _draw(self) -> None:
-        if not self.is_mounted:
+        if not self.is_mounted or self not in self.app.screen_stack:  # Others may ask for it after it was left.
             return
         self.drawn()
         self.frame_s = HURRIED_S if self._hurry else FRAME_S
