@@ -80,17 +80,18 @@ def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None, jobs
     return Runner(folder, plan.cells, executor, Limits(), tell, saves)
 
 
-def workers(cell: str) -> list[int]:
-    """Return the processes of this machine that play a cell."""
-    return [
-        int(process.name)
-        for process in Path("/proc").iterdir()
-        if process.name.isdecimal() and f"cell {cell}".encode() in _command(process)
-    ]
+def folder_of(ray) -> Path:
+    """Return the folder of the Ray to which this process is connected."""
+    return Path(ray._private.worker._global_node.get_temp_dir_path())
 
 
-def _command(process: Path) -> bytes:
+def workers(ray, cell: str) -> list[int]:
+    """Return the processes of this Ray that play a cell."""
+    return [pid for pid in guard.using(folder_of(ray)) if f"cell {cell}".encode() in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
     try:
-        return (process / "cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""

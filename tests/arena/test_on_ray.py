@@ -17,7 +17,7 @@ from engine.bench.on_ray.address import ray_address
 from engine.bench.records import Ended, Said, Stepped
 from engine.errors import MissingError, StorageError, UsageError
 from engine.llm.calls import pace
-from tests.arena.ray_nodes import planned, runner, workers
+from tests.arena.ray_nodes import folder_of, planned, runner, workers
 from tests.arena.running import SMALL, bench, play, rows
 from tests.arena.running import runner as local_runner
 
@@ -29,13 +29,13 @@ TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes 
 @pytest.fixture(scope="module")
 def ray():
     """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
-    before = set(Path("/tmp").glob("jitrl-ray-*"))
     with opening.connected("ray", 2) as library:
-        mine = set(Path("/tmp").glob("jitrl-ray-*")) - before
+        folder = folder_of(library).parent
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert guard.using(folder)
         yield library
-    for folder in mine:
-        assert not folder.exists()
-        assert guard.using(folder) == []
+    assert not folder.exists()
+    assert guard.using(folder) == []
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_p
     def tell(message):
         told.append(message)
         if isinstance(message, Stepped) and not killed:
-            killed.extend(workers(message.cell))
+            killed.extend(workers(ray, message.cell))
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 

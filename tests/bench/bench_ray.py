@@ -30,7 +30,7 @@ from engine.bench.progress import Limits
 from engine.bench.records import Stepped
 from engine.bench.runner import Runner
 from engine.session.control import Control
-from tests.arena.ray_nodes import Nodes, cluster, planned, runner, workers
+from tests.arena.ray_nodes import Nodes, cluster, folder_of, planned, runner, workers
 from tests.bench.bench_memory import note, say
 
 TINY = """
@@ -65,17 +65,16 @@ def spent(action: Callable[[], object], cells: int, others: Callable[[], float] 
     return Spent(1000 * wall / cells, 1000 * (sum(os.times()[:4]) + others() - before) / cells)
 
 
-def of_ray() -> float:
+def of_ray(ray) -> float:
     """Return the processor time in seconds of the processes of our Ray that have to do with cells."""
     found = 0.0
-    for folder in Path("/tmp").glob("jitrl-ray-*"):
-        for pid in guard.using(folder):
-            with contextlib.suppress(OSError):
-                text = Path(f"/proc/{pid}/stat").read_text()
-                name = text[text.index("(") + 1 : text.rindex(")")]
-                if name in ("raylet", "gcs_server") or (name.startswith("ray::") and "Agent" not in name):
-                    numbers = text[text.rindex(")") + 2 :].split()[11:15]
-                    found += sum(map(int, numbers)) / os.sysconf("SC_CLK_TCK")
+    for pid in guard.using(folder_of(ray)):
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{pid}/stat").read_text()
+            name = text[text.index("(") + 1 : text.rindex(")")]
+            if name in ("raylet", "gcs_server") or (name.startswith("ray::") and "Agent" not in name):
+                numbers = text[text.rindex(")") + 2 :].split()[11:15]
+                found += sum(map(int, numbers)) / os.sysconf("SC_CLK_TCK")
     return found
 
 
@@ -107,7 +106,7 @@ def in_this_process(text: str, saves: Path) -> Spent:
 def on_ray(ray, text: str, saves: Path, name: str, jobs: int) -> Spent:
     plan, folder = planned(text, saves, name)
     one = runner(ray, plan, folder, saves, jobs=jobs)
-    return spent(one.run, len(plan.cells), of_ray)
+    return spent(one.run, len(plan.cells), lambda: of_ray(ray))
 
 
 def local(text: str, saves: Path, name: str, jobs: int) -> Spent:
@@ -166,7 +165,7 @@ def bench_kills(saves: Path, nodes: Nodes, ray) -> None:
     """Measure the time until a cell goes on whose worker or node was killed."""
 
     def worker(name: str) -> None:
-        for pid in workers(name):
+        for pid in workers(ray, name):
             os.kill(pid, signal.SIGKILL)
 
     victims = [nodes.add(), nodes.add()]

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from engine.bench.on_ray import opening
+from engine.bench.on_ray import guard, opening
 from engine.bench.records import Ended, Said
 from tests.arena.ray_nodes import cluster, planned, runner, workers
 from tests.arena.running import SMALL, play
@@ -33,8 +33,8 @@ def suite(cells: int, episodes: int) -> str:
 class Blows:
     """Kills workers and a node while a run is played, at counts of finished episodes."""
 
-    def __init__(self, nodes, rng: random.Random, episodes: int) -> None:
-        self.nodes, self.rng = nodes, rng
+    def __init__(self, ray, nodes, rng: random.Random, episodes: int) -> None:
+        self.ray, self.nodes = ray, nodes
         self.victims = [nodes.add() for _ in range(2)]
         self.at = sorted(rng.randrange(episodes // 10, episodes * 8 // 10) for _ in range(4))
         self.node_at = rng.randrange(episodes // 4, episodes // 2)
@@ -50,7 +50,7 @@ class Blows:
         if self.at and self.done >= self.at[0] and message.cell not in self.hit:
             self.at.pop(0)
             self.hit.add(message.cell)
-            for pid in workers(message.cell):
+            for pid in workers(self.ray, message.cell):
                 os.kill(pid, signal.SIGKILL)
         if self.victims and self.done >= self.node_at:
             self.nodes.kill(self.victims.pop(0))
@@ -64,15 +64,18 @@ def trial(folder: Path, args: argparse.Namespace, seed: int) -> Iterator[str]:
     _, whole = play(text, folder / "whole")
     want = (whole / "episodes.jsonl").read_bytes()
     with cluster() as nodes:
-        blows = Blows(nodes, random.Random(seed), args.cells * args.episodes)
         with opening.connected(nodes.on, 1) as ray:
+            blows = Blows(ray, nodes, random.Random(seed), args.cells * args.episodes)
             plan, run = planned(text, folder / "killed")
             code = runner(ray, plan, run, folder / "killed", blows).run()
         print(f"seed {seed}: {len(blows.hit)} workers and a node killed, {blows.taken_up} cells taken up again",
               file=sys.stderr)  # fmt: skip
         if code or (run / "episodes.jsonl").read_bytes() != want:
             yield f"seed {seed}: the rows of the run with kills differ (code {code})"
+        place = nodes.folder
         yield from head(folder / "head", text, nodes, want, seed)
+    if left := guard.using(place):
+        yield f"seed {seed}: processes are left: {left}"
 
 
 def head(saves: Path, text: str, nodes, want: bytes, seed: int) -> Iterator[str]:
@@ -104,12 +107,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, usual in (("trials", 3), ("cells", 6), ("episodes", 25), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     args = parser.parse_args(argv)
-    before = set(Path("/tmp").glob("jitrl-ray-*"))
     lost = 0
     for seed in range(args.seed, args.seed + args.trials):
         with tempfile.TemporaryDirectory(prefix="jitrl-soak-") as folder:
             problems = list(trial(Path(folder), args, seed))
-        problems += [f"{left} is left" for left in set(Path("/tmp").glob("jitrl-ray-*")) - before]
         for problem in problems:
             print(problem, file=sys.stderr)
         lost += bool(problems)
