@@ -1,4 +1,4 @@
-"""Small dungeons made by a program, to try the graph estimator on games that no result is reported on.
+"""Small dungeons made by a program, to try estimators (`--set estimator=NAME`) on games that no result is reported on.
 
     python -m tests.bench.dungeons [--seeds 1-10] [--episodes 30] [--steps 60] [--hands 5]
         [--furnished | --untold] [--armed | --waking] [--restless]
@@ -32,7 +32,7 @@ from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Observation, State, Step
 from engine.settings import Settings
-from engine.values.graph import GraphEstimator
+from engine.values import ESTIMATORS
 from tests.bench.web_experiment import value
 
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east", "up": "down", "down": "up"}
@@ -292,6 +292,10 @@ class Nothing:
         """Return none."""
         return ()
 
+    def corrections(self, lens: object) -> dict[int, object]:
+        """Return none."""
+        return {}
+
 
 def play(
     seed: int,
@@ -309,7 +313,8 @@ def play(
     dungeon = Dungeon(
         seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking, restless=restless
     )
-    agent = JitrlAgent(UniformPrior(), GraphEstimator(Nothing(), settings), settings)  # type: ignore[arg-type]
+    estimator = ESTIMATORS.find(settings.estimator).make(Nothing(), settings)  # type: ignore[arg-type]
+    agent = JitrlAgent(UniformPrior(), estimator, settings)
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
         state = dungeon.reset()
