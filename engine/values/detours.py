@@ -71,8 +71,6 @@ class Explorer:
         self._ways = ways
         self._shares: dict[str, float] = {}
         """By place, what share of the highest rate that a visit could have it had lately."""
-        self.daring = 1.0
-        """How many times less it costs to die of what is tried again because it is deadly itself."""
         self._bound: tuple[
             tuple[int, frozenset[Key]], dict[tuple[str, frozenset[str] | None], dict[str, Way]]
         ] = ((-1, frozenset()), {})
@@ -94,7 +92,7 @@ class Explorer:
         tour = _Tour(route, until, moves, self._promises.bonus())
         tour.anchors = [
             (anchor, self._ways_from(anchor, anchor.steps <= moves), anchor.steps < len(route.actions))
-            for anchor in self._anchors(route)
+            for anchor in _anchors(route)
         ]
         # Several points on a route may be at one place.
         nearest: dict[str, int] = {}
@@ -145,19 +143,6 @@ class Explorer:
             elif visit.best is not None:
                 heapq.heappush(queue, (-found, goal, _FOUND, visit))
         return taken if value + SPARE * slack > least else None
-
-    def _anchors(self, route: Route) -> list[Anchor]:
-        """Return the points of a route that detours can start from; not here if its way may shut meanwhile."""
-        anchors = _anchors(route)
-        if self.is_fleeting(route.actions):
-            return [anchor for anchor in anchors if anchor.steps]
-        return anchors
-
-    def is_fleeting(self, actions: tuple[str, ...]) -> bool:
-        """Return whether what is done from here begins with a way that is open, and not for long."""
-        router = self._router
-        possible = bool(actions) and actions[0] in router.valid
-        return possible and self._x.openness.is_fleeting(router.here.place, actions[0])
 
     def _ways_from(self, anchor: Anchor, moving: bool) -> Mapping[str, Way]:
         """Return the ways from a point on a route: from here, only those that can be gone now.
@@ -292,7 +277,7 @@ class Explorer:
             promise = (
                 arrives * promise
                 - anchor.stake * loss
-                - max(leaving if moves else staying, made * price, own * (anchor.stake + spent / self.daring))
+                - max(leaving if moves else staying, max(made, own) * price)
             )
             if promise < LEAST:
                 continue

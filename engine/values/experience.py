@@ -26,7 +26,6 @@ from engine.values.dangers import name_in
 from engine.values.hazards import Hazards
 from engine.values.likeness import Likeness
 from engine.values.makers import Makers
-from engine.values.openness import Openness
 from engine.values.reading import Reader
 from engine.values.situations import Occasion, Outcome, Situation
 from engine.values.vain import Vain
@@ -99,8 +98,6 @@ class Experience:
         self.missed: Counter[Key] = Counter()
         """How often an action was not possible where memory had it."""
         self.misses = 0
-        self.openness = Openness()
-        """Which ways do not stay open."""
         self.dangers = Hazards()
         """How dangerous places are."""
         self._exits: dict[str, dict[str, str]] = {}
@@ -133,7 +130,6 @@ class Experience:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
         place = self.place(now.place)
-        self.openness.see(now.place, possible, self.moves)
         known, new = now.place in self._tokens, not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=known, new=new, see=now.see)
         self.reader.see(now)
@@ -166,7 +162,6 @@ class Experience:
             terminated: The game ended the episode with it.
             died: The episode ended in death or another loss.
         """
-        self.openness.stay(now.place, then.place, terminated)
         moved = then.place != now.place and not terminated
         if moved and action not in self.moves:
             self.moves.add(action)
@@ -268,7 +263,6 @@ class Experience:
     def begin_episode(self) -> None:
         """Forget what the last episode ended on: what could have been done after it was not seen."""
         self._unsettled = None
-        self.openness.leave()
 
     def miss(self, key: Key) -> None:
         """Count that an action was not possible where memory had it."""
@@ -313,10 +307,6 @@ class Experience:
     def missing(self, key: Key, context: Tokens) -> Tokens:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
         return self.places[key[0]].possible.missing(key[1], context)
-
-    def attainable(self, key: Key, context: Tokens, rounds: int) -> bool:
-        """Return whether an action may become possible by so many rounds of what can be made at the place."""
-        return self._makers(key[0]).attainable(key[1], context, rounds, self.moves)
 
     def needs_version(self, place: str) -> tuple[int, int, int]:
         """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""

@@ -43,13 +43,6 @@ _CHECKS = 2
 """Times that a way is looked at again in an episode because something was done since it was barred."""
 _DEPARTURES = 2
 """Times that one sets out for the same thing from the same situation in an episode."""
-_TRUST = 10.0
-"""Points promised and kept that plans are believed for from the beginning."""
-_FADING = 0.8
-"""Weight of what an episode's first plan promised and kept, relative to the next one's."""
-_DARE = 0.25
-"""By how much daring grows with each episode since the last that had more points than all before it."""
-_MOST_DARING = 8.0
 _DREAD = 0.3
 """Share of the plan's value that an action gives up by which one dies for certain, beyond what waiting costs."""
 _LEAST_REGRET = 0.05
@@ -82,12 +75,8 @@ class GraphEstimator:
         self._sources = Sources(settings.gamma, self._experience.read)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
-        self._records: dict[Situation, dict[tuple[str, ...], tuple[int, float]]] = {}
-        self._followed: dict[tuple[Situation, tuple[str, ...]], int] = {}
         self._points = [0.0]
-        self._promised, self._kept = _TRUST, _TRUST
-        self._most, self._stale = 0.0, 1
-        self._first: Plan | None = None
+        self._most = 0.0
         self._plan = Plan(0.0, 0.0, ())
         self._had = 0.0
         """Of what the plan in force was made for, the points that it gained by now."""
@@ -107,7 +96,8 @@ class GraphEstimator:
     def begin_episode(self, state: State) -> None:
         """Forget what only concerned the last episode."""
         self._catch_up(None)
-        self._reckon()
+        self._most = max(self._most, *self._points, 0.0)
+        self._points = [0.0]
         self._trails.close(self._shortened)
         self._progress = Progress()
         self._plan, self._expected = Plan(0.0, 0.0, ()), None
@@ -269,9 +259,6 @@ class GraphEstimator:
                     trails,
                     valid,
                     query.to_gain,
-                    self._records.get(now),
-                    self._kept / self._promised,
-                    1.0 + query.outlook * min(_MOST_DARING - 1.0, _DARE * self._stale),
                 )
                 if not plan.actions:
                     break
@@ -295,10 +282,6 @@ class GraphEstimator:
             way = self._frontier.along(now, plan.actions)
             self._basis.rest_on(plan, way, here.world, self._experience.gains, self._progress.gained)
         self._plan = plan
-        if self._first is None:
-            self._first = plan
-        if plan.route:
-            self._followed.setdefault((now, plan.route), len(self._points) - 1)
         self._expected = self._planner.imagine(here, plan.actions[0]) if plan.actions else None
         return plan
 
@@ -370,27 +353,6 @@ class GraphEstimator:
         x = self._experience
         return shortened(steps, x, x.dangers.helps)
 
-    def _reckon(self) -> None:
-        """Note what came of the routes that the last episode followed: the most it had after it, at any time.
-
-        What was lost later, by dying of curiosity at its end, is not the route's fault.
-        """
-        for (at, route), begun in self._followed.items():
-            record = self._records.setdefault(at, {})
-            times, points = record.get(route, (0, 0.0))
-            record[route] = (times + 1, points + max(self._points[begun:]) - self._points[begun])
-        if self._first is not None and not self._first.faithful:
-            self._promised = _FADING * self._promised + self._first.known
-            self._kept = _FADING * self._kept + min(self._first.known, max(self._points))
-        if len(self._points) > 1:
-            self._compare(max(self._points))
-        self._followed, self._points, self._first = {}, [0.0], None
-
-    def _compare(self, points: float) -> None:
-        """Count the episodes since the last that had more points than all before it."""
-        self._stale = 0 if points > self._most else self._stale + 1
-        self._most = max(self._most, points)
-
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
         weight = self._settings.prior_weight
@@ -447,5 +409,5 @@ class GraphEstimator:
                 self._experience.arrive(after)
                 visited.add(after.place)
         self._sources.remember(episode, first)
-        self._compare(most)
+        self._most = max(self._most, most)
         self._trails.close(self._shortened)

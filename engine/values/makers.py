@@ -69,16 +69,12 @@ class Makers:
         self._possibly.clear()
         self._makeable.clear()
 
-    def attainable(self, action: str, context: Tokens, rounds: int, moves: Container[str]) -> bool:
-        """Return whether an action may become possible in a context, within so many rounds.
+    def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
+        """Return the actions that may make any of `needed` appear within so many rounds.
 
         Args:
             moves: Actions that lead elsewhere, and help with nothing here.
         """
-        return self._attainable(action, self._likeness.number(context), rounds, moves)
-
-    def helpers(self, needed: Tokens, context: Tokens, rounds: int, moves: Container[str]) -> Iterable[str]:
-        """Return the actions that may make any of `needed` appear within so many rounds."""
         there = self._likeness.number(context)
         return dict.fromkeys(
             action

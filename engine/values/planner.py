@@ -8,8 +8,8 @@ the plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
 from engine.values.detours import Explorer
@@ -78,9 +78,6 @@ class Planner:
         trails: Sequence[Trail] = (),
         valid: tuple[str, ...] = (),
         to_gain: float | None = None,
-        record: Mapping[tuple[str, ...], tuple[int, float]] | None = None,
-        kept: float = 1.0,
-        daring: float = 1.0,
     ) -> Plan:
         """Return the best plan found; without any, one with no actions.
 
@@ -93,17 +90,9 @@ class Planner:
                 nothing left to discover.
         """
         self._router.stand(now, valid, progress.barred)
-        self._explorer.daring = daring
         best = Plan(0.0, 0.0, ())
         most = self._promises.think(progress, liking)
         routes = self._router.routes(now, steps_left, progress, trails)
-        if kept < 1.0:
-            routes = [
-                route if route.faithful or route.value <= 0.0 else replace(route, value=kept * route.value)
-                for route in routes
-            ]
-        if record:
-            routes = [self._tempered(route, record) for route in routes]
         if to_gain is not None and to_gain > 0:
             complete = [
                 route
@@ -131,19 +120,6 @@ class Planner:
             if not fills:
                 break
         return best
-
-    @staticmethod
-    def _tempered(route: Route, record: Mapping[tuple[str, ...], tuple[int, float]]) -> Route:
-        """Return the route with its value drawn towards what came of it when it was followed from here.
-
-        What it did not keep of its promise, it hardly comes to either: what is to be tried along it counts less, too.
-        """
-        times, points = record.get(route.actions, (0, 0.0))
-        if not times:
-            return route
-        value = (route.value + points) / (1.0 + times)
-        kept = min(1.0, max(0.0, value) / route.value) if route.value > 0 else 1.0
-        return replace(route, value=value, alive=route.alive * kept)
 
     def value_discoveries(self, curiosity: float) -> None:
         """Take note of what discoveries are worth from now on."""
@@ -177,9 +153,8 @@ class Planner:
         slack = route.left - sum(detour.cost for detour in taken)
         actions, goal, first = route.actions, route.goal, None
         if taken:
-            # Of those that start together the best is made first, unless a way may shut meanwhile: all is thought
-            # over again after it.
-            first = min(taken, key=lambda detour: (detour.start, not self._passes(detour), -detour.rate))
+            # Of those that start together the best is made first: all is thought over again after it.
+            first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
         # Steps left over are worth a little: of equal plans the shorter one.
         value += SPARE * slack
@@ -187,7 +162,3 @@ class Planner:
         return Plan(
             value, route.value, actions, goal, route.actions, route.faithful, route, first, tries, SPARE * slack
         )
-
-    def _passes(self, detour: Detour) -> bool:
-        """Return whether a detour begins with a way that is open here, and not for long."""
-        return not detour.start and self._explorer.is_fleeting(detour.actions)

@@ -354,9 +354,7 @@ class Router:
             known = self._enabled[place] = (version, {})
         key = (action, depth, have, see)
         if key not in known[1]:
-            # At most 2 depth - 1 helpers follow one another.
-            hopeful = x.attainable((place, action), union(have, see), 2 * depth - 1)
-            known[1][key] = self._search_helpers(place, have, see, action, depth, needed) if hopeful else None
+            known[1][key] = self._search_helpers(place, have, see, action, depth, needed)
         return known[1][key]
 
     def _search_helpers(

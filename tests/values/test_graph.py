@@ -202,27 +202,6 @@ def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     assert scores[-4:] == [8, 8, 8, 8]
 
 
-def test_a_route_that_keeps_its_promise_less_and_less_gives_way_to_another():
-    x = Experience()
-    start, left, right = (situation(State(p, (f"place:{p}",))) for p in ("start", "left", "right"))
-    for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
-        x.see(now, actions)
-    x.learn(start, "west", 0.0, left, terminated=False, died=False)
-    x.learn(start, "east", 0.0, right, terminated=False, died=False)
-    x.learn(left, "dig", 10.0, left, terminated=False, died=False)
-    x.learn(right, "dig", 6.0, right, terminated=False, died=False)
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-
-    def plan(record):
-        here = Imagined(start.place, start.have, {})
-        return planner.plan(here, 3, Progress(), {}, valid=("west", "east"), record=record)
-
-    best = plan({})
-    assert best.route == best.actions == ("west", "dig")
-    assert plan({best.route: (1, 10.0)}).route == best.route
-    assert plan({best.route: (3, 0.0)}).route == ("east", "dig")  # promised 10 three times, and gave nothing
-
-
 def test_who_knows_the_way_to_every_point_explores_no_more():
     coin = live(World(), ["north", "take coin", "south"], "a")
     ring = live(World(), ["east", "open door", "north", "take ring"], "b")

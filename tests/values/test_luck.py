@@ -11,10 +11,8 @@ from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.values.test_graph import Remembered
@@ -132,48 +130,6 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
         step = Step(hall, decision.action, reward, reward, reward, valid_actions=possible)
         agent.observe(step, hall, observation=Observation(""), terminated=False, lost=False)
     assert done == ["shout", "strike"]
-
-
-def cave_of_a_troll(*came):
-    """Return an experience of a hall where hitting a troll did these things, and there is nothing else to do."""
-    x = Experience()
-    for died in came:
-        x.begin_episode()
-        x.see(HALL, ("attack troll",))
-        x.learn(HALL, "attack troll", 0.0, HALL, terminated=died, died=died)
-        for _ in range(9):
-            x.learn(HALL, "wait", 0.0, HALL, terminated=False, died=False)
-    return x
-
-
-@pytest.mark.parametrize(("daring", "tried"), [(1.0, False), (8.0, True)])
-def test_what_was_deadly_once_is_tried_again_when_nothing_better_was_found_for_long(daring, tried):
-    planner = Planner(cave_of_a_troll(True), PlannerSettings(curiosity=3.0))
-    here = Imagined(HALL.place, HALL.have, {HALL.place: HALL.see})
-    plan = planner.plan(here, 20, Progress(), {}, valid=("attack troll",), daring=daring)
-    assert bool(plan.actions) == tried
-
-
-def test_plans_that_did_not_keep_what_they_promised_give_way_to_what_was_lived():
-    x, trails = Experience(), Trails()
-    start, left, right = (Situation(place, NONE, NONE) for place in ("start", "left", "right"))
-    for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
-        x.see(now, actions)
-    for action, place, points in (("west", left, 10.0), ("east", right, 8.0)):
-        x.learn(start, action, 0.0, place, terminated=False, died=False)
-        x.learn(place, "dig", points, place, terminated=False, died=False)
-    trails.add(TrailStep(start, "east", 0.0, right, False, False))
-    trails.add(TrailStep(right, "dig", 8.0, right, False, False))
-    trails.close()
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-
-    def plan(kept):
-        told = trails.from_here(start, 4, 9, ("west", "east"))
-        here = Imagined(start.place, start.have, {})
-        return planner.plan(here, 2, Progress(), {}, told, ("west", "east"), kept=kept).route
-
-    assert plan(1.0) == ("west", "dig")
-    assert plan(0.5) == ("east", "dig")
 
 
 def test_an_episode_that_only_repeated_another_is_known_from_one_that_departed_from_it():

@@ -1,87 +1,19 @@
-"""Ways that do not stay open, needs that explain nearly all, and how luck is told."""
+"""Needs that explain nearly all failures, and how luck is told."""
 
 from __future__ import annotations
-
-import pytest
 
 from engine.environments import profile
 from engine.records import State, Step
 from engine.values.conditions import Conditions
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
-from engine.values.openness import Openness
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.values.test_graph import Remembered
 
 NONE = frozenset()
-AWAKE, OUT = frozenset({"see:troll"}), frozenset({"see:stunned troll"})
+AWAKE = frozenset({"see:troll"})
 WAYS = ("east", "south")
 HALL, FREE = Situation("hall", NONE, AWAKE), Situation("hall", NONE, NONE)
-
-
-def told(openness, *turns):
-    """See the ways that are open in the hall, turn by turn, doing other things meanwhile."""
-    for ways in turns:
-        openness.see("hall", ways, {"east", "south"})
-        openness.stay("hall", "hall", False)
-
-
-def test_a_way_that_was_shut_when_something_else_was_done_is_fleeting_until_it_mostly_stays_open():
-    openness = Openness()
-    assert not openness.is_fleeting("hall", "east")
-    told(openness, WAYS, ("south",))
-    assert openness.is_fleeting("hall", "east")
-    assert not openness.is_fleeting("hall", "south")
-    assert not openness.is_fleeting("cellar", "east")
-    told(openness, *[WAYS] * 3)
-    assert not openness.is_fleeting("hall", "east")
-
-
-@pytest.mark.parametrize("between", ["left", "ended", "anew"])
-def test_a_way_is_compared_only_by_who_stayed(between):
-    openness = Openness()
-    openness.see("hall", WAYS, {"east", "south"})
-    openness.stay("hall", "cellar" if between == "left" else "hall", between == "ended")
-    if between == "anew":
-        openness.leave()
-    openness.see("hall", ("south",), {"east", "south"})
-    assert not openness.is_fleeting("hall", "east")
-
-
-def hall(woke, dug):
-    """Return an experience of a hall and a vault east of it.
-
-    Args:
-        woke: Whether the troll in the hall woke up once.
-        dug: Whether it is known what digging in the vault is worth.
-    """
-    x = Experience()
-    stunned, awake = Situation("hall", NONE, OUT), Situation("hall", NONE, AWAKE)
-    vault = Situation("vault", NONE, frozenset({"see:gold"}))
-    x.see(stunned, ("east", "sing", "south"))
-    x.learn(stunned, "east", 0.0, vault, terminated=False, died=False)
-    x.see(vault, ("dig", "west"))
-    if dug:
-        x.learn(vault, "dig", 5.0, vault, terminated=False, died=False)
-        x.see(vault, ("dig", "west"))
-    x.learn(vault, "west", 0.0, stunned, terminated=False, died=False)
-    x.see(stunned, ("east", "sing", "south"))
-    if woke:
-        x.learn(stunned, "look", 0.0, awake, terminated=False, died=False)
-        x.see(awake, ("sing", "south"))
-    x.begin_episode()
-    return x
-
-
-@pytest.mark.parametrize("dug", [False, True])
-@pytest.mark.parametrize("woke", [False, True])
-def test_what_may_shut_meanwhile_is_gone_through_before_anything_is_tried(woke, dug):
-    planner = Planner(hall(woke, dug), PlannerSettings(curiosity=3.0))
-    here = Imagined("hall", NONE, {"hall": OUT})
-    plan = planner.plan(here, 20, Progress(), {}, valid=("east", "sing"))
-    assert plan.actions[0] == ("east" if woke else "sing")
 
 
 def test_what_explains_nearly_all_is_needed_though_it_was_in_vain_once():
@@ -149,25 +81,6 @@ def test_what_is_missed_by_who_saw_it_elsewise_is_no_other_outcome():
         trails.close()
     trails.add(TrailStep(FREE, "wait", 0.0, FREE, False, False))
     assert max(trail.sure for trail in trails.from_here(FREE, 9, 9, ("dig",))) > 0.95
-
-
-@pytest.mark.parametrize(("kept", "first"), [(1.0, "hit troll"), (0.5, "look")])
-def test_what_counts_on_luck_is_a_choice_beside_the_same_without_it(kept, first):
-    x, trails = Experience(), Trails()
-    for now, actions in ((HALL, ("hit troll", "look")), (FREE, ("take gold",))):
-        x.see(now, actions)
-    for now, action, reward, then in (
-        (HALL, "look", 0.0, HALL),
-        (HALL, "hit troll", 0.0, FREE),
-        (FREE, "take gold", 5.0, FREE),
-    ):
-        x.learn(now, action, reward, then, terminated=False, died=False)
-        trails.add(TrailStep(now, action, reward, then, False, False))
-    trails.close()
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-    here = Imagined("hall", NONE, {"hall": HALL.see})
-    told = trails.from_here(HALL, 9, 9, ("hit troll", "look"))
-    assert planner.plan(here, 9, Progress(), {}, told, ("hit troll", "look"), kept=kept).actions[0] == first
 
 
 def test_an_outcome_is_the_same_to_who_reads_it_otherwise_by_now(monkeypatch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from engine.environments import profile
 from engine.records import Candidate, Episode, Observation, State, Step
 from engine.values.base import Query, outlook
 from engine.values.graph import GraphEstimator
-from engine.values.planner import Planner
 from tests.values.test_graph import Remembered
 
 HALL, MINE = (State(place, (f"place:{place}",), place=place) for place in ("hall", "mine"))
@@ -77,21 +74,3 @@ def test_discovery_is_told_as_so_much_less():
         found.append((valued.terms["gain"][0], max(map(sum, zip(*valued.terms.values(), strict=True)))))
     assert found[0] == found[2]
     assert found[1][1] < found[0][1]
-
-
-def test_who_dares_more_and_more_dares_no_more_at_the_end(monkeypatch):
-    """Eight episodes that brought no more than the first."""
-    dared, plan = [], Planner.plan
-    episodes = [dataclasses.replace(dug(), uid=str(number)) for number in range(9)]
-    estimator = GraphEstimator(Remembered(*episodes), SETTINGS)
-
-    def told(self, *given):
-        dared.append(given[-1])
-        return plan(self, *given)
-
-    monkeypatch.setattr(Planner, "plan", told)
-    candidates = tuple(Candidate(action, 0.0) for action in HERE)
-    for share in (1.0, 0.5, 0.0):
-        estimator.begin_episode(HALL)
-        estimator.value(Query(HALL, (), candidates, HERE, 2, None, share), np.random.default_rng(0))
-    assert dared == [3.0, 2.0, 1.0]
