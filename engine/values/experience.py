@@ -132,7 +132,6 @@ class Experience:
         place = self.place(now.place)
         known, new = now.place in self._tokens, not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=known, new=new, see=now.see)
-        self.reader.see(now)
         told = place.possible.see(union(now.have, now.see), possible)
         place.version += told.otherwise
         if told.new:

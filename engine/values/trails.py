@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from engine.values.absences import GONE
 from engine.values.conditions import Tokens
 from engine.values.experience import Key
 from engine.values.histories import Histories
@@ -84,16 +83,8 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 
 def _came(step: TrailStep) -> _Came:
-    """Return what came of a step; what is seen elsewhere after a move does not count.
-
-    Nor does what is gone: when it was seen elsewise decides whether anybody misses it.
-    """
-    stayed = step.then.place == step.now.place
-    see = (
-        frozenset(token for token in step.then.see if not token.startswith(GONE))
-        if stayed
-        else frozenset[str]()
-    )
+    """Return what came of a step; what is seen elsewhere after a move does not count."""
+    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
     return step.then.place, step.then.have, see, step.died, step.reward
 
 

@@ -101,43 +101,6 @@ def test_where_a_thing_is_new_and_where_a_place_is_new_nothing_is_ascribed_to_br
     assert bringing.opens("have:key") == before
 
 
-def test_who_bars_a_way_has_to_go_first():
-    """North was possible only when the troll was gone: so the way there begins with what made it go."""
-    x = Experience()
-    barred, free, cave = state("hall", "see:troll"), state("hall"), state("cave")
-    for _ in range(2):
-        x.begin_episode()
-        x.see(x.read(barred), ("attack troll", "south"))
-        x.learn(x.read(barred), "attack troll", 0.0, x.read(free), terminated=False, died=False)
-        x.see(x.read(free), ("north", "south"))
-        x.learn(x.read(free), "north", 0.0, x.read(cave), terminated=False, died=False)
-        x.see(x.read(cave), ("dig",))
-        x.learn(x.read(cave), "dig", 5.0, x.read(cave), terminated=False, died=False)
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-    now = x.read(barred)
-    here = Imagined(now.place, now.have, {now.place: now.see})
-    plan = planner.plan(here, 9, Progress(), {}, valid=("attack troll", "south"))
-    assert plan.actions == ("attack troll", "north", "dig")
-
-
-def test_what_was_carried_off_or_is_in_another_condition_or_in_the_dark_is_not_gone():
-    x = Experience()
-    x.see(x.read(state("den", "see:ring", "see:door", "see:troll")), ("take ring",))
-    taken = state("den", "see:door=open", "have:ring", "see:troll")
-    assert x.read(taken).see == {"see:door=open", "see:troll"}
-    x.see(x.read(taken), ("drop ring",))
-    assert x.read(state("den", "see:door")).see == {
-        "see:door",
-        "gone:see:troll",
-    }  # the ring is in hand elsewhere
-    lit, dark = (
-        State("", (f"place:{name}#7", *more), place="7")
-        for name, more in (("mill", ("see:troll",)), ("dark", ()))
-    )
-    x.see(x.read(lit), ())
-    assert x.read(dark).see == {"place:dark#7"}
-
-
 @pytest.mark.parametrize(("needed", "dropped"), [("unlock chest with key", False), ("unlock chest", True)])
 def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(needed, dropped):
     x = Experience()

@@ -116,16 +116,3 @@ def test_nobody_sets_out_to_try_what_is_behind_a_door_that_was_nearly_always_shu
     progress = Progress(gained={("place:vault", "turn wheel")}, world=dict(here.world))
     plan = planner.plan(here, 9, progress, {}, valid=("north",))
     assert ("east" in plan.actions) == gone
-
-
-def test_who_holds_what_can_be_taken_once_he_is_dead_is_gone_where_he_is_gone():
-    """The axe was in somebody's hand; the troll that brandished it never was."""
-    x = Experience()
-    barred = state("cave", "see:troll blocks passages brandishing bloody axe", "see:rope")
-    free = state("cave", "have:bloody axe", "have:rope")
-    for now, then in ((barred, state("cave", "see:bloody axe", "see:rope")), (free, free)):
-        x.see(x.read(now), ("east",))
-        x.learn(x.read(now), "wait", 0.0, x.read(then), terminated=False, died=False)
-    assert {token for token in x.read(free).see if token.startswith("gone:")} == {
-        "gone:see:troll blocks passages brandishing bloody axe"
-    }

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from engine.environments import profile
-from engine.records import State, Step
 from engine.values.conditions import Conditions
-from engine.values.graph import GraphEstimator
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
-from tests.values.test_graph import Remembered
 
 NONE = frozenset()
 AWAKE = frozenset({"see:troll"})
@@ -69,37 +65,3 @@ def test_doing_all_the_same_again_proves_nothing_about_doing_a_part_of_it():
     trails.add(TrailStep(FREE, "wait", 0.0, HALL, False, False))
     (trail,) = trails.from_here(HALL, 9, 9, ("hit troll",))
     assert trail.sure < 0.6
-
-
-def test_what_is_missed_by_who_saw_it_elsewise_is_no_other_outcome():
-    trails = Trails()
-    for number in range(6):
-        then = Situation("hall", NONE, frozenset({"gone:see:rug"} if number % 2 else ()))
-        trails.add(TrailStep(FREE, f"say {number}", 0.0, FREE, False, False))
-        trails.add(TrailStep(FREE, "dig", 0.0, then, False, False))
-        trails.add(TrailStep(then, "take gold", 5.0, FREE, False, False))
-        trails.close()
-    trails.add(TrailStep(FREE, "wait", 0.0, FREE, False, False))
-    assert max(trail.sure for trail in trails.from_here(FREE, 9, 9, ("dig",))) > 0.95
-
-
-def test_an_outcome_is_the_same_to_who_reads_it_otherwise_by_now(monkeypatch):
-    said, read = [], []
-
-    def add(self, step, told):
-        said.append(told)
-        read.append(step.then)
-
-    monkeypatch.setattr(Trails, "add", add)
-    estimator = GraphEstimator(Remembered(), profile("default"))
-    hall, rug = (State(text, ("place:hall", text), place="hall") for text in ("see:wall", "see:rug"))
-    for then in (hall, rug, hall):
-        estimator.begin_episode(hall)
-        step = Step(hall, "look", 0.0, 0.0, 0.0, valid_actions=("look",))
-        estimator.observe(step, then, terminated=False, lost=False)
-        estimator.observe(
-            Step(then, "look", 0.0, 0.0, 0.0, valid_actions=("look",)), then, terminated=False, lost=False
-        )
-    estimator.begin_episode(hall)
-    assert read[0] != read[4]  # the rug that was seen meanwhile is missed
-    assert said[0] == said[4] != said[2]
