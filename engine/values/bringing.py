@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engine.values.conditions import Tokens, concerns, names_in, objects
-from engine.values.dangers import name_in
+from engine.values.conditions import Tokens, concerns, name_in, names_in, objects
 from engine.values.situations import Situation
 from engine.values.unseen import CAN
 

@@ -293,6 +293,12 @@ def words_of_token(token: str) -> frozenset[str]:
     return frozenset(text.replace("@", " ").replace("=", " ").split())
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def name_in(context: Tokens) -> str:
+    """Return the name that a place goes by in a context, "" if it has no other."""
+    return min((token.partition("#")[0] for token in context if token.startswith("place:")), default="")
+
+
 @functools.cache
 def names_in(token: str) -> frozenset[str]:
     """Return the words of a token that can name something."""

@@ -17,12 +17,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from engine.records import State
 from engine.values.bringing import Bringing
-from engine.values.conditions import Conditions, Tokens, concerns, objects, union, words_of
-from engine.values.dangers import name_in
+from engine.values.conditions import Conditions, Tokens, concerns, name_in, objects, union, words_of
 from engine.values.hazards import Hazards
 from engine.values.likeness import Likeness
 from engine.values.makers import Makers
@@ -37,9 +36,6 @@ Key = tuple[str, str]
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
-ALL = "<all>"
-"""Every class."""
-
 _NONE: Tokens = frozenset()
 _OCCASIONS = 24
 """Latest occasions of an action that are compared with the present one."""
@@ -54,14 +50,9 @@ class _Place:
     """What is known of one place."""
 
     views: Views
-    possible: Conditions = field(default_factory=Conditions)
-    makers: Makers = field(init=False)
+    possible: Conditions
+    makers: Makers
     version: int = 0
-    thought: tuple[int, int, int] = (0, 0, 0)
-    """What `needs_version` told when what can be made here was last thought over."""
-
-    def __post_init__(self) -> None:
-        self.makers = Makers(self.possible, self.views.likeness)
 
 
 class Experience:
@@ -84,8 +75,6 @@ class Experience:
         """Grows whenever a move leads elsewhere than was known."""
         self.perils_version = 0
         """Grows whenever more may go wrong on ways than was known."""
-        self.news: list[str] = []
-        """Classes of actions, in the order in which what trying one promises anywhere changed; ALL for each of them."""
         self.death_loss = 0.0
         """Points of the game's score that dying cost, on average."""
         self.deaths = 0
@@ -119,7 +108,7 @@ class Experience:
         self.yields = Yields()
         """What first tries brought."""
         self._destinations: dict[Key, str | None] = {}
-        self._outcomes: dict[Key, tuple[int, dict[Tokens, Outcome]]] = {}
+        self._outcomes: dict[Key, tuple[object, dict[Tokens, Outcome]]] = {}
         self._expected: dict[Key, tuple[int, dict[Tokens, float]]] = {}
         self._new_place, self._new_thing, self._recency = new_place, new_thing, recency
         self._weights = [recency**age for age in range(_OCCASIONS - 1, -1, -1)]
@@ -162,9 +151,8 @@ class Experience:
             died: The episode ended in death or another loss.
         """
         moved = then.place != now.place and not terminated
-        if moved and action not in self.moves:
+        if moved:
             self.moves.add(action)
-            self.news.append(ALL)
         place, key = self.place(now.place), (now.place, action)
         moving = self.kind(action) == MOVE and (moved or died)  # who ran into a wall has not left
         self.dangers.add(now, moving=moving, died=died, first=key not in self._occasions)
@@ -174,7 +162,6 @@ class Experience:
             self.perils_version += 1
         if key not in self._occasions:
             kind = self.kind(action)
-            self.news.append(kind)
             found = moved and then.place not in self._tokens
             thing = not words_of(then.have | then.see) <= self._words
             news = self._new_place if found else self._new_thing if thing else 0.0
@@ -187,8 +174,7 @@ class Experience:
                 self._handled[(verb, token)] = (times + 1, lost + (token not in then.have))
                 self.handlings += token not in then.have and token in self.dangers.light
         changed = moved or then.have != now.have or then.see != now.see
-        if self.vain.add(self.kind(action), key, showed=changed or terminated or reward > 0, died=died):
-            self.news.append(self.kind(action))
+        self.vain.add(self.kind(action), key, showed=changed or terminated or reward > 0, died=died)
         settled = self._is_settled(key)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
@@ -250,7 +236,6 @@ class Experience:
         key, self._unsettled = self._unsettled, None
         if key is not None:
             if not self.tried[key]:
-                self.news.append(self.kind(key[1]))
                 self.taken[key[1]] += 1
             self.tried[key] += 1
             self.place(key[0]).version += not self._is_settled(key)
@@ -284,17 +269,18 @@ class Experience:
         light = self.dangers.light
         if not light:
             return seen
-        dark, guises = light.isdisjoint(have), self.dangers.guises
-        if guises.is_lifted(seen) == dark:
+        dark, hazards = light.isdisjoint(have), self.dangers
+        if hazards.is_lifted(seen) == dark:
             return seen
         expected = self.view(place, have)
-        return expected if guises.is_lifted(expected) == dark else seen
+        return expected if hazards.is_lifted(expected) == dark else seen
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
         found = self.places.get(name)
         if found is None:
-            found = self.places[name] = _Place(Views(self._likeness))
+            possible = Conditions()
+            found = self.places[name] = _Place(Views(self._likeness), possible, Makers(possible, self.moves))
         return found
 
     # --------------------------------------------------------------------------------------- predicting
@@ -307,21 +293,9 @@ class Experience:
         """Return the tokens that have to be added to a context to make the action possible at the place."""
         return self.places[key[0]].possible.missing(key[1], context)
 
-    def needs_version(self, place: str) -> tuple[int, int, int]:
-        """Return numbers that grow as more is known of what a place's actions need, and of what brings that about."""
-        known = self.places[place]
-        return known.possible.version, known.makers.version, len(self.moves)
-
     def helpers(self, place: str, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear at the place within so many rounds."""
-        return self._makers(place).helpers(needed, context, rounds, self.moves)
-
-    def _makers(self, name: str) -> Makers:
-        place, version = self.places[name], self.needs_version(name)
-        if place.thought != version:
-            place.thought = version
-            place.makers.forget()
-        return place.makers
+        return self.places[place].makers.helpers(needed, context, rounds)
 
     def exits(self, place: str) -> Iterable[tuple[str, str]]:
         """Return the moves known at a place and where each led last."""
@@ -335,13 +309,6 @@ class Experience:
             found = tuple((action, self._free(place, action)) for action in self._exits.get(place, ()))
             known = self._ways_out[place] = (version, found)
         return known[1]
-
-    def guarded(self) -> Iterable[Key]:
-        """Return the known moves that are not always possible, or lead to different places."""
-        for place in self._exits:
-            for action, free in self.ways_out(place):
-                if not free:
-                    yield place, action
 
     def _free(self, place: str, action: str) -> str:
         steady = self._steady.get((place, action))
@@ -392,7 +359,7 @@ class Experience:
             hazard = self.dangers.hazard(key[0], context, moving=key[1] in self.moves)
             return steady if not hazard else Outcome(steady.occasion, 1.0, hazard * self.escape(key))
         # Plans ask for the same few contexts thousands of times between two occasions.
-        version = len(occasions) + len(self.moves) + self.dangers.version_at(key[0])
+        version = (len(occasions), len(self.moves), self.dangers.version)
         known = self._outcomes.get(key)
         if known is None or known[0] != version or len(known[1]) > _KEPT:
             known = self._outcomes[key] = (version, {})

@@ -20,9 +20,9 @@ from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.conditions import union
-from engine.values.dangers import DEADLY
 from engine.values.experience import Experience, Key
 from engine.values.frontier import Frontier
+from engine.values.hazards import DEADLY
 from engine.values.hits import Basis
 from engine.values.planner import Imagined, Plan, Planner, PlannerSettings, Progress
 from engine.values.shortening import shortened

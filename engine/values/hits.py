@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from engine.records import Neighbour, PlanAccount
 from engine.values.conditions import Tokens
+from engine.values.detours import Detour
 from engine.values.experience import Key
 from engine.values.legs import Route
 from engine.values.planner import Plan
 from engine.values.situations import Situation
 from engine.values.sources import Expected, Lived, Sources, alike
-from engine.values.visits import Detour
 
 _NEAR = 16
 """Steps of a plan that are looked up one by one; of those after them only the ones that gain something."""

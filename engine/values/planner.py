@@ -1,9 +1,7 @@
 """Plans through what is remembered: a way to gain again what was gained before, and what to try on the way.
 
-First come routes to known gains (`engine.values.routes`), and through ways that are shut
-(`engine.values.openings`). Then the steps that a route leaves free are spent on actions never tried
-(`engine.values.detours`): at the places on it, off it and beyond its end. The best route with its detours is
-the plan.
+First comes the best route to known gains (`engine.values.routes`). Then the steps that it leaves free are spent on
+actions never tried (`engine.values.detours`): at the places on it, off it and beyond its end.
 """
 
 from __future__ import annotations
@@ -12,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.values.conditions import Tokens
-from engine.values.detours import Explorer
-from engine.values.experience import ALL, Experience, Key
+from engine.values.detours import Detour, Explorer
+from engine.values.experience import Experience, Key
 from engine.values.legs import Imagined, Route
-from engine.values.openings import Openings
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.promises import Liking, Promises
 from engine.values.routes import SPARE, Router
 from engine.values.trails import Trail
-from engine.values.visits import Detour
 from engine.values.ways import Ways
 
 __all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
@@ -65,9 +61,7 @@ class Planner:
         self._s = settings
         self._router = Router(experience, settings)
         self._promises = Promises(experience, settings, self._router)
-        ways = Ways(experience)
-        self._openings = Openings(experience, self._router, self._promises, ways)
-        self._explorer = Explorer(experience, settings, self._router, self._promises, ways)
+        self._explorer = Explorer(experience, settings, self._router, self._promises, Ways(experience))
 
     def plan(
         self,
@@ -79,7 +73,7 @@ class Planner:
         valid: tuple[str, ...] = (),
         to_gain: float | None = None,
     ) -> Plan:
-        """Return the best plan found; without any, one with no actions.
+        """Return the best route with its detours; without anything worth doing, a plan with no actions.
 
         Args:
             now: Where the episode stands.
@@ -90,42 +84,25 @@ class Planner:
                 nothing left to discover.
         """
         self._router.stand(now, valid, progress.barred)
-        best = Plan(0.0, 0.0, ())
-        most = self._promises.think(progress, liking)
-        routes = self._router.routes(now, steps_left, progress, trails)
-        if to_gain is not None and to_gain > 0:
-            complete = [
-                route
-                for route in routes
-                if self._points(route, progress) >= to_gain
-                and sum(p for _, p in route.earned) >= _SURE * to_gain
-                and route.alive >= _SURE
-            ]
-            if complete:
-                route = max(complete, key=lambda route: route.value)
-                return Plan(
-                    route.value, route.value, route.actions, route.goal, route.actions, route.faithful, route
-                )
-        routes += self._openings.routes(now, routes, progress)
-        fills = self._s.fills
-        for route in sorted(routes, key=lambda route: -route.value):
-            if route.value + route.left * (most + SPARE) <= best.value:
-                continue
-            taken = self._explorer.fill(route, best.value)
-            if taken is not None:
-                plan = self._with_detours(route, taken)
-                if plan.actions and plan.value > best.value + 1e-9:
-                    best = plan
-            fills -= 1
-            if not fills:
-                break
-        return best
+        self._promises.think(progress, liking)
+        nowhere = Route(now, float(steps_left), gained=frozenset(progress.gained), marks=((0, now.place, now.have),))
+        route = self._router.best(nowhere, progress, trails)
+        if to_gain is not None and to_gain > 0 and self._is_complete(route, to_gain, progress):
+            return Plan(route.value, route.value, route.actions, route.goal, route.actions, route.faithful, route)
+        # What is known may take all steps: then looking for something better instead is the other choice.
+        routes = (route, nowhere) if route.actions else (nowhere,)
+        plans = [self._with_detours(each, self._explorer.fill(each)) for each in routes]
+        plan = max(plans, key=lambda plan: plan.value)
+        return plan if plan.actions and plan.value > 0.0 else Plan(0.0, 0.0, ())
+
+    def _is_complete(self, route: Route, to_gain: float, progress: Progress) -> bool:
+        """Return whether a route likely gains all points that are left."""
+        points = sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
+        return points >= to_gain and sum(p for _, p in route.earned) >= _SURE * to_gain and route.alive >= _SURE
 
     def value_discoveries(self, curiosity: float) -> None:
         """Take note of what discoveries are worth from now on."""
-        if curiosity != self._s.curiosity:
-            self._s.curiosity = curiosity
-            self._x.news.append(ALL)
+        self._s.curiosity = curiosity
 
     def price(self, steps_left: float) -> float:
         """Return the points that dying costs where no known gain is at stake: score, and what could be discovered."""
@@ -142,10 +119,6 @@ class Planner:
     def novelty(self, key: Key, liking: Liking) -> float:
         """Return what taking the action at the place promises to discover, in points."""
         return self._promises.novelty(key, liking)
-
-    def _points(self, route: Route, progress: Progress) -> float:
-        """Return the points that a route gains if all goes as expected."""
-        return sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
 
     def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
         """Return the plan that spends what the route leaves free on detours."""

@@ -23,8 +23,6 @@ class PlannerSettings:
         width: Gains considered from each.
         depth: Gains added to a route at most.
         several: Untried actions considered at one place.
-        fills: Routes, the best first, for which detours are looked for.
-        looks: Visits to places, the most promising first, that are worked out for each of them.
     """
 
     curiosity: float = 1.0
@@ -35,8 +33,6 @@ class PlannerSettings:
     width: int = 4
     depth: int = 8
     several: int = 5
-    fills: int = 3
-    looks: int = 48
 
 
 @dataclass(slots=True)

@@ -20,8 +20,6 @@ _RETOLD = 4
 """Trails whose gains are joined anew by the shortest known ways."""
 _HOPELESS = 0.05
 """Probability below which an action is taken not to be possible."""
-_FAMILIAR = 128
-"""Situations of a place from which on what is read from them says that a move is hopeless."""
 
 
 _Enabled = tuple[tuple[str, ...], Tokens, Tokens, float]
@@ -45,7 +43,6 @@ class Router:
         self.world: Mapping[str, Tokens] = {}
         self.valid: frozenset[str] = frozenset()
         self.barred: frozenset[Key] = frozenset()
-        self._shut: frozenset[Key] | None = None
         self._reached: dict[
             tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, Reached]]
         ] = {}
@@ -59,33 +56,12 @@ class Router:
         Args:
             barred: Moves that are known not to be possible elsewhere, until something is done.
         """
-        self.barred, self._shut = frozenset(barred), None
+        self.barred = frozenset(barred)
         self.here = Situation(now.place, now.have, self.look(now.world, now.place, now.have))
         self.world = now.world
         self.valid = frozenset(valid)
         self._enabled.pop(now.place, None)
         self._reached.clear()
-
-    @property
-    def shut(self) -> frozenset[Key]:
-        """Moves that are hardly possible elsewhere with what is in hand, as places look now."""
-        if self._shut is None:
-            have = self.here.have
-            places = self._x.places
-            self._shut = frozenset(
-                key
-                for key in self._x.guarded()
-                if len(places[key[0]].possible) >= _FAMILIAR
-                and self.opens(key, self.world, have) <= _HOPELESS
-            )
-        return self._shut
-
-    def opens(self, key: Key, world: Mapping[str, Tokens], have: Tokens) -> float:
-        """Return how likely a move is possible with this in hand, as a place is expected to look then."""
-        see = self.look(world, key[0], have)
-        if not see and key[0] not in world:
-            return 1.0  # nobody knows what it looks like
-        return self._x.places[key[0]].possible.chance(key[1], union(have, see))
 
     def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
         """Return whether that is the present situation."""
@@ -100,13 +76,8 @@ class Router:
         """Points that dying costs: what the score loses by it, and the rest of the episode."""
         return self._s.death_cost + self._x.death_loss
 
-    def routes(
-        self, now: Imagined, steps_left: int, progress: Progress, trails: Sequence[Trail]
-    ) -> list[Route]:
-        """Return routes from here, the one that goes nowhere first."""
-        start = Route(
-            now, float(steps_left), gained=frozenset(progress.gained), marks=((0, now.place, now.have),)
-        )
+    def best(self, start: Route, progress: Progress, trails: Sequence[Trail]) -> Route:
+        """Return the best route that goes on from another one: of equal ones the shortest, which may be that itself."""
         trails = [trail for trail in trails if trail.faithful or self._passable(start, trail)]
         told = [self._follow(start, trail) for trail in trails]
         told_anew = [trail for trail in trails if not trail.faithful][:_RETOLD]
@@ -124,14 +95,7 @@ class Router:
             }
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._s.beam]
             found += beam
-        # Of routes that come to the same place with the same gains, one is enough, and one that counts on luck.
-        distinct: dict[tuple[frozenset[Key], str, Tokens, bool], Route] = {}
-        for route in found:
-            key = (route.gained, route.at.place, route.at.have, route.faithful)
-            if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
-                distinct[key] = route
-        best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
-        return [start, *(route for route in best[: self._s.beam] if route is not start)]
+        return max(found, key=lambda route: route.value + SPARE * route.left)
 
     def _follow(self, start: Route, trail: Trail) -> Route:
         """Return the route that is a trail."""

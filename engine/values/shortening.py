@@ -84,11 +84,8 @@ class _Walk:
     ) -> None:
         self._x = experience
         self._kept_have = frozenset(token for token in steps[-1].then.have if protects(token))
-        protected = experience.dangers.protects
-        self._guarded = {
-            step.now: frozenset(token for token in step.now.have if protected(step.now.place, token))
-            for step in steps
-        }
+        lifting = experience.dangers.lifting
+        self._guarded = {step.now: step.now.have & lifting(step.now.place) for step in steps}
         # What a step left out would have changed is not changed: places look as they did at first.
         self._first: dict[str, Tokens] = {}
         for step in steps:

@@ -27,8 +27,8 @@ class Vain:
         self._times: Counter[str] = Counter()
         self._came: Counter[str] = Counter()
 
-    def add(self, kind: str, key: _Key, *, showed: bool, died: bool) -> bool:
-        """Count a try; return whether it was another one of what had shown nothing.
+    def add(self, kind: str, key: _Key, *, showed: bool, died: bool) -> None:
+        """Count a try.
 
         Args:
             kind: The class of the action.
@@ -42,7 +42,6 @@ class Vain:
             self._showed.add(key)
         elif not died or again:
             self._vain[key] += 1
-        return again
 
     def holds(self, key: _Key) -> bool:
         """Return whether an action was tried at a place, and nothing ever came of it that shows, dying apart."""

@@ -16,6 +16,8 @@ class Yields:
         self._tries: defaultdict[str, float] = defaultdict(float)
         self._losses: defaultdict[str, float] = defaultdict(float)
         self._brought: defaultdict[str, float] = defaultdict(float)
+        self.version = 0
+        """Grows with each first try."""
 
     def add(self, kind: str, brought: float, *, lost: bool, share: float = 1.0) -> None:
         """Count a first try.
@@ -26,6 +28,7 @@ class Yields:
             lost: Whether it cost something in hand.
             share: What part of what the class brings was promised.
         """
+        self.version += 1
         self._tries[kind] += share
         self._losses[kind] += lost * share
         self._brought[kind] += brought

@@ -7,6 +7,7 @@ import pytest
 from engine.records import State
 from engine.values.bringing import Bringing
 from engine.values.experience import Experience
+from engine.values.legs import Route
 from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
 from engine.values.promises import Promises
 from engine.values.routes import Router
@@ -88,9 +89,9 @@ def test_things_are_brought_first_to_where_others_opened_something():
     for _ in range(2):
         x.see(hall, ("east",))
     router.stand(Imagined(hall.place, hall.have, {}), ())
-    most = promises.think(Progress(), {})
+    promises.think(Progress(), {})
     yard, mill = (promises.brings(f"place:{place}", hall.have) for place in ("yard", "mill"))
-    assert most >= yard > 2 * mill > 0.0
+    assert yard > 2 * mill > 0.0
 
 
 def test_where_a_thing_is_new_and_where_a_place_is_new_nothing_is_ascribed_to_bringing_it():
@@ -150,7 +151,7 @@ def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_
     def values(den):
         now = Imagined(at.place, at.have, {at.place: at.see, **den})
         router.stand(now, ("east",))
-        return [route.value for route in router.routes(now, 9, Progress(), told) if route.actions]
+        return router.best(Route(now, 9.0, marks=((0, now.place, now.have),)), Progress(), told).value
 
-    assert max(values({})) == pytest.approx(5.0)
-    assert max(values({x.read(opened).place: x.read(opened).see}), default=0.0) < 5.0
+    assert values({}) == pytest.approx(5.0)
+    assert values({x.read(opened).place: x.read(opened).see}) < 5.0

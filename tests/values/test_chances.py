@@ -7,8 +7,9 @@ import pytest
 from engine.records import State
 from engine.values.conditions import Conditions
 from engine.values.experience import Experience
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
-from engine.values.routes import _FAMILIAR, Router
+from engine.values.legs import Imagined, Route
+from engine.values.progress import PlannerSettings, Progress
+from engine.values.routes import Router
 from engine.values.trails import Trails, TrailStep
 
 
@@ -51,7 +52,7 @@ def standing(x, *have):
 
 def best(x, *have):
     router, here = standing(x, *have)
-    return max(route.value for route in router.routes(here, 12, Progress(), ()))
+    return router.best(Route(here, 12.0, marks=((0, here.place, here.have),)), Progress(), ()).value
 
 
 def test_a_gain_behind_a_door_that_is_open_at_times_is_worth_as_much_of_it():
@@ -95,24 +96,6 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     router.stand(Imagined(now.place, now.have, {now.place: now.see}), ("up",))
     told = trails.from_here(now, 9, 9, ("up",))
     here = Imagined(now.place, now.have, {now.place: now.see})
-    assert [router._follow(router.routes(here, 9, Progress(), ())[0], trail).value for trail in told] == [
+    assert [router._follow(Route(here, 9.0), trail).value for trail in told] == [
         pytest.approx(5.0 * 0.25)
     ]
-
-
-@pytest.mark.parametrize(("situations", "shut"), [(_FAMILIAR - 8, False), (_FAMILIAR + 8, True)])
-def test_ways_are_taken_to_be_shut_for_detours_only_where_much_is_known(situations, shut):
-    x = vault(4, situations - 4)
-    assert (("place:hall", "east") in standing(x, "have:key")[0].shut) == shut
-    assert ("place:hall", "east") not in standing(x, "have:coin1")[0].shut
-
-
-@pytest.mark.parametrize(("have", "gone"), [("have:key", False), ("have:coin1", True)])
-def test_nobody_sets_out_to_try_what_is_behind_a_door_that_was_nearly_always_shut(have, gone):
-    """Nobody ever dug in the vault."""
-    x = vault(4, _FAMILIAR)
-    _, here = standing(x, have)
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
-    progress = Progress(gained={("place:vault", "turn wheel")}, world=dict(here.world))
-    plan = planner.plan(here, 9, progress, {}, valid=("north",))
-    assert ("east" in plan.actions) == gone

@@ -9,9 +9,9 @@ import pytest
 from engine.values import conditions
 from engine.values.experience import Experience
 from engine.values.legs import Imagined
+from engine.values.offers import Offers
 from engine.values.progress import PlannerSettings, Progress
 from engine.values.promises import Promises
-from engine.values.readiness import Readinesses
 from engine.values.routes import Router
 from engine.values.situations import Situation
 from engine.values.trails import Trails, TrailStep
@@ -55,7 +55,7 @@ def answers(x, router, ready, met):
             for action in sorted(x.places[place].possible):
                 told[(place, have, see, action)] = (
                     router.enable(Imagined(place, have, {place: see}), action, 2),
-                    ready.of(place, have, see, action)[:3],
+                    ready.of(place, have, see, action, 1.0, ahead=True, sought=False),
                 )
     return told
 
@@ -65,14 +65,14 @@ def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(see
     monkeypatch.setattr(conditions, "_UNREAD", 1 << 30)  # nothing may wait to be read
     wanderer, asked = Wanderer(seed), Experience()
     router = Router(asked, PlannerSettings())
-    ready = Readinesses(asked, router)
+    ready = Offers(asked, router)
     fresh = Experience()
     for _ in range(5):
         wanderer.walk(asked, fresh)
         answers(asked, router, ready, wanderer.met)
     wanderer.walk(asked, fresh, steps=15)
     unasked = Router(fresh, PlannerSettings())
-    expected = answers(fresh, unasked, Readinesses(fresh, unasked), wanderer.met)
+    expected = answers(fresh, unasked, Offers(fresh, unasked), wanderer.met)
     assert sum(told[0] is not None for told in expected.values()) > 100
     assert sum(bool(told[0] and told[0][0]) for told in expected.values()) > 10
     assert answers(asked, router, ready, wanderer.met) == expected
@@ -90,7 +90,7 @@ def offered(x, router, promises, met):
         for _, see in list(met.get(draw.goal, ()))[:3]:
             for have in hands[-3:]:
                 for ahead in (False, True):
-                    told[(draw.goal, have, see, ahead)] = every(promises.stay(draw, have, see, ahead))
+                    told[(draw.goal, have, see, ahead)] = every(promises, draw.goal, have, see, ahead)
                 told[(draw.goal, have)] = promises.brings(draw.goal, have), promises.opened(draw.goal, have)
     return told, promises.draws
 

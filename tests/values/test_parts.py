@@ -16,8 +16,8 @@ from engine.values.conditions import Conditions
 from engine.values.experience import Experience
 from engine.values.frontier import Frontier
 from engine.values.knn import KnnEstimator
-from engine.values.legs import Imagined
-from engine.values.progress import PlannerSettings, Progress
+from engine.values.legs import Imagined, Route
+from engine.values.progress import PlannerSettings
 from engine.values.routes import Router
 from engine.values.shortening import shortened
 from engine.values.situations import Situation
@@ -194,7 +194,6 @@ def test_what_is_in_hand_may_take_the_danger_away():
         x.learn(lit, "north", 0.0, at("hall", have=("light",)), terminated=False, died=False)
     assert x.dangers.hazard("cellar", moving=True) > 0.3
     assert x.dangers.hazard("cellar", lit.have, moving=True) < 0.1
-    assert x.dangers.protects("cellar", "have:light")
     assert x.outcome(("cellar", "north"), dark.have | dark.see).death > 0.7
     assert x.outcome(("cellar", "north"), lit.have | lit.see).death < 0.2
     assert x.death_loss == pytest.approx(10.0)
@@ -244,10 +243,9 @@ def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
     before = x.dangers.hazard("room 7", dark.have | dark.see, moving=True)
     assert before > 0.5
     assert x.dangers.hazard("room 7", dark.have | {"have:lamp lit"}, moving=True) < 0.1 * before + 1e-9
-    assert x.dangers.protects("room 7", "have:lamp lit")
-    assert not x.dangers.protects("room 7", "have:sword")
+    assert x.dangers.lifting("room 7") == {"have:lamp lit"}
     x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, terminated=False, died=False)
-    assert not x.dangers.protects("room 7", "have:lamp lit")  # dark all the same: it was not that
+    assert not x.dangers.lifting("room 7")  # dark all the same: it was not that
 
 
 def one_step(number, action, reward):
@@ -357,8 +355,9 @@ def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
         trails.add(trail_step(lit, "wait", lit))
         here = Imagined(lit.place, lit.have, {lit.place: lit.see})
         router.stand(here, ("put lamp out", "wait"))
-        found = router.routes(here, 20, Progress(), trails.from_here(lit, 20, 8, ("put lamp out",)))
-        return next(r for r in found if r.actions[:2] == ("put lamp out", "south"))
+        told = trails.from_here(lit, 20, 8, ("put lamp out",))
+        followed = [router._follow(Route(here, 20.0), trail) for trail in told]
+        return next(r for r in followed if r.actions[:2] == ("put lamp out", "south"))
 
     lucky = route()
     assert lucky.value == pytest.approx(5.0)

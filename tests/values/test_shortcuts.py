@@ -8,11 +8,10 @@ from collections import Counter
 import pytest
 
 from engine.values.conditions import Conditions, union
-from engine.values.dangers import Risk
 from engine.values.experience import Experience
+from engine.values.hazards import _Risk
 from engine.values.legs import Imagined
 from engine.values.likeness import Likeness
-from engine.values.offers import Asked, Offer
 from engine.values.progress import PlannerSettings
 from engine.values.routes import Router
 from engine.values.shortening import _Walk, shortened
@@ -38,10 +37,10 @@ def test_likeness_is_the_share_of_tokens_in_common(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
-    dice, risk, steps = random.Random(seed), Risk(), []
+    dice, risk, steps = random.Random(seed), _Risk(), []
     for _ in range(60):
         context, died = some(dice), dice.random() < 0.3
-        risk.add(context, died)
+        risk.add("", context, died)
         steps.append((context, died))
         share = sum(died for _, died in steps) / (len(steps) + 2.0)
         asked = some(dice) | {"see:never there"} if dice.random() < 0.2 else some(dice)
@@ -49,47 +48,7 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
         for token in asked:
             deaths = [died for context, died in steps if token in context]
             rates.append((sum(deaths) + share) / (len(deaths) + 1.0) if deaths else 0.5 * share)
-        assert risk.share(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
-
-
-def offers(*promises):
-    """Return offers that keep a share of what they may promise, and the list of those that were worked out."""
-    worked = []
-
-    def offer(most, action, promise):
-        worked.append(action)
-        share = promises[int(action)][1]
-        return Offer(most, promise * share, 0.0, (action,), False, 0.0) if share else None
-
-    return Asked([(most, str(n), most) for n, (most, _) in enumerate(promises)], offer), worked
-
-
-def test_what_can_be_tried_is_worked_out_only_as_far_as_it_is_asked_for():
-    asked, worked = offers((5.0, 0.0), (4.0, 0.5), (3.0, 1.0), (1.0, 1.0))
-    assert asked.over(-1.0, 0).promise == 2.0
-    assert worked == ["0", "1"]  # nothing was left of the first
-    assert asked.over(3.5, 1) is None
-    assert worked == ["0", "1"]
-    assert asked.over(2.5, 1).promise == 3.0
-    assert asked.over(2.5, 0).promise == 2.0  # by what it may promise at most
-    assert worked == ["0", "1", "2"]
-    assert asked.over(-1.0, 3) is None
-    assert asked.over(-1.0, 2).promise == 1.0
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_whether_all_offers_promise_enough_together_is_told_without_working_all_of_them_out(seed):
-    dice, spared = random.Random(seed), 0
-    for _ in range(100):
-        mosts = sorted((dice.random() for _ in range(6)), reverse=True)
-        promises = [(most, dice.choice((0.0, 0.5, 1.0))) for most in mosts]
-        asked, worked = offers(*promises)
-        least = 3.0 * dice.random()
-        assert asked.promises_over(least) == (sum(most * share for most, share in promises) > least)
-        spared += len(worked) < len(promises)
-        numbers = [n for n, (_, share) in enumerate(promises) if share]
-        assert [asked.over(-1.0, n).actions for n in range(len(numbers))] == [(str(n),) for n in numbers]
-    assert spared > 50
+        assert risk.share_with(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
 
 
 def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_else_when_enough_is_new():
