@@ -89,10 +89,11 @@ class Planner:
         route = self._router.best(nowhere, progress, trails)
         if to_gain is not None and to_gain > 0 and self._is_complete(route, to_gain, progress):
             return Plan(route.value, route.value, route.actions, route.goal, route.actions, route.faithful, route)
-        # What is known may take all steps: then looking for something better instead is the other choice.
-        routes = (route, nowhere) if route.actions else (nowhere,)
-        plans = [self._with_detours(each, self._explorer.fill(each)) for each in routes]
-        plan = max(plans, key=lambda plan: plan.value)
+        plan = self._with_detours(route, self._explorer.fill(route))
+        if not plan.tries:
+            # What is known leaves no steps to try anything: doing that instead is the other choice.
+            instead = self._with_detours(nowhere, self._explorer.fill(nowhere))
+            plan = max(plan, instead, key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else Plan(0.0, 0.0, ())
 
     def _is_complete(self, route: Route, to_gain: float, progress: Progress) -> bool:
