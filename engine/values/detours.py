@@ -7,28 +7,18 @@ from the point of the route that promises most for it.
 from __future__ import annotations
 
 import functools
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, objects, union
-from engine.values.experience import Experience, Key
-from engine.values.hazards import DEADLY
-from engine.values.legs import Route
-from engine.values.offers import LEAST, handled
-from engine.values.progress import PlannerSettings
+from engine.settings.planning import PlanNumbers
+from engine.values.effects import Key
+from engine.values.model import Model
+from engine.values.offers import Offers, handled
+from engine.values.paths import Paths, Route, Way, Ways
 from engine.values.promises import Draw, Promises
-from engine.values.routes import Router
-from engine.values.ways import Way, Ways
-
-WORTHWHILE = 0.2
-"""Detours that promise less per step than this share of the best one are not made."""
-_LOOK_AROUND = 3
-"""Steps kept free for looking around where an untried move may lead."""
-_STEP = 0.08
-"""What a step is worth to discovery, per unit of curiosity, when it is lost."""
-_NEAR = 3
-"""Steps from a route's end within which danger is taken to be ahead."""
+from engine.values.text import Tokens, objects, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,50 +102,50 @@ class _Tour:
 
 
 class Explorer:
-    """Finds what is worth trying."""
+    """Finds what is worth trying, for one task."""
 
     def __init__(
-        self,
-        experience: Experience,
-        settings: PlannerSettings,
-        router: Router,
-        promises: Promises,
-        ways: Ways,
+        self, model: Model, numbers: PlanNumbers, paths: Paths, promises: Promises, offers: Offers, ways: Ways
     ) -> None:
-        self._x = experience
-        self._s = settings
-        self._router = router
+        self._m = model
+        self._n = numbers
+        self._paths = paths
         self._promises = promises
+        self._offers = offers
         self._ways = ways
-
-    def price(self, steps_left: float) -> float:
-        """Return the points that dying costs, known gains apart: score, and what the steps left could discover."""
-        return self._router.death_cost + _STEP * self._s.curiosity * steps_left
 
     def fill(self, route: Route) -> list[Detour]:
         """Return the detours that the steps left free by a route are spent on, the best rate first."""
-        until = self._last_danger(route, set(self._x.dangers.deadly()))
+        until = self._last_danger(route, set(self._m.hazards.deadly()))
         tour = _Tour(route, until, self._anchors(route))
-        found = [
-            detour
-            for draw in self._promises.draws
-            for start in (self._start(tour, draw),)
-            for detour in (self._detour(tour, draw, start) if start is not None else None,)
-            if detour is not None
-        ]
-        found.sort(key=lambda detour: (-detour.rate, detour.goal))
-        taken, slack = list[Detour](), route.left
-        for detour in found:
-            # What comes of being farther on with more steps left is worth more.
-            if detour.rate >= WORTHWHILE * found[0].rate and detour.cost <= slack:
-                taken.append(detour)
-                slack -= detour.cost
+        queue: list[tuple[float, Key, int, Draw, _Start, Detour]] = []
+
+        def look(number: int, draw: Draw, start: _Start, steps: float) -> None:
+            detour = self._detour(tour, draw, start, steps)
+            if detour is not None:
+                heapq.heappush(queue, (-detour.rate, detour.goal, number, draw, start, detour))
+
+        for number, draw in enumerate(self._promises.draws):
+            start = self._start(tour, draw)
+            if start is not None:
+                look(number, draw, start, route.left)
+        taken, slack, least = list[Detour](), route.left, 0.0
+        while queue and slack >= 1.0:
+            _, _, number, draw, start, detour = heapq.heappop(queue)
+            if detour.rate < least:
+                break  # what comes of being farther on with more steps left is worth more
+            if detour.cost > slack:
+                look(number, draw, start, slack)  # less may be tried there
+                continue
+            taken.append(detour)
+            slack -= detour.cost
+            least = self._n.worthwhile * taken[0].rate
         return taken
 
     def _anchors(self, route: Route) -> list[_Anchor]:
         """Return where a route comes to each place first and last, and its end."""
         end = len(route.actions)
-        moves = next((n for n, action in enumerate(route.actions) if action not in self._x.moves), end)
+        moves = next((n for n, action in enumerate(route.actions) if action not in self._m.moves), end)
         marks = [*(() if route.faithful else route.marks), (end, route.at.place, route.at.have)]
         first: dict[str, tuple[int, str, Tokens]] = {}
         for mark in marks:
@@ -182,11 +172,9 @@ class Explorer:
             steps: Steps of the route that come before it.
             moving: Whether all that the route does before is moving: what is barred now is barred then.
         """
-        first = self._router.valid if not steps and self._router.valid else None
-        barred = self._router.barred if moving else frozenset[Key]()
-        if first is None and not barred:
-            return self._ways.of(place)
-        return self._ways.search(place, first, barred)
+        task = self._paths.task
+        first = task.valid if not steps and task.valid else None
+        return self._ways.of(place, first, frozenset(task.progress.barred) if moving else frozenset())
 
     def _start(self, tour: _Tour, draw: Draw) -> _Start | None:
         """Return the start on the route from which visiting a place promises most, None if there is none."""
@@ -205,8 +193,8 @@ class Explorer:
             if way.steps:
                 brings += self._promises.brings(draw.goal, anchor.have)
             bound = arrives * (draw.bound(travel) + brings / max(1, travel))
-            lost = (1.0 - alive) * (anchor.stake + self.price(tour.route.left)) if alive < 1.0 else 0.0
-            if arrives * (draw.most + brings) <= lost or bound <= 0.0:
+            lost = (1.0 - alive) * (anchor.stake + self._paths.price(tour.route.left)) if alive < 1.0 else 0.0
+            if arrives * (draw.bonus + draw.most + brings) <= lost or bound <= 0.0:
                 continue
             start = _Start(bound, travel, anchor, way, back, arrives, alive)
             if best is None or (-bound, travel) < (-best.bound, best.travel):
@@ -215,26 +203,28 @@ class Explorer:
 
     def _survival(self, tour: _Tour, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
         """Return the probabilities of coming to a place, and of coming there and back alive."""
-        perils = self._ways.perils(way)
         arrives = alive = 1.0
-        for key in perils.unsure:
-            arrives *= self._x.sureness(key)
-        for key in perils.deadly:
+        for key in way.unsure:
+            arrives *= self._m.sureness(key)
+        for key in way.deadly:
             arrives *= 1.0 - self._danger_from(tour, anchor, key)
-        for key in self._ways.perils(back).deadly if back is not None else ():
+        for key in back.deadly if back is not None else ():
             alive *= 1.0 - self._danger_from(tour, anchor, key)
         return arrives, alive * arrives
 
-    def _detour(self, tour: _Tour, draw: Draw, start: _Start) -> Detour | None:
-        """Return the best detour to a place, None if none is worth its danger."""
+    def _detour(self, tour: _Tour, draw: Draw, start: _Start, slack: float) -> Detour | None:
+        """Return the best detour to a place within so many steps, None if none is worth its danger."""
         _, travel, anchor, way, back, arrives, alive = start
-        x, promises, goal, have, slack = self._x, self._promises, draw.goal, anchor.have, tour.route.left
+        m, promises, goal, have = self._m, self._promises, draw.goal, anchor.have
         ahead = anchor.steps <= tour.until
-        see = self._router.look(self._router.world_at(tour.route, anchor.steps), goal, have)
+        see = self._paths.look(self._world(tour, anchor), goal, have)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
-        price = anchor.stake + self.price(tour.route.left)
+        spent = self._paths.price(tour.route.left)
+        price, dared = anchor.stake + spent, anchor.stake + spent / self._paths.task.daring
         leaving, staying = self._hazards(goal, have, see)
         total = -(1.0 - alive) * price
+        if draw.bonus:
+            total += arrives * draw.bonus * m.hazards.hope(goal, have)
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:
@@ -245,29 +235,29 @@ class Explorer:
                 best = (total / travel, total, travel)
         count, cost = 0, travel
         for most, action, sought in promises.stay(draw, have, see, ahead):
-            if count >= self._s.several or (best is not None and not sought and arrives * most <= best[0]):
+            if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
-            offer = promises.offers.of(goal, have, see, action, most, ahead=ahead, sought=sought)
+            offer = self._offers.of(goal, have, see, action, most, ahead=ahead, sought=sought)
             if offer is None:
                 continue
-            moves, loss = action in x.moves, offer.loss
+            moves, loss = action in m.moves, offer.loss
             if offer.handles and not anchor.later.isdisjoint(handled(action, have)):
-                loss = x.loss_rate(action)  # what is needed later on the route
-            risk = max(leaving if moves else staying, offer.death) * price
+                loss = m.loss_rate(action)  # what is needed later on the route
+            risk = max((leaving if moves else staying) * price, offer.death * price, offer.own * dared)
             promise = arrives * offer.promise - anchor.stake * loss - risk
-            if promise < LEAST:
+            if promise < self._n.least:
                 continue
             first = first or offer.actions
             total += promise
             count += 1
             cost += len(offer.actions)
             if moves:
-                cost += _LOOK_AROUND + (back is not None)  # a move has to be taken back
+                cost += self._n.look_around + (back is not None)  # a move has to be taken back
             if cost > slack:
                 break
             if best is None or total / cost > best[0]:
                 best = (total / cost, total, cost)
-        if best is None or best[1] <= 0:
+        if best is None or best[1] <= 0.0 or best[2] > slack:
             return None
         rate, worth, cost = best
         last = first[-1] if first else ""
@@ -275,21 +265,25 @@ class Explorer:
             rate, worth * tour.route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last), way, back
         )
 
+    def _world(self, tour: _Tour, anchor: _Anchor) -> Mapping[str, Tokens]:
+        """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
+        return tour.route.at.world if anchor.steps else self._paths.task.now.world
+
     def _hazards(self, goal: str, have: Tokens, see: Tokens) -> tuple[float, float]:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
         # The place may look as it did to others with the same in hand: dark, say.
-        contexts = union(have, see), union(have, self._x.view(goal, have))
-        hazard = self._x.dangers.hazard
+        contexts = union(have, see), union(have, self._m.view(goal, have))
+        hazard = self._m.hazards.hazard
         leaving = max(hazard(goal, context, moving=True, first=True) for context in contexts)
         return leaving, max(hazard(goal, context, moving=False, first=True) for context in contexts)
 
     def _last_danger(self, route: Route, deadly: set[str]) -> int:
         """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""
         near = self._ways.of(route.at.place)
-        if any(name in near and near[name].steps <= _NEAR for name in deadly):
+        if any(name in near and near[name].steps <= self._n.danger_near for name in deadly):
             return len(route.actions)
-        here = self._router.here
-        now = self._x.dangers.hazard(here.place, union(here.have, here.see), moving=True) > DEADLY
+        here = self._paths.here
+        now = self._m.hazards.hazard(here.place, union(here.have, here.see), moving=True) > self._n.deadly
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
     def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:
@@ -297,11 +291,11 @@ class Explorer:
         asked = (anchor.steps > 0, anchor.have, move)
         found = tour.dangers.get(asked)
         if found is None:
-            world = self._router.world_at(tour.route, anchor.steps)
+            world = self._world(tour, anchor)
             # The place looks as the route leaves it, or as it did to others with the same in hand: the route may
             # come there with a light that is not yet in hand, or not any more, when a detour does.
-            looks = {self._router.look(world, move[0], anchor.have), self._x.view(move[0], anchor.have)}
-            found = tour.dangers[asked] = max(self._x.death(move, union(anchor.have, see)) for see in looks)
+            looks = {self._paths.look(world, move[0], anchor.have), self._m.view(move[0], anchor.have)}
+            found = tour.dangers[asked] = max(self._m.death(move, union(anchor.have, see)) for see in looks)
         return found
 
 

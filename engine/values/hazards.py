@@ -10,17 +10,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from engine.values.conditions import Tokens, name_in, union
+from engine.settings.planning import PlanNumbers
 from engine.values.memo import Memo
-from engine.values.situations import Situation
+from engine.values.text import Situation, Tokens, name_in, union
 
-DEADLY = 0.08
-"""Share of deadly steps that makes a place one to be prepared for."""
 _NONE: Tokens = frozenset()
-_MOSTLY = 0.75
-"""Share of the deaths at a place that have to come under one alias for it to be the name of the danger."""
-_LIFTED = 0.1
-"""Share of a danger that is left where it is lifted."""
 
 
 @dataclass(slots=True)
@@ -61,9 +55,13 @@ class _Risk:
         return share
 
     @property
-    def alias(self) -> str:
-        """The alias under which one mostly died, "" if there is none."""
-        return next((alias for alias, deaths in self.aliases.items() if deaths >= _MOSTLY * self.deaths), "")
+    def hope(self) -> float:
+        """How likely something new in hand helps against this danger, after all that did not."""
+        return 2.0 / (2.0 + sum(token.startswith("have:") for token in self.deaths_with))
+
+    def alias(self, mostly: float) -> str:
+        """Return the alias that at least this share of the deaths came under, "" if there is none."""
+        return next((alias for alias, deaths in self.aliases.items() if deaths >= mostly * self.deaths), "")
 
 
 @dataclass(slots=True)
@@ -96,7 +94,8 @@ class Hazards:
         version: Grows whenever places may be more or less dangerous than before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
         self.version = 0
         self._places: defaultdict[str, _Place] = defaultdict(_Place)
         self._aliases: defaultdict[str, _Alias] = defaultdict(_Alias)
@@ -155,9 +154,9 @@ class Hazards:
         if known is None:
             return elsewhere
         risk = known.moving if moving else known.staying
-        share, alias = risk.share_with(context), risk.alias
+        share, alias = risk.share_with(context), risk.alias(self._n.mostly)
         if alias and (name_in(context) not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
-            share *= _LIFTED
+            share *= self._n.lifted
         return max(share, elsewhere)
 
     def _elsewhere(self, context: Tokens, moving: bool, first: bool) -> float:
@@ -196,17 +195,19 @@ class Hazards:
         return self._deadly.find(
             self.version,
             None,
-            lambda: tuple(name for name, place in self._places.items() if self._at_worst(place.moving) > DEADLY),
+            lambda: tuple(
+                name for name, place in self._places.items() if self._at_worst(place.moving) > self._n.deadly
+            ),
         )
 
     def _at_worst(self, risk: _Risk) -> float:
-        alias = risk.alias
+        alias = risk.alias(self._n.mostly)
         return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
         known = self._places.get(place)
-        return self._lifts(known.moving.alias) if known is not None and known.moving.deaths else _NONE
+        return self._lifts(known.moving.alias(self._n.mostly)) if known is not None and known.moving.deaths else _NONE
 
     def helps(self, token: str) -> bool:
         """Return whether something lifts the danger of leaving any of the deadly places."""
@@ -220,7 +221,7 @@ class Hazards:
             deadly = (
                 name
                 for name, alias in self._aliases.items()
-                if any(risk.share > DEADLY for risk in alias.risks.values())
+                if any(risk.share > self._n.deadly for risk in alias.risks.values())
             )
             return _NONE.union(*map(self._lifts, deadly))
 
@@ -242,3 +243,18 @@ class Hazards:
             return found
 
         return self._lifting.find(self.version, name, lifts)
+
+    def helpless(self) -> tuple[str, ...]:
+        """Return the deadly places that nothing is known to protect at."""
+        return tuple(place for place in self.deadly() if not self.lifting(place))
+
+    def untested(self, place: str, have: Tokens) -> int:
+        """Return how many of the things in hand never were at that place."""
+        known = self._places.get(place)
+        if known is None:
+            return len(have)
+        return sum(not (known.moving.with_token[token] or known.staying.with_token[token]) for token in have)
+
+    def hope(self, place: str, have: Tokens) -> float:
+        """Return how likely any of the things in hand that never were at a deadly place helps there."""
+        return self._places[place].moving.hope * (1.0 - 0.5 ** self.untested(place, have))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
-from engine.values.conditions import Conditions
-from engine.values.experience import Experience
-from engine.values.legs import Imagined, Route
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.routes import Router
+from engine.values.paths import Imagined
+from engine.values.preconditions import Preconditions
 from engine.values.trails import Trails, TrailStep
+from tests.values.planning import NUMBERS, new_model, router
 
 
 def state(place, *tokens):
@@ -22,7 +20,7 @@ def vault(open_times, shut_times):
 
     What is in hand differs each time: coins when it was open, buttons when it was shut.
     """
-    x = Experience()
+    x = new_model()
 
     def did(now, possible, action, then, reward=0.0):
         x.arrive(x.read(now))
@@ -41,18 +39,15 @@ def vault(open_times, shut_times):
     return x
 
 
-def standing(x, *have):
+def beside(x, *have):
     """Return a router that stands in the yard with this in hand, and where it stands."""
     now, hall = x.read(state("yard", *have)), x.read(state("hall", *have))
     here = Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, ("north",))
-    return router, here
+    return router(x, here, ("north",), steps=12), here
 
 
 def best(x, *have):
-    router, here = standing(x, *have)
-    return router.best(Route(here, 12.0, marks=((0, here.place, here.have),)), Progress(), ()).value
+    return beside(x, *have)[0].best(()).value
 
 
 def test_a_gain_behind_a_door_that_is_open_at_times_is_worth_as_much_of_it():
@@ -70,7 +65,7 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
 
 
 def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_it_was():
-    conditions, context = Conditions(), frozenset({"see:lamp"})
+    conditions, context = Preconditions(NUMBERS), frozenset({"see:lamp"})
     for possible in (("take all",), (), ("take all", "wait"), ("wait",)):
         conditions.see(context, possible)
     assert conditions.chance("take all", context) == pytest.approx(0.5)
@@ -80,7 +75,7 @@ def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_i
 
 def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     """All was taken up there once; mostly, hands were full, for all that anybody sees."""
-    x, trails = Experience(), Trails()
+    x, trails = new_model(), Trails(NUMBERS)
     hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
     for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
         x.see(x.read(hall), ("up",))
@@ -92,10 +87,10 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
             trails.close()
         x.begin_episode()
     trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
-    now, router = x.read(hall), Router(x, PlannerSettings())
-    router.stand(Imagined(now.place, now.have, {now.place: now.see}), ("up",))
-    told = trails.from_here(now, 9, 9, ("up",))
+    now = x.read(hall)
+    told = trails.from_here(now, 9, ("up",))
     here = Imagined(now.place, now.have, {now.place: now.see})
-    assert [router._follow(Route(here, 9.0), trail).value for trail in told] == [
+    finder = router(x, here, ("up",), steps=9)
+    assert [finder._follow(finder.nowhere(), trail).value for trail in told] == [
         pytest.approx(5.0 * 0.25)
     ]

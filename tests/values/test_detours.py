@@ -8,15 +8,11 @@ from collections import Counter
 
 import pytest
 
-from engine.values.detours import WORTHWHILE, Explorer, _Tour
-from engine.values.experience import Experience
-from engine.values.legs import Imagined, Route
-from engine.values.planner import Planner
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.promises import Promises
-from engine.values.routes import Router
-from engine.values.situations import Situation
-from engine.values.ways import Ways
+from engine.values.detours import _Tour
+from engine.values.offers import darkening
+from engine.values.paths import Imagined, Progress, Route, Ways
+from engine.values.text import Situation
+from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
 
 def at(place, have=(), see=()):
@@ -31,7 +27,7 @@ def walk(x, *steps):
 
 
 def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_done_then():
-    x, closed, opened = Experience(), at("hall", see=("trap",)), at("hall", see=("hole",))
+    x, closed, opened = new_model(), at("hall", see=("trap",)), at("hall", see=("hole",))
     x.begin_episode()
     walk(x, (closed, "lift trap", opened))
     x.begin_episode()  # the steps were used up
@@ -43,27 +39,27 @@ def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_don
 
 
 def test_what_killed_is_tried():
-    x, edge = Experience(), at("edge")
+    x, edge = new_model(), at("edge")
     x.learn(edge, "jump", 0.0, edge, terminated=True, died=True)
     assert x.tried[("edge", "jump")] == 1
 
 
 def test_ways_from_here_begin_with_what_can_be_gone_now():
-    x = Experience()
+    x = new_model()
     walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")), (at("a"), "south", at("c")))
     walk(x, (at("c"), "east", at("d")), (at("d"), "north", at("b")))
     ways = Ways(x)
     assert ways.of("a")["b"].actions == ("east",)
-    assert ways.search("a", {"south"})["b"].actions == ("south", "east", "north")
-    assert ways.search("a", ()) == {"a": ways.of("a")["a"]}
+    assert ways.of("a", frozenset({"south"}))["b"].actions == ("south", "east", "north")
+    assert ways.of("a", frozenset()) == {"a": ways.of("a")["a"]}
 
 
 def test_a_way_that_was_not_there_is_believed_less_each_time():
-    x = Experience()
+    x = new_model()
     for _ in range(3):
         walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")))
     ways = Ways(x)
-    assert ways.perils(ways.of("a")["b"]).unsure == ()
+    assert ways.of("a")["b"].unsure == ()
     assert x.sureness(("a", "east")) == 1.0
     believed = [1.0]
     for _ in range(3):
@@ -71,7 +67,7 @@ def test_a_way_that_was_not_there_is_believed_less_each_time():
         believed.append(x.sureness(("a", "east")))
     assert believed == sorted(believed, reverse=True)
     assert len(set(believed)) == 4
-    assert ways.perils(ways.of("a")["b"]).unsure == (("a", "east"),)
+    assert ways.of("a")["b"].unsure == (("a", "east"),)
 
 
 def wandered(seed, side=5, steps=120, danger=0.0):
@@ -90,7 +86,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
         for room in range(side**2)
     }
     things = {number: [f"pull knob{number}{k}" for k in range(dice.randrange(5))] for number in exits}
-    x, here, have = Experience(), 0, ()
+    x, here, have = new_model(), 0, ()
     for _ in range(steps):
         now = at(f"room {here}", have)
         possible = (*exits[here], *things[here], *(f"drop {thing}" for thing in have), "take cup")
@@ -108,25 +104,15 @@ def wandered(seed, side=5, steps=120, danger=0.0):
     return x, Imagined("room 0", frozenset(), {}), possible
 
 
-def every(promises, goal, have, see, ahead):
+def every(promises, offers, goal, have, see, ahead):
     """All that can be tried at a place."""
     (draw,) = (draw for draw in promises.draws if draw.goal == goal)
     asked = promises.stay(draw, have, see, ahead)
     found = (
-        promises.offers.of(goal, have, see, action, promise, ahead=ahead, sought=sought)
+        offers.of(goal, have, see, action, promise, ahead=ahead, sought=sought)
         for promise, action, sought in asked
     )
     return [offer for offer in found if offer is not None]
-
-
-def explorer(x, now, valid=()):
-    """Return an explorer that stands somewhere, and its router and promises."""
-    settings = PlannerSettings()
-    router = Router(x, settings)
-    promises = Promises(x, settings, router)
-    router.stand(now, valid)
-    promises.think(Progress(), {})
-    return Explorer(x, settings, router, promises, Ways(x)), router, promises
 
 
 def far(x, now):
@@ -144,12 +130,12 @@ def far(x, now):
 @pytest.mark.parametrize("seed", range(6))
 def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_left(seed, danger):
     x, now, possible = wandered(seed, danger=danger)
-    finder, _, _ = explorer(x, now, possible)
+    finder, *_ = explorer(x, now, possible)
     route = far(x, now)
     taken = finder.fill(route)
     assert len(taken) > 3
     assert [d.rate for d in taken] == sorted((d.rate for d in taken), reverse=True)
-    assert taken[-1].rate >= WORTHWHILE * taken[0].rate
+    assert taken[-1].rate >= NUMBERS.worthwhile * taken[0].rate
     assert sum(detour.cost for detour in taken) <= route.left
     assert len({detour.goal[0] for detour in taken}) == len(taken)
     short = dataclasses.replace(route, left=6.0)
@@ -158,7 +144,7 @@ def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_lef
 
 def cellar(deadly):
     """Return an experience of a cellar where putting the lamp out shows a ghost that was never spoken to."""
-    x = Experience()
+    x = new_model()
     light = Situation("room 1", frozenset({"have:lamp=lit"}), frozenset({"place:cellar#1"}))
     dark = Situation("room 1", frozenset({"have:lamp"}), frozenset({"place:dark#1", "see:ghost"}))
     x.see(light, ("put out lamp", "north"))
@@ -176,25 +162,24 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
     for deadly in (False, True):
         x, light = cellar(deadly)
         now = Imagined(light.place, light.have, {light.place: light.see})
-        finder, router, promises = explorer(x, now, ("put out lamp", "north"))
-        offers = every(promises, "room 1", light.have, light.see, True)
-        offer = next(offer for offer in offers if offer.actions == ("put out lamp", "ask ghost"))
+        finder, promises, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
+        tried = every(promises, offers, "room 1", light.have, light.see, True)
+        offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.death > 0.3) == deadly
         tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)))}
         assert (("put out lamp", "ask ghost") in tried) == (not deadly)
-        assert router.valid == {"put out lamp", "north"}
 
 
 def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
-    x = Experience()
+    x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
-    _, _, promises = explorer(x, now, ("throw lamp",))
-    assert every(promises, "hall", now.have, frozenset(), False)[0].loss > 0.0
+    _, promises, offers = explorer(x, now, ("throw lamp",))
+    assert every(promises, offers, "hall", now.have, frozenset(), False)[0].loss > 0.0
 
 
 def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
-    x = Experience()
+    x = new_model()
     lit, broken = frozenset({"have:lamp=lit"}), frozenset({"have:shards"})
     attic, hall = (
         Situation(f"room {n}", lit, frozenset({f"place:{name}#{n}"}))
@@ -210,7 +195,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
     x.learn(attic, "polish lamp", 0.0, attic, terminated=False, died=False)
     x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), terminated=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
-    assert x.dangers.light == lit
+    assert x.hazards.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
     assert x.loses("throw all", lit) == x.loses("throw lamp at tree", lit)  # the lamp is among all
     assert x.loses("polish lamp", lit) < 0.5
@@ -220,22 +205,21 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
 
     def made(at, ahead):
         now = Imagined(at.place, lit, {at.place: at.see})
-        _, _, promises = explorer(x, now, ("throw lamp at tree",))
-        offers = every(promises, at.place, lit, at.see, ahead)
-        return next(offer.death for offer in offers if offer.actions == ("throw lamp at tree",))
+        _, promises, offers = explorer(x, now, ("throw lamp at tree",))
+        tried = every(promises, offers, at.place, lit, at.see, ahead)
+        return next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",))
 
-    _, _, promises = explorer(x, Imagined(hall.place, lit, {hall.place: hall.see}), ("throw lamp at tree",))
-    assert promises.offers.darkening(hall.place, lit, "throw lamp at tree") > 0.3
-    assert promises.offers.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
-    assert promises.offers.darkening(hall.place, lit, "polish lamp") < 0.3
-    assert promises.offers.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
+    assert darkening(x, NUMBERS, hall.place, lit, "throw lamp at tree") > 0.3
+    assert darkening(x, NUMBERS, lawn.place, lit, "throw lamp at tree") == 0.0
+    assert darkening(x, NUMBERS, hall.place, lit, "polish lamp") < 0.3
+    assert darkening(x, NUMBERS, hall.place, frozenset(), "throw lamp at tree") == 0.0
     assert made(lawn, True) > 0.3
     assert made(lawn, False) == 0.0
     assert made(hall, False) > 0.3  # it would be dark here
 
 
 def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
-    x = Experience()
+    x = new_model()
     out, lit = frozenset({"have:lamp"}), frozenset({"have:lamp=lit"})
 
     def room(number, name, have):
@@ -255,19 +239,19 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
     now, valid = room(9, "dark", out), ("north", "light lamp", "throw lamp", "wait")
     x.see(now, valid)  # never here before
     here = Imagined(now.place, now.have, {now.place: now.see})
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    planner = Planning(x, 3.0)
 
     def first(valid):
-        return planner.plan(here, 30, Progress(), {}, valid=valid).actions[:1]
+        return planner.plan(here, 30, Progress(), valid=valid).actions[:1]
 
     assert first(valid) == ("light lamp",)
     assert first(("north", "throw lamp", "wait")) != ("light lamp",)
     tried = Progress(tried=Counter({("room 9", "light lamp"): 1}))
-    assert planner.plan(here, 30, tried, {}, valid=valid).actions[:1] != ("light lamp",)
+    assert planner.plan(here, 30, tried, valid=valid).actions[:1] != ("light lamp",)
 
 
 def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
-    x = Experience()
+    x = new_model()
     none, lamp = frozenset[str](), frozenset({"have:lamp"})
 
     def room(number, name, have, *see):
@@ -311,15 +295,14 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
 
 
 def test_what_was_not_possible_just_now_is_offered_no_more():
-    x = Experience()
+    x = new_model()
     walk(x, (at("yard"), "north", at("hall", (), ("box",))))
     x.see(at("hall", (), ("box",)), ("open box", "south"))
-    _, _, promises = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        promises.think(Progress(), {})
-        return {offer.actions[-1] for offer in every(promises, "hall", dusty.have, dusty.see, False)}
+        _, promises, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        return {offer.actions[-1] for offer in every(promises, offers, "hall", dusty.have, dusty.see, False)}
 
     assert "open box" in offered()
     x.see(dusty, ("south",))

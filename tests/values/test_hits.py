@@ -16,12 +16,10 @@ from engine.records import Candidate, Episode, Neighbour, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.detours import Detour
+from engine.values.explanation import Expected, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.hits import _along
-from engine.values.legs import Imagined, Route
-from engine.values.situations import Situation
-from engine.values.sources import Expected, Sources, alike, digest
-from engine.values.ways import Way
+from engine.values.paths import Imagined, Route, Way
+from engine.values.text import Situation
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered
 

@@ -13,8 +13,9 @@ from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories
-from engine.values.situations import Situation
+from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
+from tests.values.planning import NUMBERS
 from tests.values.test_graph import Remembered
 
 NONE = frozenset()
@@ -36,12 +37,12 @@ def fight(wins, trails):
 
 def best(trails, faithful):
     """Return how sure the best trail from the beginning is, of those that count on the same luck, or of the others."""
-    found = trails.from_here(HALL, 20, 9, ("attack troll",))
+    found = trails.from_here(HALL, 20, ("attack troll",))
     return max((trail.sure for trail in found if bool(trail.faithful) == faithful), default=0.0)
 
 
 def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
-    trails = Trails()
+    trails = Trails(NUMBERS)
     fight(2, trails)
     assert best(trails, True) >= 0.8
     assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
@@ -50,18 +51,18 @@ def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
 
 
 def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_differ():
-    trails, rope = Trails(), frozenset({"have:rope"})
+    trails, rope = Trails(NUMBERS), frozenset({"have:rope"})
     fight(2, trails)
     laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
     trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
     trails.close()
     trails.add(TrailStep(laden, "wait", 0.0, laden, False, False))
-    (trail,) = trails.from_here(laden, 9, 9, ("attack troll",))[:1]
+    (trail,) = trails.from_here(laden, 9, ("attack troll",))[:1]
     assert trail.sure < 0.5
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
-    same, other = Trails(), Trails()
+    same, other = Trails(NUMBERS), Trails(NUMBERS)
     for episode in range(6):
         fight(2, same)
         fight(2 if episode % 2 else 3, other)
@@ -69,7 +70,7 @@ def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
 
 
 def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_known_has_none():
-    histories = Histories()
+    histories = Histories(NUMBERS)
     for number, points in enumerate((1.0, 7.0, 3.0, 0.0)):
         histories.add("go", CAVE, 0.0, by_luck=False)
         histories.add(f"dig {number}", CAVE, points, by_luck=False)
@@ -82,7 +83,7 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
 
 
 def test_what_killed_after_all_the_same_is_known_and_forgotten_where_luck_falls_otherwise():
-    histories = Histories()
+    histories = Histories(NUMBERS)
 
     def live(last, died, told=CAVE):
         histories.add("go", told, 0.0, by_luck=True)
@@ -133,7 +134,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
 
 
 def test_an_episode_that_only_repeated_another_is_known_from_one_that_departed_from_it():
-    histories = Histories()
+    histories = Histories(NUMBERS)
 
     def live(*actions, told=CAVE):
         for action in actions:

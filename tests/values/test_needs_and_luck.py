@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engine.values.conditions import Conditions
-from engine.values.situations import Situation
+from engine.values.preconditions import Preconditions
+from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
+from tests.values.planning import NUMBERS
 
 NONE = frozenset()
 AWAKE = frozenset({"see:troll"})
@@ -13,7 +14,7 @@ HALL, FREE = Situation("hall", NONE, AWAKE), Situation("hall", NONE, NONE)
 
 
 def test_what_explains_nearly_all_is_needed_though_it_was_in_vain_once():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
     gone, babbling = "gone:see:troll", "see:babbling troll"
     for number in range(6):
         conditions.see(frozenset({"see:troll", "see:wall", f"have:{number}"}), ("south",))
@@ -27,7 +28,7 @@ def test_what_explains_nearly_all_is_needed_though_it_was_in_vain_once():
 
 
 def test_what_was_in_vain_half_of_the_time_is_no_need():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
     for number in range(6):
         conditions.see(frozenset({"see:wall", f"have:{number}", *(["see:fly"] * (number % 2))}), ("south",))
     conditions.see(frozenset({"see:fly", "see:wall"}), WAYS)
@@ -38,7 +39,7 @@ def test_what_was_in_vain_half_of_the_time_is_no_need():
 def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():
     start, missed = Situation("hall", NONE, AWAKE), Situation("hall", NONE, AWAKE | {"gone:see:rug"})
     for read_alike, same in ((True, True), (False, True), (True, False)):
-        trails = Trails()
+        trails = Trails(NUMBERS)
         for episode in range(6):
             then = start if read_alike or not episode % 2 else missed
             trails.add(TrailStep(start, "hit", 0.0, then, False, False), told=1 if same else episode)
@@ -48,13 +49,13 @@ def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():
             trails.add(TrailStep(start, "wait", 0.0, start, False, False), told=3)
             trails.add(TrailStep(start, "hit", -3.0, start, False, False), told=4)
             trails.close()
-        found = trails.from_here(start, 9, 9, ("hit",))
+        found = trails.from_here(start, 9, ("hit",))
         sure = max(trail.faithful for trail in found)
         assert sure > 0.85 if same else sure < 0.7, (read_alike, same)
 
 
 def test_doing_all_the_same_again_proves_nothing_about_doing_a_part_of_it():
-    trails = Trails()
+    trails = Trails(NUMBERS)
     trails.add(TrailStep(HALL, "wait", 0.0, HALL, False, False))
     trails.add(TrailStep(HALL, "hit troll", 0.0, HALL, False, False))  # in vain
     trails.close()
@@ -63,5 +64,5 @@ def test_doing_all_the_same_again_proves_nothing_about_doing_a_part_of_it():
         trails.add(TrailStep(FREE, "take gold", 5.0, FREE, False, False))
         trails.close()
     trails.add(TrailStep(FREE, "wait", 0.0, HALL, False, False))
-    (trail,) = trails.from_here(HALL, 9, 9, ("hit troll",))
+    (trail,) = trails.from_here(HALL, 9, ("hit troll",))
     assert trail.sure < 0.6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,9 @@ def dug() -> Episode:
 
 def chosen(episode: int, episodes: int) -> str:
     """What is done first where there is only time to dig, or to look into the chests."""
-    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(dug()), SETTINGS), SETTINGS)
+    # The last of the episodes only repeated the one before.
+    again = dataclasses.replace(dug(), uid="dug again")
+    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(dug(), again), SETTINGS), SETTINGS)
     agent.begin_episode(HALL)
     turn = Turn(0, 2, Observation(""), HALL, HERE, episode=episode, episodes=episodes)
     return agent.decide(turn, np.random.default_rng(0)).action
@@ -64,7 +68,7 @@ def test_what_is_known_is_taken_where_nothing_comes_after():
 
 def test_discovery_is_told_as_so_much_less():
     """The worth of what was valued before the end is not carried into it."""
-    estimator = GraphEstimator(Remembered(dug()), SETTINGS)
+    estimator = GraphEstimator(Remembered(dug(), dataclasses.replace(dug(), uid="dug again")), SETTINGS)
     estimator.begin_episode(HALL)
     candidates = tuple(Candidate(action, 0.0) for action in HERE)
     rng, found = np.random.default_rng(0), []

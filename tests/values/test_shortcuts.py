@@ -7,17 +7,15 @@ from collections import Counter
 
 import pytest
 
-from engine.values.conditions import Conditions, union
-from engine.values.experience import Experience
 from engine.values.hazards import _Risk
-from engine.values.legs import Imagined
-from engine.values.likeness import Likeness
-from engine.values.progress import PlannerSettings
-from engine.values.routes import Router
+from engine.values.memo import Likeness
+from engine.values.paths import Imagined
+from engine.values.preconditions import Preconditions
 from engine.values.shortening import _Walk, shortened
-from engine.values.situations import Situation
+from engine.values.text import Situation, union
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
+from tests.values.planning import NUMBERS, new_model, standing
 
 WORDS = [f"see:{letter}" for letter in "abcdefghijkl"]
 
@@ -52,7 +50,7 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
 
 
 def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_else_when_enough_is_new():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
 
     def see(*possible, there):
         return conditions.see(frozenset(there), possible)
@@ -78,7 +76,7 @@ def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_els
 
 
 def test_what_was_said_of_just_a_situation_that_turns_out_otherwise_is_not_said_any_more():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
     for number in range(64):
         there = {"see:wheel", f"see:{number}"}
         conditions.see(frozenset(there), ("go",))
@@ -90,7 +88,7 @@ def test_what_was_said_of_just_a_situation_that_turns_out_otherwise_is_not_said_
 
 
 def test_what_is_done_often_enough_with_the_same_result_tells_nothing_new_of_a_place():
-    x, hall, den = Experience(), Situation("hall", frozenset(), frozenset()), frozenset({"see:den"})
+    x, hall, den = new_model(), Situation("hall", frozenset(), frozenset()), frozenset({"see:den"})
     room = Situation("den", frozenset(), den)
     versions = []
     for _ in range(40):
@@ -109,7 +107,7 @@ class Explorer:
     """Somebody who walks at random through a dungeon, and what came of it."""
 
     def __init__(self, seed, episodes=6):
-        self.x, self.episodes, dice = Experience(), [], random.Random(seed)
+        self.x, self.episodes, dice = new_model(), [], random.Random(seed)
         dungeon = Dungeon(seed)
         for _ in range(episodes):
             self.x.begin_episode()
@@ -136,13 +134,13 @@ def test_steps_left_out_of_an_episode_are_those_that_a_walk_from_its_beginning_d
         kept = list(steps[:last])
         if not kept:
             continue
-        walk = _Walk(kept, explorer.x, lambda token: False)
+        walk = _Walk(kept, explorer.x, NUMBERS)
         for number in range(len(kept) - 2, -1, -1):
             step = kept[number]
             rest = kept[:number] + kept[number + 1 :]
             if step.reward <= 0 and step.then.place == step.now.place and walk.along(rest) is not None:
                 kept = rest
-        found = shortened(steps, explorer.x, lambda token: False)
+        found = shortened(steps, explorer.x, NUMBERS)
         actions = [step.action for step in kept]
         shorter = [step.action for step in found] if found is not None else actions
         rest = iter(actions)
@@ -159,8 +157,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
     start = explorer.episodes[-1][0].now
     valid = tuple(action for action in x.places[start.place].possible if action in x.moves)
     here = Imagined(start.place, start.have, {start.place: start.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, valid)
+    router = standing(x, here, valid)
     found = router.reach(here, 12.0)
     # Bellman and Ford: every move of every place reached, as long as anything gets cheaper.
     costs, at = {start.place: 0.0}, {start.place: here}
@@ -170,15 +167,14 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 opened = router.enable(at[place], action, 1)
                 if opened is None:
                     continue
-                see = router.look(opened.at.world, place, opened.at.have)
-                outcome = x.outcome((place, action), union(opened.at.have, see))
+                outcome = x.outcome((place, action), union(opened.have, opened.see))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
                 cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.at.world)
+                    costs[there], at[there] = cost, Imagined(there, opened.have, opened.after(at[place]).world)
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1
@@ -187,7 +183,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
 
 
 def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_longer_than_asked():
-    x = Experience()
+    x = new_model()
     a, b, c, d = (Situation(name, frozenset(), frozenset({f"see:{name}"})) for name in "abcd")
     gate = Situation("b", frozenset(), frozenset({"see:b", "see:open gate"}))
 
@@ -203,8 +199,7 @@ def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_
     x.see(b, ("wait",))  # with the gate shut there is no way through
     did(c, "east", d)
     here = Imagined("a", frozenset(), {"a": a.see, "b": gate.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, ("jump", "east"))
+    router = standing(x, here, ("jump", "east"))
     assert router.reach(here, 2.0).keys() == {"a", "b", "c"}
     assert router.reach(here, 3.0)["d"].cost == pytest.approx(3.0, abs=0.5)
     assert router.reach(here, 3.0)["c"].actions == ("through",)
