@@ -47,7 +47,7 @@ class PlanNumbers(Group):
         16, "one in so many of a place's situations may be unread if nothing was a surprise", 1, 1e9
     )
     kinds: int = setting(
-        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 1, 1e6
+        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
     )
     helped: int = setting(2, "depth of the search for actions that make another one possible", 0, 8)
     hopeless: float = setting(0.05, "probability below which an action is taken not to be possible", 0.0, 1.0)
@@ -109,7 +109,7 @@ class PlanNumbers(Group):
     # Replay
     trails: int = setting(8, "trails that are followed from a situation", 1, 1e6)
     kept_trails: int = setting(
-        24, "trails kept from one situation: the best by what they still gained", 1, 1e6
+        24, "trails kept from one situation: the best by what they still gained", 0, 1e6
     )
     alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
     unlikely: float = setting(
@@ -117,7 +117,7 @@ class PlanNumbers(Group):
     )
     strength: float = setting(2.0, "occasions that what is known of a verb's luck is worth", 0.0, 1e3)
     continuations: int = setting(
-        4, "continuations kept of one history: the best by what they still gained", 1, 1e6
+        4, "continuations kept of one history: the best by what they still gained", 0, 1e6
     )
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3

@@ -1,4 +1,4 @@
-"""What actions do: every time an action was taken at a place, and what is expected of it in a context.
+"""What actions do, and what places look like: all that was seen of it, and what is expected in a context.
 
 An effect is a change of tokens: what came in hand, was lost from it, appeared and vanished; or the place that a move
 led to. It is taken from the latest of the most similar occasions on which the action did anything. So what was learnt
@@ -192,3 +192,41 @@ class Effects:
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - self._n.near]
         return near, self._weights[self._n.occasions - len(near) :]
+
+
+class Views:
+    """What one place looked like to who first came there in an episode, by what was in hand."""
+
+    def __init__(self, numbers: PlanNumbers, likeness: Likeness) -> None:
+        self._n = numbers
+        self._likeness = likeness
+        self._seen: dict[Tokens, Tokens] = {}
+        self._expected: Memo[Tokens, Tokens] = Memo()
+        self._version = 0
+
+    def add(self, have: Tokens, see: Tokens) -> None:
+        """Learn what the place looks like with this in hand."""
+        self._version += 1
+        self._seen.pop(have, None)
+        self._seen[have] = see
+        if len(self._seen) > self._n.looks:
+            del self._seen[next(iter(self._seen))]
+
+    def with_in_hand(self, have: Tokens, light: Tokens) -> Tokens:
+        """Return what it looked like to who came with the most similar things in hand; nothing if nobody ever came.
+
+        Args:
+            light: What lifts a danger: with it a place looks like to those who had it, too, and without it like to
+                those who had not, however similar all else was.
+        """
+        if not self._seen:
+            return _NONE
+        return self._expected.find((self._version, light), have, lambda: self._most_similar(have, light))
+
+    def _most_similar(self, have: Tokens, light: Tokens) -> Tokens:
+        if have in self._seen:
+            return self._seen[have]
+        latest, lit = list(reversed(self._seen)), light.isdisjoint(have)
+        near = [held for held in latest if light.isdisjoint(held) == lit] or latest
+        similar = self._likeness.jaccard(have, map(self._likeness.number, near))
+        return self._seen[near[similar.index(max(similar))]]

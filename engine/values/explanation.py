@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, State, Step
-from engine.values.detours import Detour
+from engine.values.detours import Detour, Plan
 from engine.values.effects import Key
 from engine.values.paths import Route
-from engine.values.planner import Plan
 from engine.values.text import Situation, Tokens
 
 _SHOWN = 3

@@ -20,11 +20,12 @@ from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
+from engine.values.detours import NOTHING, Plan
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
 from engine.values.offers import darkening
 from engine.values.paths import Imagined, Progress, Task
-from engine.values.planner import NOTHING, Plan, Planner
+from engine.values.planner import Planner
 from engine.values.promises import novelty
 from engine.values.shortening import shortened
 from engine.values.text import Situation, union

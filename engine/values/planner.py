@@ -8,47 +8,17 @@ are kept between plans.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from engine.settings.planning import PlanNumbers
-from engine.values.detours import Detour, Explorer
-from engine.values.effects import Key
+from engine.values.detours import NOTHING, Detour, Explorer, Plan
 from engine.values.memo import Memo
 from engine.values.model import Model
 from engine.values.offers import OfferMemo, Offers
-from engine.values.paths import EnabledMemo, Imagined, Paths, Route, Task, Ways
+from engine.values.paths import EnabledMemo, Imagined, Paths, Route, Task
 from engine.values.promises import Offered, Promises
 from engine.values.routes import Router
 from engine.values.trails import Trail
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do, and what it is worth.
-
-    Attributes:
-        value: Points expected, discoveries included.
-        known: The part of it that repeats known gains.
-        actions: What to do up to the first thing never done before, first action first.
-        goal: What is to be done last of these, and where.
-        route: The route that it goes, as it was when the plan was made; None if there is nothing worth doing.
-        detour: The first of those made from it.
-        tries: What its detours try, and where; the first one's first, then the most promising.
-        spare: Points that the steps left over are counted with.
-    """
-
-    value: float = 0.0
-    known: float = 0.0
-    actions: tuple[str, ...] = ()
-    goal: Key = ("", "")
-    route: Route | None = None
-    detour: Detour | None = None
-    tries: tuple[Key, ...] = ()
-    spare: float = 0.0
-
-
-NOTHING = Plan()
-"""The plan where nothing is worth doing."""
+from engine.values.ways import Ways
 
 
 class Planner:

@@ -11,8 +11,9 @@ from engine.settings.planning import PlanNumbers
 from engine.values.effects import Key
 from engine.values.memo import Memo
 from engine.values.model import MOVE, Model
-from engine.values.paths import Paths, Way
+from engine.values.paths import Paths
 from engine.values.text import Tokens, names_in, objects, union
+from engine.values.ways import Way
 
 _UNHEARD: Mapping[str, float] = {}
 Offered = tuple[tuple[float, str], ...]

@@ -36,7 +36,7 @@ KINDS: dict[str, frozenset[str]] = {
     "waking": frozenset({"waking"}),
 }
 """Kinds of dungeons, and the options that make them."""
-DUNGEONS = tuple((kind, seed) for kind in KINDS for seed in (901, 902)) + (("furnished", 903), ("untold", 903))
+DUNGEONS = (*((kind, seed) for kind in KINDS for seed in (901, 902)), ("furnished", 903), ("untold", 903))
 _EPISODES = 12
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from engine.settings.planning import PlanNumbers
-from engine.values.detours import Explorer
+from engine.values.detours import Explorer, Plan
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task, Ways
-from engine.values.planner import Plan, Planner
+from engine.values.paths import Imagined, Paths, Progress, Task
+from engine.values.planner import Planner
 from engine.values.promises import Promises
 from engine.values.routes import Router
 from engine.values.trails import Trail
+from engine.values.ways import Ways
 
 NUMBERS = PlanNumbers()
 

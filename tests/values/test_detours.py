@@ -10,8 +10,9 @@ import pytest
 
 from engine.values.detours import _Tour
 from engine.values.offers import darkening
-from engine.values.paths import Imagined, Progress, Route, Ways
+from engine.values.paths import Imagined, Progress, Route
 from engine.values.text import Situation
+from engine.values.ways import Ways
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
 

@@ -18,8 +18,9 @@ from engine.values.base import Query
 from engine.values.detours import Detour
 from engine.values.explanation import Expected, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Imagined, Route, Way
+from engine.values.paths import Imagined, Route
 from engine.values.text import Situation
+from engine.values.ways import Way
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered
 
