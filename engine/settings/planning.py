@@ -62,7 +62,15 @@ class PlanNumbers(Group):
     recency: float = setting(0.75, "weight of an occasion relative to the next later one", 0.0, 1.0)
     looks: int = setting(24, "latest looks of a place that are kept", 1, 1e6)
 
+    least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
+    possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
+
     # Hazards
+    unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
+    unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
+    hope: float = setting(2.0, "things that did not help, after which hope for another one is halved", 0.0, 1e3)
+    certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
+    caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
     deadly: float = setting(0.08, "share of deadly steps that makes a place one to be prepared for", 0.0, 1.0)
     mostly: float = setting(
         0.75, "share of the deaths at a place under one alias that makes it the danger's", 0.0, 1.0
@@ -87,6 +95,8 @@ class PlanNumbers(Group):
     retried: int = setting(
         2, "times that an action is tried at a place in the hope that the situation matters", 0, 1e6
     )
+    loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
+    opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
     opening: float = setting(
         0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
     )
@@ -158,9 +168,7 @@ class PlanNumbers(Group):
     )
     dare: float = setting(0.25, "growth of daring with each episode that did not beat the best one", 0.0, 1e3)
     most_daring: float = setting(8.0, "times less that dying of a deadly action costs at most", 1.0, 1e3)
-    resort: float = setting(
-        0.1, "points of a plan for the nearest thing never done here, per unit of curiosity", 0.0, 1e3
-    )
+    aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(
         0.3, "share of the plan's value that an action gives up by which one dies for certain", 0.0, 1.0
     )

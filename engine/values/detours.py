@@ -254,7 +254,8 @@ class Explorer:
         leaving, staying = self._hazards(goal, have, see)
         total = -(1.0 - alive) * price
         if draw.bonus:
-            total += arrives * draw.bonus * m.hazards.hope(goal, have)
+            new = 1.0 - self._n.unmet ** m.hazards.untested(goal, have)
+            total += arrives * draw.bonus * m.hazards.hope(goal) * new
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:

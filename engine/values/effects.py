@@ -155,7 +155,7 @@ class Effects:
         success = 1.0
         if effective and len(effective) < len(near):
             idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.terminated)
-            success = max(0.05, 1.0 - idle / total)
+            success = max(self._n.least_success, 1.0 - idle / total)
         lasting = effective or [o for o in near if not o.terminated] or near
         return Outcome(lasting[-1], success, (death + hazard) / (total + 1.0))
 

@@ -343,17 +343,17 @@ class GraphEstimator:
         if key in m.gains and key not in self._progress.gained:
             own += m.gain(key, context)
         scale = abs(plan.value) + 1.0
-        delay = max(n.least_regret * scale, plan.value * min(1.0, 2.0 / max(1, task.steps)) - own)
+        delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
         # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
         return to_come, plan.value - plan.known, -delay, -n.dread * scale * risk
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""
-        weight = self._settings.prior_weight
+        weight, most = self._settings.prior_weight, self._n.opinion
         known = self._liking.get(now.place, {})
         heard = {
-            candidate.action: math.exp(min(1.5, max(-1.5, weight * candidate.z)))
+            candidate.action: math.exp(min(most, max(-most, weight * candidate.z)))
             for candidate in candidates
             if candidate.source in ("llm", "both")
         }

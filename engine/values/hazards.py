@@ -21,6 +21,7 @@ _NONE: Tokens = frozenset()
 class _Risk:
     """Steps, how many of them were deadly under which alias, and the same by each token that was there."""
 
+    numbers: PlanNumbers
     steps: int = 0
     deaths: int = 0
     aliases: Counter[str] = field(default_factory=Counter)
@@ -39,37 +40,41 @@ class _Risk:
     @property
     def share(self) -> float:
         """The share of deadly steps, cautiously low where hardly anything is known."""
-        return self.deaths / (self.steps + 2.0)
+        return self.deaths / (self.steps + self.numbers.unharmed)
 
     def share_with(self, context: Tokens) -> float:
         """Return the lowest share that holds with anything in a context: it may be what makes the difference.
 
         What never was there is given half a chance.
         """
-        share = self.share
-        if not share:
+        whole = share = self.share
+        if not whole:
             return 0.0
         for token in context:
             steps = self.with_token[token]
-            share = min(share, (self.deaths_with[token] + self.share) / (steps + 1.0) if steps else 0.5 * self.share)
+            rate = (self.deaths_with[token] + whole) / (steps + 1.0) if steps else self.numbers.unmet * whole
+            share = min(share, rate)
         return share
 
     @property
     def hope(self) -> float:
         """How likely something new in hand helps against this danger, after all that did not."""
-        return 2.0 / (2.0 + sum(token.startswith("have:") for token in self.deaths_with))
+        hope = self.numbers.hope
+        return hope / (hope + sum(token.startswith("have:") for token in self.deaths_with))
 
-    def alias(self, mostly: float) -> str:
-        """Return the alias that at least this share of the deaths came under, "" if there is none."""
-        return next((alias for alias, deaths in self.aliases.items() if deaths >= mostly * self.deaths), "")
+    @property
+    def alias(self) -> str:
+        """The alias under which one mostly died, "" if there is none."""
+        least = self.numbers.mostly * self.deaths
+        return next((alias for alias, deaths in self.aliases.items() if deaths >= least), "")
 
 
 @dataclass(slots=True)
 class _Place:
     """The dangers of one place."""
 
-    staying: _Risk = field(default_factory=_Risk)
-    moving: _Risk = field(default_factory=_Risk)
+    staying: _Risk
+    moving: _Risk
 
 
 @dataclass(slots=True)
@@ -81,10 +86,10 @@ class _Alias:
         first: Of those that were taken at their place for the first time.
     """
 
+    risks: dict[bool, _Risk]
+    first: dict[bool, _Risk]
     places: set[str] = field(default_factory=set)
     carried: set[str] = field(default_factory=set)
-    risks: dict[bool, _Risk] = field(default_factory=lambda: {True: _Risk(), False: _Risk()})
-    first: dict[bool, _Risk] = field(default_factory=lambda: {True: _Risk(), False: _Risk()})
 
 
 class Hazards:
@@ -97,8 +102,14 @@ class Hazards:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.version = 0
-        self._places: defaultdict[str, _Place] = defaultdict(_Place)
-        self._aliases: defaultdict[str, _Alias] = defaultdict(_Alias)
+
+        def risk() -> _Risk:
+            return _Risk(numbers)
+
+        self._places: defaultdict[str, _Place] = defaultdict(lambda: _Place(risk(), risk()))
+        self._aliases: defaultdict[str, _Alias] = defaultdict(
+            lambda: _Alias({True: risk(), False: risk()}, {True: risk(), False: risk()})
+        )
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
         self._told: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
@@ -154,7 +165,7 @@ class Hazards:
         if known is None:
             return elsewhere
         risk = known.moving if moving else known.staying
-        share, alias = risk.share_with(context), risk.alias(self._n.mostly)
+        share, alias = risk.share_with(context), risk.alias
         if alias and (name_in(context) not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
             share *= self._n.lifted
         return max(share, elsewhere)
@@ -167,7 +178,8 @@ class Hazards:
             return 0.0
         share, tries = alias.risks[moving].share, alias.first[moving]
         # For what was never done at a place, what came of first tries elsewhere counts most.
-        return (tries.deaths + 2.0 * share) / (tries.steps + 2.0) if first else share
+        prior = self._n.unharmed
+        return (tries.deaths + prior * share) / (tries.steps + prior) if first else share
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any alias that a place has in common with others."""
@@ -201,13 +213,13 @@ class Hazards:
         )
 
     def _at_worst(self, risk: _Risk) -> float:
-        alias = risk.alias(self._n.mostly)
+        alias = risk.alias
         return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
         known = self._places.get(place)
-        return self._lifts(known.moving.alias(self._n.mostly)) if known is not None and known.moving.deaths else _NONE
+        return self._lifts(known.moving.alias) if known is not None and known.moving.deaths else _NONE
 
     def helps(self, token: str) -> bool:
         """Return whether something lifts the danger of leaving any of the deadly places."""
@@ -255,6 +267,6 @@ class Hazards:
             return len(have)
         return sum(not (known.moving.with_token[token] or known.staying.with_token[token]) for token in have)
 
-    def hope(self, place: str, have: Tokens) -> float:
-        """Return how likely any of the things in hand that never were at a deadly place helps there."""
-        return self._places[place].moving.hope * (1.0 - 0.5 ** self.untested(place, have))
+    def hope(self, place: str) -> float:
+        """Return how likely something new in hand helps at a deadly place, after all that did not."""
+        return self._places[place].moving.hope

@@ -54,7 +54,7 @@ class Yields:
 
     def loss_rate(self, kind: str) -> float:
         """Return how often an action of a class, tried for the first time, cost something in hand."""
-        return (self._losses[kind] + 0.2) / (self._tries[kind] + 1.0)
+        return (self._losses[kind] + self._n.loss) / (self._tries[kind] + 1.0)
 
 
 class Vain:

@@ -236,11 +236,11 @@ class Paths:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
         see = self.look(at.world, at.place, at.have)
         outcome = self._m.outcome((at.place, action), union(at.have, see))
-        if outcome is None or (outcome.occasion.terminated and outcome.death > 0.9):
+        if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
             return None
         did = outcome.occasion
         have = (at.have - did.lost) | did.gained
-        tries = 1.0 / max(outcome.success, 0.15)
+        tries = 1.0 / max(outcome.success, self._n.least_success)
         if did.moved:
             return Imagined(did.place, have, at.world), tries, outcome.death
         world = {**at.world, at.place: (see - did.vanished) | did.appeared}
@@ -258,7 +258,7 @@ class Paths:
 
     def _search(self, at: Imagined, steps: float) -> dict[str, Reached]:
         """Search with Dijkstra's algorithm; risk costs steps."""
-        m, risky = self._m, 2.0 * self.death_cost
+        m, risky = self._m, self._n.caution * self.death_cost
         reached = {at.place: Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set[str]()
         as_now = at.world is self.task.now.world and at.have == self.here.have
@@ -306,7 +306,7 @@ class Paths:
         if opening is None:
             return None
         outcome = self._m.outcome((name, action), union(opening.have, opening.see))
-        if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
+        if outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
         ready = opening.after(start.at)

@@ -191,7 +191,8 @@ class Preconditions:
             had = [seen for seen in self._latest if need <= seen]
             alike = [seen for seen in had if hindrances.isdisjoint(seen) == free] or had
             possible = sum(action in self._contexts[seen] for seen in alike)
-            found = self._chances[(action, need, free)] = (possible + 0.5) / (len(alike) + 0.5)
+            prior = self._n.possible
+            found = self._chances[(action, need, free)] = (possible + prior) / (len(alike) + prior)
         return found
 
     def lasting(self, action: str, context: Tokens) -> float:

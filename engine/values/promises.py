@@ -211,7 +211,7 @@ class Promises:
                 self._helpful[token] = 1.0
             else:  # what was never there may help
                 thing = frozenset((token,))
-                hopes = (2.0 * m.hazards.hope(name, thing) for name in helpless)
+                hopes = (m.hazards.hope(name) for name in helpless if m.hazards.untested(name, thing))
                 self._helpful[token] = self._n.fetch * max(hopes, default=0.0)
             unknown = len(m.places) - m.bringing.places_with(token)
             carry = min(1.0, scale * m.bringing.opens(token) * min(unknown, self._n.carry_places))

@@ -35,7 +35,7 @@ def test_likeness_is_the_share_of_tokens_in_common(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
-    dice, risk, steps = random.Random(seed), _Risk(), []
+    dice, risk, steps = random.Random(seed), _Risk(NUMBERS), []
     for _ in range(60):
         context, died = some(dice), dice.random() < 0.3
         risk.add("", context, died)
