@@ -271,7 +271,8 @@ class Explorer:
             offer = self._offers.of(goal, have, see, action, most, ahead=ahead, sought=sought)
             if offer is None:
                 continue
-            moves, loss = action in m.moves, offer.loss
+            # Trying it may cost something in hand, and that a share of what is at stake.
+            moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and offer.names else 0.0
             if offer.handles and not anchor.later.isdisjoint(handled(action, have)):
                 loss = m.loss_rate(action)  # what is needed later on the route
             risk = max((leaving if moves else staying) * price, offer.death * price, offer.own * dared)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -40,20 +40,6 @@ class EpisodicMemory(Protocol):
     def entered(self) -> Iterable[tuple[int, Episode]]:
         """Return all episodes, oldest first, each with the entry number of its step 0."""
         ...
-
-
-class _Lived(NamedTuple):
-    """A step, and what is known of what followed.
-
-    Attributes:
-        possible: What could be done after it, None if that is not known.
-    """
-
-    step: Step
-    then: State
-    possible: tuple[str, ...] | None
-    terminated: bool
-    died: bool
 
 
 class GraphEstimator:
@@ -134,7 +120,7 @@ class GraphEstimator:
         if self._last is None:
             return
         (step, then, terminated, died), self._last = self._last, None
-        now, after = self._learn(_Lived(step, then, possible, terminated, died), running=True)
+        now, after = self._learn(step, then, possible, terminated=terminated, died=died, running=True)
         progress, key = self._progress, (now.place, step.action)
         if after == now and step.env_reward <= 0 and not terminated:
             progress.idle[key] += 1
@@ -162,14 +148,19 @@ class GraphEstimator:
             possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
             died = terminated and episode.outcome == "lost"
-            self._learn(_Lived(step, then, possible, terminated, died), running=False)
+            self._learn(step, then, possible, terminated=terminated, died=died, running=False)
         self._sources.remember(episode, first)
         self._end()
         self._begin()
 
-    def _learn(self, lived: _Lived, *, running: bool) -> tuple[Situation, Situation]:
-        """Learn from one step; return the situations before and after it."""
-        step, then, possible, terminated, died = lived
+    def _learn(
+        self, step: Step, then: State, possible: tuple[str, ...] | None, *, terminated: bool, died: bool, running: bool
+    ) -> tuple[Situation, Situation]:
+        """Learn from one step, remembered or of the running episode; return the situations before and after it.
+
+        Args:
+            possible: What could be done after it, None if that is not known.
+        """
         now, after = self._model.reader.read_step(step, then, possible)
         progress, key = self._progress, (now.place, step.action)
         self._sources.take(now, step if running else None)

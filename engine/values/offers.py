@@ -18,17 +18,17 @@ class Offer(NamedTuple):
 
     Attributes:
         promise: Points that it promises there.
-        loss: Share of what is at stake that trying it may cost.
         actions: It, after what makes it possible.
         death: Probability of dying in the situation that it makes: the dark, where a light is put out by it.
+        names: Whether it names something in hand.
         handles: Whether it is done to something in hand, or with it.
         own: Probability of dying of it where one died of it before.
     """
 
     promise: float
-    loss: float
     actions: tuple[str, ...]
     death: float
+    names: bool = False
     handles: bool = False
     own: float = 0.0
 
@@ -60,7 +60,7 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, task = self._m, self._paths.task
-        version = (m.yields.version, m.vain.version, len(m.moves), m.hazards.version)
+        version = (len(m.moves), m.hazards.version)
         valid = task.valid if place == task.now.place else None
         key = (place, m.places[place].version, valid, have, see, action, promise, ahead, sought)
         return self._memo.find(
@@ -83,12 +83,11 @@ class Offers:
             return None
         death = self._made(place, have, actions, then, ahead)
         if sought:
-            return Offer(promise, 0.0, actions, death)
+            return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
         handles = bool(handled(action, have))
-        named = handles or not words_of(have).isdisjoint(action.split())
-        loss = m.loss_rate(action) / len(have) if have and named else 0.0
-        return Offer(promise, loss, actions, death, handles, own)
+        names = handles or not words_of(have).isdisjoint(action.split())
+        return Offer(promise, actions, death, names, handles, own)
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
