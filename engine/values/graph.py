@@ -88,8 +88,7 @@ class GraphEstimator:
         self._plan, self._had = NOTHING, 0.0
         """The plan in force, and of what it was made for the points that it gained by now."""
         self._expected: Imagined | None = None
-        self._last: tuple[Step, State, bool, bool] | None = None
-        """The last step, until it is known what can be done after it."""
+        self._last: tuple[Step, State, bool, bool] | None = None  # until it is known what can be done after it
         self._model.begin_episode()
         self._sources.begin()
 
@@ -228,8 +227,7 @@ class GraphEstimator:
         q = [sum(part) for part in parts]
         weights = jitrl.softmax([candidate.z for candidate in candidates])
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
-        first = plan.actions[:1]
-        others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in first)
+        others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in plan.actions[:1])
         in_episode = [progress.tried[(now.place, candidate.action)] for candidate in candidates]
         return Valuation(
             v=float(np.dot(weights, q)),

@@ -81,6 +81,8 @@ class Model:
         """Points of the score that dying cost, on average."""
         self.ways_version = 0
         """Grows whenever a move leads elsewhere than was known, or more may go wrong on one."""
+        self.handlings = 0
+        """Grows with each action done to what lifts a danger."""
         self._taken: Counter[str] = Counter()
         self._deaths = 0
         self._unsettled: Key | None = None
@@ -205,6 +207,7 @@ class Model:
                 counts = self._handled[(_verb(action), token)]
                 counts[0] += 1
                 counts[1] += token not in then.have
+                self.handlings += token in self.hazards.light
 
     def _settle(self) -> None:
         """Count the last action as tried: what came of it was seen."""

@@ -62,7 +62,8 @@ class Offers:
         m, task = self._m, self._paths.task
         version = (len(m.moves), m.hazards.version)
         valid = task.valid if place == task.now.place else None
-        key = (place, m.places[place].version, valid, have, see, action, promise, ahead, sought)
+        lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(have) else None
+        key = (place, m.places[place].version, valid, lit, have, see, action, promise, ahead, sought)
         return self._memo.find(
             version, key, lambda: self._offer(place, have, see, action, promise, ahead, sought)
         )
