@@ -13,6 +13,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -319,5 +320,6 @@ class Model:
         return self.yields.rate(self.kind(action))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _verb(action: str) -> str:
     return action.split(" ", 1)[0]

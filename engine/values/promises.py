@@ -97,14 +97,15 @@ class Promises:
         m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, _UNHEARD)
 
         def best() -> Offered:
-            keys = ((name, action) for action in place.possible if action not in spent)
-            rated = (
-                (-novelty(m, self._n, key, self._curiosity, liked), key[1])
-                for key in keys
-                if m.tried.get(key, 0) <= self._n.retried or key[1] in m.moves or m.vain.holds(key)
-            )
-            least = heapq.nsmallest(2 * self._n.several, (item for item in rated if -item[0] >= self._n.least))
-            return tuple((-negative, action) for negative, action in least)
+            rated = list[tuple[float, str]]()
+            for action in place.possible:
+                key = (name, action)
+                again = m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)
+                if again and action not in spent:
+                    promise = novelty(m, self._n, key, self._curiosity, liked)
+                    if promise >= self._n.least:
+                        rated.append((-promise, action))
+            return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
 
         version = (m.yields.version, m.vain.version, len(m.moves), self._curiosity)
         return self._memo.find(version, (name, place.version, spent, tuple(liked.items())), best)
