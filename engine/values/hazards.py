@@ -1,61 +1,122 @@
-"""How dangerous it is to be at places and to leave them, with what in hand.
+"""How dangerous places are: the share of deadly steps among the moves away from a place, and among all other steps.
 
-Plans ask this thousands of times between two steps, and a step changes it at the place it was made at, or wherever
-the same name is met; so each answer is kept until one of these changes.
+A danger may come under a name that several places go by at times, an alias: the dark. It is as great in all of them.
+What was always in hand where such a place does not go by the alias, and never where any place does, is taken to lift
+the danger in all of them: a lamp that is on.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from engine.values.conditions import Tokens, union
-from engine.values.dangers import DEADLY, Guises, Risk
-from engine.values.situations import Situation
+from engine.settings.planning import PlanNumbers
+from engine.values.memo import Memo
+from engine.values.text import Situation, Tokens, name_in, union
 
 _NONE: Tokens = frozenset()
-_KEPT = 1 << 10
-"""Answers kept of one place."""
+
+
+@dataclass(slots=True)
+class _Risk:
+    """Steps, how many of them were deadly under which alias, and the same by each token that was there."""
+
+    numbers: PlanNumbers
+    steps: int = 0
+    deaths: int = 0
+    aliases: Counter[str] = field(default_factory=Counter)
+    with_token: Counter[str] = field(default_factory=Counter)
+    deaths_with: Counter[str] = field(default_factory=Counter)
+
+    def add(self, alias: str, context: Tokens, died: bool) -> None:
+        """Count a step."""
+        self.steps += 1
+        self.with_token.update(context)
+        if died:
+            self.deaths += 1
+            self.aliases[alias] += 1
+            self.deaths_with.update(context)
+
+    @property
+    def share(self) -> float:
+        """The share of deadly steps, cautiously low where hardly anything is known."""
+        return self.deaths / (self.steps + self.numbers.unharmed)
+
+    def share_with(self, context: Tokens) -> float:
+        """Return the lowest share that holds with anything in a context: it may be what makes the difference.
+
+        What never was there is given half a chance.
+        """
+        whole = share = self.share
+        if not whole:
+            return 0.0
+        for token in context:
+            steps = self.with_token[token]
+            rate = (self.deaths_with[token] + whole) / (steps + 1.0) if steps else self.numbers.unmet * whole
+            share = min(share, rate)
+        return share
+
+    @property
+    def hope(self) -> float:
+        """How likely something new in hand helps against this danger, after all that did not."""
+        hope = self.numbers.hope
+        return hope / (hope + sum(token.startswith("have:") for token in self.deaths_with))
+
+    @property
+    def alias(self) -> str:
+        """The alias under which one mostly died, "" if there is none."""
+        least = self.numbers.mostly * self.deaths
+        return next((alias for alias, deaths in self.aliases.items() if deaths >= least), "")
 
 
 @dataclass(slots=True)
 class _Place:
-    """The dangers of one place.
+    """The dangers of one place."""
+
+    staying: _Risk
+    moving: _Risk
+
+
+@dataclass(slots=True)
+class _Alias:
+    """A name that several places go by at times, and what was in hand then.
 
     Attributes:
-        version: Of what is known of names that several places go by, when `told` was begun.
-        told: Shares of deadly steps by context, whether of moves, and whether of first tries.
+        risks: Of all moves (True) and other steps (False) where a place went by it.
+        first: Of those that were taken at their place for the first time.
     """
 
-    staying: Risk = field(default_factory=Risk)
-    moving: Risk = field(default_factory=Risk)
-    version: int = -1
-    told: dict[tuple[Tokens, bool, bool], float] = field(default_factory=dict)
+    risks: dict[bool, _Risk]
+    first: dict[bool, _Risk]
+    places: set[str] = field(default_factory=set)
+    carried: set[str] = field(default_factory=set)
 
 
 class Hazards:
-    """The dangers of all places."""
+    """The dangers of all places.
 
-    def __init__(self) -> None:
-        self.guises = Guises()
-        self.changes = 0
-        """Grows whenever more is known of dying, or not, where one dies."""
-        self._places: dict[str, _Place] = {}
-        self._light: tuple[int, Tokens] = (-1, _NONE)
-        self._deadly: tuple[int, tuple[str, ...]] | None = None
-        self._helps: tuple[int, Tokens, list[Risk], dict[str, bool]] | None = None
-        """Version, what lifts a danger, dangers that nothing is known to lift, and answers."""
+    Attributes:
+        version: Grows whenever places may be more or less dangerous than before.
+    """
 
-    @property
-    def version(self) -> int:
-        """A number that grows whenever places may be more or less dangerous than before where nobody was since."""
-        return self.guises.version
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
+        self.version = 0
 
-    def version_at(self, place: str) -> int:
-        """Return a number that grows whenever a place may be more or less dangerous than before."""
-        known = self._places.get(place)
-        if known is None:
-            return self.guises.version
-        return self.guises.version + sum(risk.steps for risk in (known.moving, known.staying) if risk.deaths)
+        def risk() -> _Risk:
+            return _Risk(numbers)
+
+        self._places: defaultdict[str, _Place] = defaultdict(lambda: _Place(risk(), risk()))
+        self._aliases: defaultdict[str, _Alias] = defaultdict(
+            lambda: _Alias({True: risk(), False: risk()}, {True: risk(), False: risk()})
+        )
+        self._always: dict[tuple[str, str], Tokens] = {}
+        """By place and the name it went by, what was in hand whenever it did."""
+        self._told: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
+        self._lifting: Memo[str, Tokens] = Memo()
+        self._worst: Memo[str, float] = Memo()
+        self._deadly: Memo[None, tuple[str, ...]] = Memo()
+        self._light: Memo[None, Tokens] = Memo()
 
     def add(self, now: Situation, *, moving: bool, died: bool, first: bool) -> None:
         """Count a step.
@@ -64,17 +125,29 @@ class Hazards:
             moving: Whether it left the place, or would have.
             first: Whether the action was never taken at the place.
         """
-        place = self._places.get(now.place)
-        if place is None:
-            place = self._places[now.place] = _Place()
-        self.guises.see(now.place, now.have, now.see)
+        alias, place = name_in(now.see), self._places[now.place]
         risk = place.moving if moving else place.staying
-        risk.add(union(now.have, now.see), died)
-        self.guises.add(now.see, moving, died, first=first)
-        if risk.deaths:
-            self._deadly = self._helps = None
-            place.told.clear()
-        self.changes += bool(place.moving.deaths or place.staying.deaths)
+        before = self._known(alias, now)
+        context = union(now.have, now.see)
+        risk.add(alias, context, died)
+        if alias:
+            known = self._aliases[alias]
+            known.places.add(now.place)
+            known.carried |= now.have
+            known.risks[moving].add("", _NONE, died)
+            if first:
+                known.first[moving].add("", _NONE, died)
+            always = self._always.get((now.place, alias))
+            self._always[(now.place, alias)] = now.have if always is None else always & now.have
+        deaths = bool(risk.deaths or (alias and known.risks[moving].deaths))
+        self.version += deaths or before != self._known(alias, now)
+
+    def _known(self, alias: str, now: Situation) -> object:
+        """Return what decides what lifts an alias."""
+        if not alias:
+            return None
+        known = self._aliases[alias]
+        return len(known.places), len(known.carried), self._always.get((now.place, alias))
 
     def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
@@ -83,73 +156,117 @@ class Hazards:
             context: What is carried, and seen there.
             first: Whether the step is one that was never taken at the place.
         """
+        key = (place, context, moving, first)
+        return self._told.find(self.version, key, lambda: self._hazard(*key))
+
+    def _hazard(self, place: str, context: Tokens, moving: bool, first: bool) -> float:
         known = self._places.get(place)
+        elsewhere = self._elsewhere(context, moving, first)
         if known is None:
-            # Nobody did anything there yet; but the same name is the same danger, wherever one met it.
-            return self.guises.elsewhere(context, moving=moving, first=first)
-        if known.version != self.guises.version or len(known.told) > _KEPT:
-            known.version = self.guises.version
-            known.told.clear()
-        key = (context, moving, first)
-        found = known.told.get(key)
-        if found is None:
-            risk = known.moving if moving else known.staying
-            elsewhere = self.guises.elsewhere(context, moving=moving, first=first)
-            found = known.told[key] = max(self.guises.share(risk, context), elsewhere)
-        return found
+            return elsewhere
+        risk = known.moving if moving else known.staying
+        share, alias = risk.share_with(context), risk.alias
+        if alias and (name_in(context) not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
+            share *= self._n.lifted
+        return max(share, elsewhere)
+
+    def _elsewhere(self, context: Tokens, moving: bool, first: bool) -> float:
+        """Return the share of deadly steps wherever a place goes by the alias that it has in this context."""
+        name = name_in(context)
+        alias = self._aliases.get(name)
+        if alias is None or len(alias.places) < 2 or not context.isdisjoint(self._lifts(name)):
+            return 0.0
+        share, tries = alias.risks[moving].share, alias.first[moving]
+        # For what was never done at a place, what came of first tries elsewhere counts most.
+        prior = self._n.unharmed
+        return (tries.deaths + prior * share) / (tries.steps + prior) if first else share
+
+    def worst(self, place: str) -> float:
+        """Return the highest share of deadly steps under any alias that a place has in common with others."""
+        return self._worst.find(
+            self.version,
+            place,
+            lambda: max(
+                (
+                    risk.share
+                    for alias in self._aliases.values()
+                    if place in alias.places and len(alias.places) > 1
+                    for risk in alias.risks.values()
+                ),
+                default=0.0,
+            ),
+        )
 
     def is_safe(self, place: str) -> bool:
         """Return whether nobody ever died of leaving a place, nor of being where it is called as this one at times."""
         known = self._places.get(place)
-        return (known is None or not known.moving.deaths) and not self.guises.worst(place)
+        return (known is None or not known.moving.deaths) and not self.worst(place)
+
+    def deadly(self) -> tuple[str, ...]:
+        """Return the places that one dies of leaving often when nothing lifts the danger."""
+        return self._deadly.find(
+            self.version,
+            None,
+            lambda: tuple(
+                name for name, place in self._places.items() if self._at_worst(place.moving) > self._n.deadly
+            ),
+        )
+
+    def _at_worst(self, risk: _Risk) -> float:
+        alias = risk.alias
+        return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
+
+    def lifting(self, place: str) -> Tokens:
+        """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
+        known = self._places.get(place)
+        return self._lifts(known.moving.alias) if known is not None and known.moving.deaths else _NONE
+
+    def helps(self, token: str) -> bool:
+        """Return whether something lifts the danger of leaving any of the deadly places."""
+        return any(token in self.lifting(place) for place in self.deadly())
 
     @property
     def light(self) -> Tokens:
-        """All that lifts a danger."""
-        if self._light[0] != self.guises.version:
-            self._light = (self.guises.version, self.guises.light())
-        return self._light[1]
+        """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
+
+        def light() -> Tokens:
+            deadly = (
+                name
+                for name, alias in self._aliases.items()
+                if any(risk.share > self._n.deadly for risk in alias.risks.values())
+            )
+            return _NONE.union(*map(self._lifts, deadly))
+
+        return self._light.find(self.version, None, light)
+
+    def is_lifted(self, see: Tokens) -> bool:
+        """Return whether a place goes by an alias that something in hand would lift: it is dark."""
+        return bool(self._lifts(name_in(see)))
+
+    def _lifts(self, name: str) -> Tokens:
+        """Return what was always in hand where a place did not go by that alias, and never where one did."""
+
+        def lifts() -> Tokens:
+            alias, found = self._aliases.get(name), _NONE
+            if alias is not None and len(alias.places) > 1:
+                for (place, other), always in self._always.items():
+                    if other != name and place in alias.places:
+                        found |= always - alias.carried
+            return found
+
+        return self._lifting.find(self.version, name, lifts)
+
+    def helpless(self) -> tuple[str, ...]:
+        """Return the deadly places that nothing is known to protect at."""
+        return tuple(place for place in self.deadly() if not self.lifting(place))
 
     def untested(self, place: str, have: Tokens) -> int:
         """Return how many of the things in hand never were at that place."""
         known = self._places.get(place)
         if known is None:
             return len(have)
-        return sum(not (known.moving.carried[token] or known.staying.carried[token]) for token in have)
+        return sum(not (known.moving.with_token[token] or known.staying.with_token[token]) for token in have)
 
     def hope(self, place: str) -> float:
-        """Return how likely something new in hand helps against the danger of a place, after all that did not."""
+        """Return how likely something new in hand helps at a deadly place, after all that did not."""
         return self._places[place].moving.hope
-
-    def protects(self, place: str, token: str) -> bool:
-        """Return whether one died clearly less of leaving that place with this in hand."""
-        known = self._places.get(place)
-        if known is None:
-            return False
-        lifting = self.guises.lifting(known.moving)
-        return token in lifting if lifting else known.moving.lessened_by(token)
-
-    def helps(self, token: str) -> bool:
-        """Return whether one died clearly less with this in hand of leaving any of the deadly places."""
-        if self._helps is None or self._helps[0] != self.guises.version:
-            risks = [self._places[place].moving for place in self.deadly()]
-            lifting = _NONE.union(*map(self.guises.lifting, risks))
-            self._helps = (self.guises.version, lifting, [r for r in risks if not self.guises.lifting(r)], {})
-        _, lifting, others, told = self._helps
-        found = told.get(token)
-        if found is None:
-            found = told[token] = token in lifting or any(risk.lessened_by(token) for risk in others)
-        return found
-
-    def helpless(self, place: str) -> bool:
-        """Return whether nothing is known yet that protects at a deadly place."""
-        return not self.guises.lifting(self._places[place].moving)
-
-    def deadly(self) -> tuple[str, ...]:
-        """Return the places that one dies of leaving often."""
-        if self._deadly is None or self._deadly[0] != self.guises.version:
-            found = (
-                name for name, place in self._places.items() if self.guises.at_worst(place.moving) > DEADLY
-            )
-            self._deadly = (self.guises.version, tuple(found))
-        return self._deadly[1]

@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-_KEPT = 4
-"""Continuations kept of one history: the best by what they still gained, and of equals the latest."""
-_FAITHFUL = 0.5
-"""Probability that luck falls as before above which what killed then is taken to kill again."""
-_AS_BEFORE, _OTHERWISE = 4.0, 1.0
-"""Times that luck is taken to have fallen as before, and not, before any was counted."""
+from engine.settings.planning import PlanNumbers
 
 
 class _Known(NamedTuple):
@@ -27,7 +22,8 @@ class _Known(NamedTuple):
 class Histories:
     """A tree of all that was done from the beginning of episodes on, and where this episode stands in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
         self._now: int | None = 0
         self._passed: list[int | None] = []
         self._count = 0
@@ -35,7 +31,7 @@ class Histories:
         self._after: dict[int, list[tuple[float, int, int]]] = {}
         self._killed: dict[int, set[str]] = {}
         """By history, what killed when it was done last."""
-        self._as_before, self._otherwise = _AS_BEFORE, _OTHERWISE
+        self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
         self._departed = False
         self.repeated = False
         """Whether all of the last episode was done before, and came to the same: nothing was learnt in it."""
@@ -48,7 +44,7 @@ class Histories:
     @property
     def deadly(self) -> frozenset[str]:
         """Return the actions that killed after all the same; none where luck mostly falls otherwise."""
-        if self._now is None or self.faithfulness <= _FAITHFUL:
+        if self._now is None or self.faithfulness <= self._n.faithful:
             return frozenset()
         return frozenset(self._killed.get(self._now, ()))
 
@@ -98,7 +94,7 @@ class Histories:
                 known = self._after.setdefault(history, [])
                 known.append((best, number, index))
                 known.sort(key=lambda t: (-t[0], -t[1]))
-                del known[_KEPT:]
+                del known[self._n.continuations :]
         if rewards:
             self.repeated = not self._departed
         self._now, self._passed, self._departed = 0, [], False

@@ -1,204 +1,108 @@
-"""What can be tried at a place with this in hand, how much of its promise is left there, and what it risks.
-
-Plans ask this again and again for the same places with the same in hand: it is worked out once, and again only when
-something is learnt about the place.
-"""
+"""What can be tried in a situation: what is left of an action's promise, what makes it possible, and what it risks."""
 
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, concerns, names_in, union
-from engine.values.experience import Experience
-from engine.values.legs import Imagined
-from engine.values.readiness import Readinesses
-from engine.values.routes import Router
-
-LEAST = 0.02
-"""Promises below this are none."""
-_LIGHTLESS = 0.5
-"""Probability of dying of having put out what lifts a danger that is still ahead."""
-_SITUATIONS = 64
-"""Situations of a place for which it is remembered what can be tried there."""
-
-Offered = tuple[tuple[float, str], ...]
-"""Actions that promise something at a place, with that, best first."""
-Sought = tuple[tuple[str, float], ...]
-"""Actions that are sought for what they bring about, with what that promises."""
-_Version = tuple[int, int, int, int, int, Offered]
-"""Versions of what is known that tells what can be tried at a place."""
+from engine.settings.planning import PlanNumbers
+from engine.values.effects import Key
+from engine.values.memo import Memo
+from engine.values.model import Model
+from engine.values.paths import Imagined, Paths
+from engine.values.text import Tokens, concerns, names_in, union, words_of
 
 
 class Offer(NamedTuple):
     """Something to try at a place.
 
     Attributes:
-        most: What neither this nor anything less promising exceeds.
-        loss: Share of what is at stake that trying it may cost.
+        promise: Points that it promises there.
         actions: It, after what makes it possible.
-        made: Probability of dying in the situation that this makes: the dark, where a light is put out or lost by it.
+        death: Probability of dying in the situation that it makes: the dark, where a light is put out by it.
+        names: Whether it names something in hand.
         handles: Whether it is done to something in hand, or with it.
         own: Probability of dying of it where one died of it before.
     """
 
-    most: float
     promise: float
-    loss: float
     actions: tuple[str, ...]
-    moves: bool
-    made: float
+    death: float
+    names: bool = False
     handles: bool = False
     own: float = 0.0
 
 
-class Asked:
-    """What can be tried in one situation, best first, worked out only as far as somebody asks.
-
-    Args:
-        promising: What neither it nor anything after it exceeds, an action, and the most that it promises; best first.
-        offer: Works one out; None if nothing is left of its promise.
-    """
-
-    __slots__ = ("_found", "_left", "_offer")
-
-    def __init__(
-        self,
-        promising: Iterable[tuple[float, str, float]],
-        offer: Callable[[float, str, float], Offer | None],
-    ) -> None:
-        self._found: list[Offer] = []
-        self._left = list(promising)[::-1]
-        self._offer = offer
-
-    def promises_over(self, least: float) -> bool:
-        """Return whether all of it together promises more than that."""
-        known = sum(offer.promise for offer in self._found)
-        while self._left and known <= least:
-            if known + sum(promise for _, _, promise in self._left) <= least:
-                return False
-            offer = self._offer(*self._left.pop())
-            if offer is not None:
-                self._found.append(offer)
-                known += offer.promise
-        return known > least
-
-    def over(self, least: float, number: int) -> Offer | None:
-        """Return the offer of this number, counted from 0; None if none that is left can promise more than `least`."""
-        while number >= len(self._found):
-            if not self._left or self._left[-1][0] <= least:
-                return None
-            offer = self._offer(*self._left.pop())
-            if offer is not None:
-                self._found.append(offer)
-        found = self._found[number]
-        return found if found.most > least else None
-
-
-_Told = dict[tuple[Tokens, Tokens, bool, Sought], Asked]
-"""By what is in hand and what is seen, whether danger is ahead, and what is sought."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """What was told of one place."""
-
-    version: _Version
-    told: _Told = field(default_factory=dict)
+OfferMemo = Memo[tuple[object, ...], Offer | None]
 
 
 class Offers:
-    """Tells what can be tried."""
+    """Tells what can be tried, for one task.
 
-    def __init__(self, experience: Experience, router: Router) -> None:
-        self._x = experience
-        self._router = router
-        self._ready = Readinesses(experience, router)
-        self._places: dict[str, _Place] = {}
-        self._here: _Told = {}
+    Args:
+        memo: Answers that hold for other tasks, too.
+    """
 
-    def think(self) -> None:
-        """Begin a plan: what is possible here and now has changed."""
-        self._here.clear()
-        self._places.pop(self._router.here.place, None)
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, memo: OfferMemo | None = None) -> None:
+        self._m = model
+        self._n = numbers
+        self._paths = paths
+        self._memo: OfferMemo = memo if memo is not None else Memo(1 << 15)
 
-    def at(
-        self, goal: str, have: Tokens, see: Tokens, promising: Offered, sought: Sought, ahead: bool
-    ) -> Asked:
-        """Return what can be tried at a place with this in hand, best first.
+    def of(
+        self, place: str, have: Tokens, see: Tokens, action: str, promise: float, *, ahead: bool, sought: bool
+    ) -> Offer | None:
+        """Return what trying an action at a place comes to, None if nothing is left of its promise.
 
         Args:
+            promise: What it promises where nothing is known to be missing.
             ahead: Whether there is danger ahead, for which light is needed.
+            sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
-        if self._router.is_here(goal, have, see):
-            told, key = self._here, (have, see, ahead, sought)
-        else:
-            told, key = self._place(goal, promising).told, (have, see, ahead, sought)
-        found = told.get(key)
-        if found is None:
-            lit = not self._x.dangers.light.isdisjoint(have)
+        m, task = self._m, self._paths.task
+        version = (len(m.moves), m.hazards.version)
+        valid = task.valid if place == task.now.place else None
+        lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(have) else None
+        key = (place, m.places[place].version, valid, lit, have, see, action, promise, ahead, sought)
+        return self._memo.find(
+            version, key, lambda: self._offer(place, have, see, action, promise, ahead, sought)
+        )
 
-            def offer(most: float, action: str, promise: float) -> Offer | None:
-                if most == math.inf:
-                    return self._sought(goal, have, see, action, promise, ahead)
-                return self._promising(goal, have, see, action, promise, ahead, lit)
-
-            candidates = [(math.inf, action, promise) for action, promise in sought]
-            candidates += [(promise, action, promise) for promise, action in promising]
-            found = told[key] = Asked(candidates, offer)
-        return found
-
-    def _place(self, goal: str, promising: Offered) -> _Place:
-        """Return what was told of a place; nothing if anything about it has changed."""
-        place, version = self._places.get(goal), self._version(goal, promising)
-        if place is None or len(place.told) > _SITUATIONS or place.version != version:
-            place = self._places[goal] = _Place(version)
-        return place
-
-    def _version(self, goal: str, promising: Offered) -> _Version:
-        x = self._x
-        return x.places[goal].version, len(x.moves), x.dangers.version, x.handlings, x.deaths, promising
-
-    def _promising(
-        self, goal: str, have: Tokens, see: Tokens, action: str, most: float, ahead: bool, lit: bool
+    def _offer(
+        self, place: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool, sought: bool
     ) -> Offer | None:
-        """Return the offer of an action for what it may show, after what makes it possible.
-
-        Args:
-            lit: Whether anything in hand lifts a danger.
-        """
-        x, at = self._x, self._ready.of(goal, have, see, action)
-        promise = most * at.share
-        if promise < LEAST:
-            return None
-        made = own = 0.0
-        if lit or len(at.actions) > 1:
-            made = self._made(goal, have, at.actions, at.then, ahead)
-        if (goal, action) in x.fatal and action not in x.moves:
-            outcome = x.outcome((goal, action), at.then)
-            own = outcome.death if outcome is not None else 0.0
-        handles = bool(handled(action, have))
-        loss = x.loss_rate(action) / len(have) if at.names or handles else 0.0
-        return Offer(most, promise, loss, at.actions, action in x.moves, made, handles, own)
-
-    def _sought(
-        self, goal: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool
-    ) -> Offer | None:
-        """Return the offer of an action that is sought for what it brings about, after what makes it possible."""
-        opened = self._router.enable(Imagined(goal, have, {goal: see}), action, 2)
+        m, key, here = self._m, (place, action), self._paths.is_here(place, have, see)
+        opened = self._paths.enable(Imagined(place, have, {place: see}), action, self._n.helped)
         if opened is None:
             return None
-        actions, then = (*opened.actions, action), union(opened.at.have, opened.at.world.get(goal, see))
-        if not self._router.is_here(goal, have, see):
-            promise *= opened.sure * self._ready.found(goal, action)
-        if promise < LEAST:
+        actions, then = (*opened.actions, action), union(opened.have, opened.see)
+        if not here:
+            promise *= opened.sure / (1.0 + m.missed.get(key, 0)) ** 2
+        if not sought:
+            promise *= self._left(key, then)
+        if promise < self._n.least:
             return None
-        return Offer(math.inf, promise, 0.0, actions, False, self._made(goal, have, actions, then, ahead))
+        death = self._made(place, have, actions, then, ahead)
+        if sought:
+            return Offer(promise, actions, death)
+        own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
+        handles = bool(handled(action, have))
+        names = handles or not words_of(have).isdisjoint(action.split())
+        return Offer(promise, actions, death, names, handles, own)
 
-    def _made(self, goal: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
+    def _left(self, key: Key, then: Tokens) -> float:
+        """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
+        m, action = self._m, key[1]
+        deaths = m.fatal.get(key, 0)
+        alike = m.effects.died_alike(key, then) if deaths and action in m.moves else 0
+        share = 1.0 / (1.0 + alike)
+        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
+        elsewise = 0 if alike else deaths
+        if m.tried.get(key, 0) > elsewise and not m.vain.holds(key):
+            share *= 1.0 - m.effects.similarity(key, then)
+        return share
+
+    def _made(self, place: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
         """Return the hazard of the situation that an action, or what makes it possible, brings about.
 
         Args:
@@ -206,27 +110,33 @@ class Offers:
             then: What is carried and seen after that.
             ahead: Whether there is danger ahead, for which light is needed.
         """
-        x, lightless = self._x, self.darkening(goal, have, actions[-1], ahead=ahead)
+        m, action = self._m, actions[-1]
+        lightless = darkening(m, self._n, place, have, action, ahead=ahead)
         if len(actions) < 2:
             return lightless
-        light = x.dangers.light & have
+        light = m.hazards.light & have
         if light and light.isdisjoint(then):
-            lightless = self._dark(goal, ahead)
-        first, hazard = actions[-1] in x.moves, x.dangers.hazard
-        return max(lightless, hazard(goal, then, moving=True, first=first), hazard(goal, then, moving=False))
+            lightless = _dark(m, self._n, place, ahead)
+        hazard = m.hazards.hazard
+        moving = hazard(place, then, moving=True, first=action in m.moves)
+        return max(lightless, moving, hazard(place, then, moving=False))
 
-    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
-        """Return the probability of dying of what an action does to the light in hand.
 
-        Args:
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
-        light = self._x.dangers.light & have
-        dark = self._dark(place, ahead) if light else 0.0
-        return dark * self._x.loses(action, light) if dark else 0.0
+def darkening(
+    model: Model, numbers: PlanNumbers, place: str, have: Tokens, action: str, *, ahead: bool = False
+) -> float:
+    """Return the probability of dying of what an action does to the light in hand.
 
-    def _dark(self, place: str, ahead: bool) -> float:
-        return max(_LIGHTLESS if ahead else 0.0, self._x.dangers.guises.worst(place))
+    Args:
+        ahead: Whether there is danger ahead, for which light is needed.
+    """
+    light = model.hazards.light & have
+    dark = _dark(model, numbers, place, ahead) if light else 0.0
+    return dark * model.loses(action, light) if dark else 0.0
+
+
+def _dark(model: Model, numbers: PlanNumbers, place: str, ahead: bool) -> float:
+    return max(numbers.lightless if ahead else 0.0, model.hazards.worst(place))
 
 
 @functools.lru_cache(maxsize=1 << 14)

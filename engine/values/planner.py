@@ -1,193 +1,89 @@
-"""Plans through what is remembered: a way to gain again what was gained before, and what to try on the way.
+"""Plans: the best route to known gains, and what is tried in the steps that it leaves free.
 
-First come routes to known gains (`engine.values.routes`), and through ways that are shut
-(`engine.values.openings`). Then the steps that a route leaves free are spent on actions never tried
-(`engine.values.detours`): at the places on it, off it and beyond its end. The best route with its detours is
-the plan.
+Routes are found by `engine.values.routes`, detours from them by `engine.values.detours`. A plan is made for one `Task`,
+and everything that answers questions about it is made anew for the task. Only answers that hold for other tasks, too,
+are kept between plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from engine.values.conditions import Tokens
-from engine.values.detours import Explorer
-from engine.values.experience import ALL, Experience, Key
-from engine.values.legs import Imagined, Route
-from engine.values.openings import Openings
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.promises import Liking, Promises
-from engine.values.routes import SPARE, Router
+from engine.settings.planning import PlanNumbers
+from engine.values.detours import NOTHING, Detour, Explorer, Plan
+from engine.values.memo import Memo
+from engine.values.model import Model
+from engine.values.offers import OfferMemo, Offers
+from engine.values.paths import EnabledMemo, Imagined, Paths, Route, Task
+from engine.values.promises import Offered, Promises
+from engine.values.routes import Router
 from engine.values.trails import Trail
-from engine.values.visits import Detour
 from engine.values.ways import Ways
-
-__all__ = ["Imagined", "Plan", "Planner", "PlannerSettings", "Progress"]
-
-
-_SURE = 0.5
-"""Probability of surviving a way to all points above which no other is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do, and what it is worth.
-
-    Attributes:
-        value: Points expected, discoveries included.
-        known: The part of it that repeats known gains.
-        actions: What to do up to the first thing never done before, first action first.
-        goal: What is to be done last of these, and where.
-        way: The route that it goes, as it was when the plan was made; None for the way to something never done.
-        detour: The first of those made from it.
-        tries: What its detours try, and where; the first one's first, then the most promising.
-        spare: Points that the steps left over are counted with.
-    """
-
-    value: float
-    known: float
-    actions: tuple[str, ...]
-    goal: Key = ("", "")
-    route: tuple[str, ...] = ()
-    faithful: bool = False
-    way: Route | None = None
-    detour: Detour | None = None
-    tries: tuple[Key, ...] = ()
-    spare: float = 0.0
 
 
 class Planner:
-    """Searches plans in an experience."""
+    """Makes plans through a model."""
 
-    def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
-        self._x = experience
-        self._s = settings
-        self._router = Router(experience, settings)
-        self._promises = Promises(experience, settings, self._router)
-        ways = Ways(experience)
-        self._openings = Openings(experience, self._router, self._promises, ways)
-        self._explorer = Explorer(experience, settings, self._router, self._promises, ways)
+    def __init__(self, model: Model, numbers: PlanNumbers) -> None:
+        self._m = model
+        self._n = numbers
+        self._ways = Ways(model)
+        self._enabled: EnabledMemo = Memo(1 << 15)
+        self._offers: OfferMemo = Memo(1 << 15)
+        self._promising: Memo[object, Offered] = Memo()
 
-    def plan(
-        self,
-        now: Imagined,
-        steps_left: int,
-        progress: Progress,
-        liking: Liking,
-        trails: Sequence[Trail] = (),
-        valid: tuple[str, ...] = (),
-        to_gain: float | None = None,
-        record: Mapping[tuple[str, ...], tuple[int, float]] | None = None,
-        kept: float = 1.0,
-        daring: float = 1.0,
-    ) -> Plan:
-        """Return the best plan found; without any, one with no actions.
+    def plan(self, task: Task, trails: Sequence[Trail] = (), *, otherwise: bool = False) -> Plan:
+        """Return the best route with its detours; `NOTHING` if nothing is worth doing.
 
         Args:
-            now: Where the episode stands.
-            liking: By place and action a factor on its novelty, from the model's opinion; 1 if absent.
             trails: What remembered episodes did from here.
-            valid: What can be done here and now.
-            to_gain: Points until the maximum score, None if there is none: who knows a way to all of them has
-                nothing left to discover.
+            otherwise: Whether a route that leaves no steps to try anything is weighed against not going it, because
+                the last episode only repeated what was known.
         """
-        self._router.stand(now, valid, progress.barred)
-        self._explorer.daring = daring
-        best = Plan(0.0, 0.0, ())
-        most = self._promises.think(progress, liking)
-        routes = self._router.routes(now, steps_left, progress, trails)
-        if kept < 1.0:
-            routes = [
-                route if route.faithful or route.value <= 0.0 else replace(route, value=kept * route.value)
-                for route in routes
-            ]
-        if record:
-            routes = [self._tempered(route, record) for route in routes]
-        if to_gain is not None and to_gain > 0:
-            complete = [
-                route
-                for route in routes
-                if self._points(route, progress) >= to_gain
-                and sum(p for _, p in route.earned) >= _SURE * to_gain
-                and route.alive >= _SURE
-            ]
-            if complete:
-                route = max(complete, key=lambda route: route.value)
-                return Plan(
-                    route.value, route.value, route.actions, route.goal, route.actions, route.faithful, route
-                )
-        routes += self._openings.routes(now, routes, progress)
-        fills = self._s.fills
-        for route in sorted(routes, key=lambda route: -route.value):
-            if route.value + route.left * (most + SPARE) <= best.value:
-                continue
-            taken = self._explorer.fill(route, best.value)
-            if taken is not None:
-                plan = self._with_detours(route, taken)
-                if plan.actions and plan.value > best.value + 1e-9:
-                    best = plan
-            fills -= 1
-            if not fills:
-                break
-        return best
+        paths = self.paths(task)
+        router = Router(self._m, self._n, paths)
+        route = router.best(trails)
+        if self._is_complete(route, task):  # nothing is left to discover
+            return Plan(route.value, route.value, route.actions, route.goal, route)
+        offers = Offers(self._m, self._n, paths, self._offers)
+        promises = Promises(self._m, self._n, paths, self._promising)
+        explorer = Explorer(self._m, self._n, paths, promises, offers, self._ways)
+        plan, nowhere = self._with_detours(route, explorer.fill(route)), router.nowhere()
+        # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
+        shut = promises.shut_ways(self._ways.of(task.now.place))
+        others = [router.through(base, key) for key in shut for base in {id(r): r for r in (nowhere, route)}.values()]
+        others += [nowhere] if otherwise and not plan.tries else []
+        for other in others:
+            if other is not None:
+                instead = self._with_detours(other, explorer.fill(other))
+                plan = max(plan, instead, key=lambda plan: plan.value)
+        return plan if plan.actions and plan.value > 0.0 else NOTHING
 
-    @staticmethod
-    def _tempered(route: Route, record: Mapping[tuple[str, ...], tuple[int, float]]) -> Route:
-        """Return the route with its value drawn towards what came of it when it was followed from here.
+    def paths(self, task: Task) -> Paths:
+        """Return what answers questions about where a task stands."""
+        return Paths(self._m, self._n, task, self._enabled)
 
-        What it did not keep of its promise, it hardly comes to either: what is to be tried along it counts less, too.
-        """
-        times, points = record.get(route.actions, (0, 0.0))
-        if not times:
-            return route
-        value = (route.value + points) / (1.0 + times)
-        kept = min(1.0, max(0.0, value) / route.value) if route.value > 0 else 1.0
-        return replace(route, value=value, alive=route.alive * kept)
+    def expect(self, task: Task, action: str) -> Imagined | None:
+        """Return the situation expected after an action, None if it was never taken at this place."""
+        done = self.paths(task).do(task.now, action)
+        return done[0] if done is not None else None
 
-    def value_discoveries(self, curiosity: float) -> None:
-        """Take note of what discoveries are worth from now on."""
-        if curiosity != self._s.curiosity:
-            self._s.curiosity = curiosity
-            self._x.news.append(ALL)
-
-    def price(self, steps_left: float) -> float:
-        """Return the points that dying costs where no known gain is at stake: score, and what could be discovered."""
-        return self._explorer.price(steps_left)
-
-    def imagine(self, at: Imagined, action: str) -> Imagined | None:
-        """Return the situation expected after `action`, None if it was never taken at this place."""
-        return self._router.imagine(at, action)
-
-    def darkening(self, place: str, have: Tokens, action: str) -> float:
-        """Return the probability of dying, at a place that may be dark, of what an action does to the light in hand."""
-        return self._promises.offers.darkening(place, have, action)
-
-    def novelty(self, key: Key, liking: Liking) -> float:
-        """Return what taking the action at the place promises to discover, in points."""
-        return self._promises.novelty(key, liking)
-
-    def _points(self, route: Route, progress: Progress) -> float:
-        """Return the points that a route gains if all goes as expected."""
-        return sum(self._x.gains.get(key, 0.0) for key in route.gained - progress.gained)
+    def _is_complete(self, route: Route, task: Task) -> bool:
+        """Return whether a route likely gains all points that are left."""
+        if task.to_gain is None or task.to_gain <= 0:
+            return False
+        points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
+        likely = sum(points for _, points in route.earned)
+        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.alive >= self._n.sure
 
     def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
         """Return the plan that spends what the route leaves free on detours."""
-        value = route.value + sum(detour.worth for detour in taken)
-        slack = route.left - sum(detour.cost for detour in taken)
         actions, goal, first = route.actions, route.goal, None
         if taken:
-            # Of those that start together the best is made first, unless a way may shut meanwhile: all is thought
-            # over again after it.
-            first = min(taken, key=lambda detour: (detour.start, not self._passes(detour), -detour.rate))
+            # Of those that start together the best is made first: all is thought over again after it.
+            first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
-        # Steps left over are worth a little: of equal plans the shorter one.
-        value += SPARE * slack
+        spare = self._n.spare * (route.left - sum(detour.cost for detour in taken))
+        value = route.value + sum(detour.worth for detour in taken) + spare
         tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
-        return Plan(
-            value, route.value, actions, goal, route.actions, route.faithful, route, first, tries, SPARE * slack
-        )
-
-    def _passes(self, detour: Detour) -> bool:
-        """Return whether a detour begins with a way that is open here, and not for long."""
-        return not detour.start and self._explorer.is_fleeting(detour.actions)
+        return Plan(value, route.value, actions, goal, route, first, tries, spare)

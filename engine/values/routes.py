@@ -1,141 +1,52 @@
-"""Routes to what was gained before: remembered trails, and known gains joined by the shortest known ways."""
+"""Routes to what was gained before: trails followed again, and known gains joined by the cheapest known ways."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from engine.values.conditions import Tokens, union
-from engine.values.experience import Experience, Key
-from engine.values.legs import Enabled, Imagined, Reached, Route, longer
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.situations import Situation
+from engine.settings.planning import PlanNumbers
+from engine.values.effects import Key
+from engine.values.model import Model
+from engine.values.paths import Imagined, Paths, Reached, Route
+from engine.values.text import Tokens, union
 from engine.values.trails import Trail
-
-SPARE = 0.05
-"""What a step left over is worth, in points: of equal routes the shorter one."""
-
-_RETOLD = 4
-"""Trails whose gains are joined anew by the shortest known ways."""
-_HOPELESS = 0.05
-"""Probability below which an action is taken not to be possible."""
-_FAMILIAR = 128
-"""Situations of a place from which on what is read from them says that a move is hopeless."""
-
-
-_Enabled = tuple[tuple[str, ...], Tokens, Tokens, float]
-"""Actions, what is carried and seen after them, and how likely they and the action sought are possible."""
 
 
 class Router:
-    """Searches routes in an experience.
+    """Finds routes for one task."""
 
-    Attributes:
-        here: The present situation.
-        world: What places look like now, as far as they were visited.
-        valid: What is possible here and now; empty if that is not known.
-        barred: Moves that are not possible elsewhere, until something is done.
-    """
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
+        self._m = model
+        self._n = numbers
+        self._paths = paths
 
-    def __init__(self, experience: Experience, settings: PlannerSettings) -> None:
-        self._x = experience
-        self._s = settings
-        self.here = Situation("", frozenset(), frozenset())
-        self.world: Mapping[str, Tokens] = {}
-        self.valid: frozenset[str] = frozenset()
-        self.barred: frozenset[Key] = frozenset()
-        self._shut: frozenset[Key] | None = None
-        self._reached: dict[
-            tuple[str, Tokens, frozenset[tuple[str, Tokens]]], tuple[float, dict[str, Reached]]
-        ] = {}
-        self._enabled: dict[
-            str, tuple[tuple[int, int], dict[tuple[str, int, Tokens, Tokens], _Enabled | None]]
-        ] = {}
+    def nowhere(self) -> Route:
+        """Return the route that goes nowhere."""
+        task = self._paths.task
+        now, gained = task.now, frozenset(task.progress.gained)
+        return Route(now, float(task.steps), gained=gained, marks=((0, now.place, now.have),))
 
-    def stand(self, now: Imagined, valid: tuple[str, ...], barred: Iterable[Key] = ()) -> None:
-        """Take note of what is possible here and now: there memory need not be asked.
-
-        Args:
-            barred: Moves that are known not to be possible elsewhere, until something is done.
-        """
-        self.barred, self._shut = frozenset(barred), None
-        self.here = Situation(now.place, now.have, self.look(now.world, now.place, now.have))
-        self.world = now.world
-        self.valid = frozenset(valid)
-        self._enabled.pop(now.place, None)
-        self._reached.clear()
-
-    @property
-    def shut(self) -> frozenset[Key]:
-        """Moves that are hardly possible elsewhere with what is in hand, as places look now."""
-        if self._shut is None:
-            have = self.here.have
-            places = self._x.places
-            self._shut = frozenset(
-                key
-                for key in self._x.guarded()
-                if len(places[key[0]].possible) >= _FAMILIAR
-                and self.opens(key, self.world, have) <= _HOPELESS
-            )
-        return self._shut
-
-    def opens(self, key: Key, world: Mapping[str, Tokens], have: Tokens) -> float:
-        """Return how likely a move is possible with this in hand, as a place is expected to look then."""
-        see = self.look(world, key[0], have)
-        if not see and key[0] not in world:
-            return 1.0  # nobody knows what it looks like
-        return self._x.places[key[0]].possible.chance(key[1], union(have, see))
-
-    def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
-        """Return whether that is the present situation."""
-        return (place, have, see) == self.here
-
-    def world_at(self, route: Route, steps: int) -> Mapping[str, Tokens]:
-        """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
-        return route.at.world if steps else self.world
-
-    @property
-    def death_cost(self) -> float:
-        """Points that dying costs: what the score loses by it, and the rest of the episode."""
-        return self._s.death_cost + self._x.death_loss
-
-    def routes(
-        self, now: Imagined, steps_left: int, progress: Progress, trails: Sequence[Trail]
-    ) -> list[Route]:
-        """Return routes from here, the one that goes nowhere first."""
-        start = Route(
-            now, float(steps_left), gained=frozenset(progress.gained), marks=((0, now.place, now.have),)
-        )
-        trails = [trail for trail in trails if trail.faithful or self._passable(start, trail)]
+    def best(self, trails: Sequence[Trail]) -> Route:
+        """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
+        start = self.nowhere()
+        trails = [trail for trail in trails if trail.faithful or self._passable(trail)]
         told = [self._follow(start, trail) for trail in trails]
-        told_anew = [trail for trail in trails if not trail.faithful][:_RETOLD]
-        retold = [route for trail in told_anew for route in self._retell(start, trail, progress)]
-        beam = [start, *told, *retold]
-        found = list(beam)
-        beam.sort(key=lambda route: -route.value)
-        beam = beam[: self._s.beam]
-        for _ in range(self._s.depth):
-            longer = [further for route in beam for further in self._further(route, progress)]
+        told_anew = [trail for trail in trails if not trail.faithful][: self._n.retold]
+        found = [start, *told, *(route for trail in told_anew for route in self._retell(start, trail))]
+        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
+        for _ in range(self._n.depth):
+            longer = [further for route in beam for further in self._further(route)]
             if not longer:
                 break
-            unique = {
-                (route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)
-            }
-            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._s.beam]
+            unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
-        # Of routes that come to the same place with the same gains, one is enough, and one that counts on luck.
-        distinct: dict[tuple[frozenset[Key], str, Tokens, bool], Route] = {}
-        for route in found:
-            key = (route.gained, route.at.place, route.at.have, route.faithful)
-            if key not in distinct or (route.value, route.left) > (distinct[key].value, distinct[key].left):
-                distinct[key] = route
-        best = sorted(distinct.values(), key=lambda route: -(route.value + SPARE * route.left))
-        return [start, *(route for route in best[: self._s.beam] if route is not start)]
+        return max(found, key=lambda route: route.value + self._n.spare * route.left)
 
     def _follow(self, start: Route, trail: Trail) -> Route:
         """Return the route that is a trail."""
-        fresh = {key: gain for key, gain in trail.gains if key not in start.gained}
+        fresh = {key for key, _ in trail.gains if key not in start.gained}
         extra = start.at.have - trail.begin.have
         alive, possible = self._survival(trail, extra)
         earned = tuple(
@@ -146,27 +57,28 @@ class Router:
         return Route(
             Imagined(trail.end.place, trail.end.have | extra, {**start.at.world, **trail.world}),
             start.left - len(trail.actions),
-            sum(gain for _, gain in earned) - self.death_cost * (1.0 - alive[-1]),
+            sum(gain for _, gain in earned) - self._paths.death_cost * (1.0 - alive[-1]),
             trail.sure * alive[-1] * possible[-1],
             trail.actions,
-            start.gained | set(fresh),
+            start.gained | fresh,
             tuple((steps, place, have | extra) for steps, place, have in trail.marks),
             earned,
             faithful=trail.faithful > 0.0,
         )
 
-    def _passable(self, start: Route, trail: Trail) -> bool:
+    def _passable(self, trail: Trail) -> bool:
         """Return whether what a trail does first at each place is possible as this episode left the place."""
-        extra, come = start.at.have - trail.begin.have, set[str]()
-        for (_, place, have), action in zip(trail.marks, trail.actions, strict=True):
+        paths, world = self._paths, self._paths.task.now.world
+        extra, come = paths.here.have - trail.begin.have, set[str]()
+        for (_, place, had), action in zip(trail.marks, trail.actions, strict=True):
             if place in come:
                 continue
             come.add(place)
-            see = self.look(start.at.world, place, have | extra)
-            unknown = not see and place not in start.at.world
-            if unknown or (place, have | extra, see) == self.here:
+            have = had | extra
+            see = paths.look(world, place, have)
+            if (not see and place not in world) or paths.is_here(place, have, see):
                 continue
-            if not self._x.places[place].possible.chance(action, union(have | extra, see)):
+            if not self._m.places[place].possible.chance(action, union(have, see)):
                 return False
         return True
 
@@ -177,222 +89,126 @@ class Router:
         """
         alive = sure = 1.0
         lived, found = list[float](), list[float]()
-        for (_, place, have), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
-            context = union(have | extra if extra else have, see)
-            outcome = self._x.outcome((place, action), context)
+        for (_, place, had), see, action in zip(trail.marks, trail.seen, trail.actions, strict=True):
+            context = union(had | extra if extra else had, see)
+            outcome = self._m.outcome((place, action), context)
             alive *= 1.0 - outcome.death if outcome is not None else 1.0
-            if found:  # what is done first is possible
-                known = self._x.places.get(place)
-                sure *= known.possible.lasting(action, context) if known is not None else 1.0
+            known = self._m.places.get(place)
+            if found and known is not None:  # what is done first is possible
+                sure *= known.possible.lasting(action, context)
             lived.append(max(trail.faithful, alive))
             found.append(max(trail.faithful, sure))
         return lived, found
 
-    def _retell(self, start: Route, trail: Trail, progress: Progress) -> Iterator[Route]:
-        """Yield routes to the gains of a trail, in its order, by the shortest known ways."""
+    def _retell(self, start: Route, trail: Trail) -> Iterator[Route]:
+        """Yield the route to the gains of a trail, in its order, by the cheapest known ways."""
         route = start
-        for key, gain in trail.gains:
-            if key in route.gained:
-                continue
-            further = self._goal(route, self.reach(route.at, route.left), key, gain, progress)
-            if further is None:
-                continue
-            route = further[1]
+        for key, _ in trail.gains:
+            if key not in route.gained:
+                further = self._goal(route, self._paths.reach(route.at, route.left), key)
+                route = further[1] if further is not None else route
         if route is not start:
             yield route
 
-    def _further(self, route: Route, progress: Progress) -> list[Route]:
+    def _further(self, route: Route) -> list[Route]:
         """Return `route` with each of the best next known gains added."""
-        reached, width = self.reach(route.at, route.left), self._s.width
+        reached, width = self._paths.reach(route.at, route.left), self._n.width
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
-            (-gain / (reached[key[0]].cost + 1.0 + self._s.overhead), number, key)
-            for number, (key, gain) in enumerate(self._x.gains.items())
+            (-gain / (reached[key[0]].cost + 1.0 + self._n.overhead), number, key)
+            for number, (key, gain) in enumerate(self._m.gains.items())
             if key not in route.gained and key[0] in reached
         )
         rated = list[tuple[float, int, Route]]()
         for hope, number, key in hopes:
-            if len(rated) >= width and -hope * route.alive <= rated[width - 1][0]:
+            if len(rated) >= width and -hope * route.alive <= -rated[width - 1][0]:
                 break
-            goal = self._goal(route, reached, key, self._x.gains[key], progress)
+            goal = self._goal(route, reached, key)
             if goal is not None:
-                rated.append((goal[0], number, goal[1]))
-                rated.sort(key=lambda item: (-item[0], item[1]))
+                rated.append((-goal[0], number, goal[1]))
+                rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]]
 
-    def _goal(
-        self, route: Route, reached: Mapping[str, Reached], key: Key, gain: float, progress: Progress
-    ) -> tuple[float, Route] | None:
-        """Return the route with one known gain added, and its points per step."""
+    def _goal(self, route: Route, reached: Mapping[str, Reached], key: Key) -> tuple[float, Route] | None:
+        """Return the points per step of one known gain, and the route with it added."""
         place, action = key
         way = reached.get(place)
-        if way is None or key in progress.failed or way.cost + 1 > route.left:
+        if way is None or key in self._paths.task.progress.failed or way.cost + 1 > route.left:
             return None
-        enabled = self.enable(way.at, action, 2)
-        done = self.do(enabled.at, action) if enabled else None
-        if enabled is None or done is None:
+        enabled = self._paths.enable(way.at, action, 2)
+        if enabled is None:
             return None
-        ready = enabled.at
-        gain = self._x.gain(key, union(ready.have, self.look(ready.world, place, ready.have)))
-        if gain < 0.1:
+        done = self._paths.do(enabled.after(way.at), action)
+        if done is None:
             return None
-        cost = way.cost + len(enabled.actions) + done[1]
-        if cost > route.left:
+        then, tries, death = done
+        gain, cost = self._m.gain(key, union(enabled.have, enabled.see)), way.cost + len(enabled.actions) + tries
+        if gain < self._n.least_gain or cost > route.left:
             return None
-        survives = way.alive * (1.0 - done[2])
+        survives = way.alive * (1.0 - death)
         alive = route.alive * survives * way.sure * enabled.sure
-        value = gain * alive - self.death_cost * route.alive * (1.0 - survives)
-        further = longer(route, reached, place, (*enabled.actions, action), done[0], cost, alive, value)
-        earned = (*route.earned, (len(further.actions), gain * alive))
-        return value / (cost + self._s.overhead), replace(further, gained=route.gained | {key}, earned=earned)
+        value = gain * alive - self._paths.death_cost * route.alive * (1.0 - survives)
+        further = _longer(route, reached, place, (*enabled.actions, action), then)
+        further = replace(
+            further,
+            left=route.left - cost,
+            value=route.value + value,
+            alive=alive,
+            gained=route.gained | {key},
+            earned=(*route.earned, (len(further.actions), gain * alive)),
+        )
+        return value / (cost + self._n.overhead), further
 
-    def imagine(self, at: Imagined, action: str) -> Imagined | None:
-        """Return the situation expected after `action`, None if it was never taken at this place."""
-        done = self.do(at, action)
-        return done[0] if done else None
+    def through(self, route: Route, key: Key) -> Route | None:
+        """Return a route with a shut way opened and gone through at its end; None if that is not known to be possible.
 
-    # ----------------------------------------------------------------------------------------- ways
-
-    def reach(self, at: Imagined, steps: float) -> dict[str, Reached]:
-        """Return the places that known moves lead to, by the cheapest way, within so many steps or more."""
-        key = (at.place, at.have, frozenset(at.world.items()))
-        known = self._reached.get(key)
-        if known is None or known[0] < steps:
-            known = self._reached[key] = (steps, self._search_ways(at, steps))
-        return known[1]
-
-    def _search_ways(self, at: Imagined, steps: float) -> dict[str, Reached]:
-        """Search with Dijkstra's algorithm; risk costs steps."""
-        x = self._x
-        reached = {at.place: Reached(0.0, None, (), 1.0, at)}
-        queue, settled = [(0.0, at.place)], set()
-        risky = 2.0 * self.death_cost
-        barred = self.barred if at.world is self.world and at.have == self.here.have else ()
-        while queue:
-            cost, name = heapq.heappop(queue)
-            if name in settled:
-                continue
-            if cost + 1.0 > steps:
-                break
-            settled.add(name)
-            here = reached[name]
-            have, world = here.at.have, here.at.world
-            # From most places most moves lead to the same place, whatever is in hand.
-            elsewhere, hazard = name != self.here.place, 0.0
-            if not elsewhere or not x.dangers.is_safe(name):
-                see = self.look(world, name, have)
-                elsewhere = (name, have, see) != self.here
-                hazard = x.dangers.hazard(name, union(have, see), moving=True)
-            for action, free in x.ways_out(name):
-                if free in settled or (barred and (name, action) in barred):
-                    continue
-                if free and elsewhere:
-                    known = reached.get(free)
-                    if known is not None and known.cost <= cost + 1.0:
-                        continue
-                    death = hazard * x.escape((name, action)) if hazard else 0.0
-                    total = cost + 1.0 + risky * death
-                    if total <= steps and (known is None or known.cost > total):
-                        at, alive = Imagined(free, have, world), here.alive * (1.0 - death)
-                        reached[free] = Reached(total, name, (action,), alive, at, here.sure)
-                        heapq.heappush(queue, (total, free))
-                    continue
-                key = (name, action)
-                leads = x.destination(key)
-                known = reached.get(leads) if leads is not None else None
-                if known is not None and known.cost <= cost + 1.0:
-                    continue
-                opening = self.enable(here.at, action, 1)
-                if opening is None:
-                    continue
-                ready = opening.at
-                outcome = x.outcome(key, union(ready.have, self.look(ready.world, name, ready.have)))
-                if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
-                    continue
-                there = outcome.occasion.place
-                tries = 1.0 / (outcome.success * opening.sure)
-                total = cost + len(opening.actions) + tries + risky * outcome.death
-                if there in settled or total > steps or (there in reached and reached[there].cost <= total):
-                    continue
-                reached[there] = Reached(
-                    total,
-                    name,
-                    (*opening.actions, action),
-                    here.alive * (1.0 - outcome.death),
-                    Imagined(there, ready.have, ready.world),
-                    here.sure * opening.sure,
-                )
-                heapq.heappush(queue, (total, there))
-        return reached
-
-    def enable(self, at: Imagined, action: str, depth: int) -> Enabled | None:
-        """Return how `action` becomes possible at this place by known actions; None if it does not."""
-        see = self.look(at.world, at.place, at.have)
-        found = self._enabling(at.place, at.have, see, action, depth)
-        if found is None:
+        What lies behind a way that needs something, past a troll or a locked door, is no known gain, and detours only
+        go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
+        """
+        place, action = key
+        reached = self._paths.reach(route.at, route.left)
+        way = reached.get(place)
+        enabled = self._paths.enable(way.at, action, self._n.helped) if way is not None else None
+        if way is None or enabled is None or not enabled.actions:
             return None
-        actions, have, then, sure = found
-        then_at = at if not actions else Imagined(at.place, have, {**at.world, at.place: then})
-        return Enabled(actions, then_at, sure)
-
-    def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> _Enabled | None:
-        x = self._x
-        here = (place, have, see) == self.here
-        if here and action in self.valid:
-            return (), have, see, 1.0
-        needed = x.missing((place, action), union(have, see))
-        if not needed:
-            chance = 0.0 if here else x.places[place].possible.chance(action, union(have, see))
-            # Where it hardly ever was possible with all that, something is missing that nobody knows.
-            return ((), have, see, chance) if chance > _HOPELESS else None
-        if depth == 0:
+        done = self._paths.do(enabled.after(way.at), action)
+        if done is None or done[0].place == place:
             return None
-        # The same is asked thousands of times between two changes at a place.
-        version = (x.places[place].version, len(x.moves))
-        known = self._enabled.get(place)
-        if known is None or known[0] != version:
-            known = self._enabled[place] = (version, {})
-        key = (action, depth, have, see)
-        if key not in known[1]:
-            # At most 2 depth - 1 helpers follow one another.
-            hopeful = x.attainable((place, action), union(have, see), 2 * depth - 1)
-            known[1][key] = self._search_helpers(place, have, see, action, depth, needed) if hopeful else None
-        return known[1][key]
-
-    def _search_helpers(
-        self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
-    ) -> _Enabled | None:
-        for helper in self._x.helpers(place, needed, union(have, see), 2 * depth - 2):
-            if helper == action:
-                continue
-            before = self._enabling(place, have, see, helper, depth - 1)
-            if before is None:
-                continue
-            done = self.do(Imagined(place, before[1], {place: before[2]}), helper)
-            if done is None or done[0].place != place:
-                continue
-            after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
-            if after is not None:
-                return (*before[0], helper, *after[0]), after[1], after[2], before[3] * after[3]
-        return None
-
-    def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
-        """Return the situation after `action`, its expected number of tries, and the risk of dying."""
-        see = self.look(at.world, at.place, at.have)
-        outcome = self._x.outcome((at.place, action), union(at.have, see))
-        if outcome is None or (outcome.occasion.terminated and outcome.death > 0.9):
+        then, tries, death = done
+        cost = way.cost + len(enabled.actions) + tries
+        if cost >= route.left:
             return None
-        did = outcome.occasion
-        have = (at.have - did.lost) | did.gained
-        tries = 1.0 / max(outcome.success, 0.15)
-        if did.moved:
-            return Imagined(did.place, have, at.world), tries, outcome.death
-        world = {**at.world, at.place: (see - did.vanished) | did.appeared}
-        return Imagined(at.place, have, world), tries, outcome.death
+        context = union(way.at.have, self._paths.look(way.at.world, place, way.at.have))
+        survives = way.alive * (1.0 - death)
+        for helper in enabled.actions:
+            outcome = self._m.outcome((place, helper), context)
+            survives *= 1.0 - outcome.death if outcome is not None else 1.0
+        return replace(
+            _longer(route, reached, place, (*enabled.actions, action), then),
+            left=route.left - cost,
+            value=route.value - self._paths.death_cost * route.alive * (1.0 - survives),
+            alive=route.alive * survives * way.sure * enabled.sure,
+        )
 
-    def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
-        """Return what is expected to be seen at a place: what was seen last, unless with a light that is gone."""
-        seen = world.get(place)
-        if seen is None:
-            return self._x.view(place, have)
-        return seen if place == self.here.place else self._x.relit(place, have, seen)
+
+def _longer(
+    route: Route, reached: Mapping[str, Reached], place: str, doing: tuple[str, ...], then: Imagined
+) -> Route:
+    """Return a route with the way to a place, and what is done there, at its end.
+
+    Args:
+        then: Where that leads.
+    """
+    legs: list[tuple[tuple[str, ...], str]] = []
+    at: str | None = place
+    while at is not None and reached[at].before is not None:
+        legs.append((reached[at].actions, at))
+        at = reached[at].before
+    actions, marks = list(route.actions), list(route.marks)
+    for taken, name in reversed(legs):
+        actions.extend(taken)
+        marks.append((len(actions), name, reached[name].at.have))
+    actions.extend(doing)
+    return replace(
+        route, at=then, actions=tuple(actions), marks=(*marks, (len(actions), then.place, then.have)), faithful=False
+    )

@@ -7,31 +7,22 @@ where it does and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.values.conditions import Tokens, union
-from engine.values.experience import Experience
-from engine.values.situations import Situation
+from engine.settings.planning import PlanNumbers
+from engine.values.model import Model
+from engine.values.text import Situation, Tokens, union
 from engine.values.trails import TrailStep
 
-_TOO_DANGEROUS = 0.3
-"""Probability of dying above which a step is not taken in a situation that it was not taken in."""
 
-
-def shortened(
-    steps: Sequence[TrailStep], experience: Experience, protects: Callable[[str], bool]
-) -> list[TrailStep] | None:
-    """Return the steps up to the last gain without those that none of the others needs, None if all are needed.
-
-    Args:
-        protects: Whether something carried is to be kept for its own sake.
-    """
+def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> list[TrailStep] | None:
+    """Return the steps up to the last gain without those that none of the others needs, None if all are needed."""
     last = max((number for number, step in enumerate(steps) if step.reward > 0), default=-1)
     kept = list(steps[: last + 1])
     if not kept:
         return None
-    walk = _Walk(kept, experience, protects)
+    walk = _Walk(kept, model, numbers)
     # Up to a step that may be left out nothing is left out yet, for they are looked at from the last one on.
     begun = walk.standings(kept)
     for number in range(len(kept) - 2, -1, -1):
@@ -76,19 +67,14 @@ class _Walk:
 
     Args:
         steps: All steps of it.
-        protects: Whether something carried is to be kept for its own sake.
     """
 
-    def __init__(
-        self, steps: Sequence[TrailStep], experience: Experience, protects: Callable[[str], bool]
-    ) -> None:
-        self._x = experience
-        self._kept_have = frozenset(token for token in steps[-1].then.have if protects(token))
-        protected = experience.dangers.protects
-        self._guarded = {
-            step.now: frozenset(token for token in step.now.have if protected(step.now.place, token))
-            for step in steps
-        }
+    def __init__(self, steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> None:
+        self._m = model
+        self._n = numbers
+        self._kept_have = frozenset(filter(model.hazards.helps, steps[-1].then.have))
+        lifting = model.hazards.lifting
+        self._guarded = {step.now: step.now.have & lifting(step.now.place) for step in steps}
         # What a step left out would have changed is not changed: places look as they did at first.
         self._first: dict[str, Tokens] = {}
         for step in steps:
@@ -130,11 +116,11 @@ class _Walk:
         if step.now.place != place:
             return None
         see, before, after = world[place], step.now, step.then
-        if self._x.missing((place, step.action), union(have, see)) or not self._guarded[before] <= have:
+        if self._m.places[place].possible.missing(step.action, union(have, see)) or not self._guarded[before] <= have:
             return None
         if (have, see) != (before.have, before.see):
-            outcome = self._x.outcome((place, step.action), union(have, see))
-            if outcome is not None and outcome.death > _TOO_DANGEROUS:
+            outcome = self._m.outcome((place, step.action), union(have, see))
+            if outcome is not None and outcome.death > self._n.too_dangerous:
                 return None
         now = Situation(place, have, see)
         have = _changed(have, before.have, after.have)

@@ -8,22 +8,13 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import NamedTuple
 
-from engine.values.absences import GONE
-from engine.values.conditions import Tokens
-from engine.values.experience import Key
+from engine.settings.planning import PlanNumbers
+from engine.values.effects import Key
 from engine.values.histories import Histories
-from engine.values.situations import Situation
-
-_KEPT = 24
-"""Trails kept from one situation: the best by what they still gained, and of equals the shorter and later."""
-_ALIKE = 0.7
-_UNLIKELY = 0.02
-"""Probability that the same happens again below which a trail is not followed."""
-_STRENGTH = 2.0
-"""Occasions that what is known of a verb is worth beside those of just this action in this situation."""
+from engine.values.text import Situation, Tokens
 
 
 class TrailStep(NamedTuple):
@@ -84,23 +75,16 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 
 def _came(step: TrailStep) -> _Came:
-    """Return what came of a step; what is seen elsewhere after a move does not count.
-
-    Nor does what is gone: when it was seen elsewise decides whether anybody misses it.
-    """
-    stayed = step.then.place == step.now.place
-    see = (
-        frozenset(token for token in step.then.see if not token.startswith(GONE))
-        if stayed
-        else frozenset[str]()
-    )
+    """Return what came of a step; what is seen elsewhere after a move does not count."""
+    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
 class Trails:
     """All remembered episodes, found by the situations they went through."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
         self._episodes: list[list[TrailStep]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
@@ -112,7 +96,7 @@ class Trails:
         self._gained: set[Key] = set()
         self._repeated: dict[str, tuple[int, int]] = {}
         """By verb, how often it was done where just that was done before, and how often something else came of it."""
-        self._histories = Histories()
+        self._histories = Histories(numbers)
 
     def add(self, step: TrailStep, told: int | None = None) -> None:
         """Remember a step of the episode that is going on.
@@ -178,7 +162,8 @@ class Trails:
         repeated, otherwise = self._repeated.get(verb, (0, 0))
         if not otherwise:
             return (same + 1.0) / (times + 1.0)
-        return (same + _STRENGTH * (1.0 - otherwise / repeated)) / (times + _STRENGTH)
+        strength = self._n.strength
+        return (same + strength * (1.0 - otherwise / repeated)) / (times + strength)
 
     def _keep(self, steps: list[TrailStep]) -> None:
         number = self._store(steps)
@@ -190,9 +175,9 @@ class Trails:
             situation = steps[index].now
             known = self._at.setdefault(situation.place, {}).setdefault(situation.have, [])
             known.append((best, number, index))
-            if len(known) > _KEPT:
+            if len(known) > self._n.kept_trails:
                 known.sort(key=lambda t: (-t[0], t[2], -t[1]))
-                del known[_KEPT:]
+                del known[self._n.kept_trails :]
 
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
@@ -215,8 +200,7 @@ class Trails:
         self,
         now: Situation,
         steps: int,
-        most: int,
-        valid: Sequence[str],
+        valid: Container[str],
         gained: Container[Key] = (),
         *,
         as_before: bool = True,
@@ -228,26 +212,25 @@ class Trails:
             gained: What was gained in this episode already: it is not gained again.
             as_before: Whether luck may be counted on to fall as it did after all the same.
 
-        Each ends with something to be gained. At most `most`, those with the highest gain per trail first.
+        Each ends with something to be gained. Those with the highest gain come first.
         """
         found: list[_Cut] = []
-        possible = frozenset(valid)
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
         known = [t for have, ts in self._at.get(now.place, {}).items() if have <= now.have for t in ts]
         known.sort(key=lambda t: (-t[0], t[2], -t[1]))
-        for _, number, index in known[: 2 * _KEPT]:
+        for _, number, index in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[number][index]
-            if begin.action in possible and _alike(begin.now.see, now.see) >= _ALIKE:
+            if begin.action in valid and _alike(begin.now.see, now.see) >= self._n.alike:
                 found += self._cuts(number, index, steps, gained)
         for number, index in self._histories.continued() if as_before else ():
-            if self._episodes[number][index].action in possible:
+            if self._episodes[number][index].action in valid:
                 found += self._cuts(number, index, steps, gained, self._histories.faithfulness)
         found.sort(key=lambda cut: (-cut.worth, -cut.faithful))
         chosen: dict[tuple[str, ...], _Cut] = {}
         for cut in found:
             part = self._episodes[cut.number][cut.start : cut.end]
             chosen.setdefault(tuple(step.action for step in part), cut)
-            if len(chosen) >= most:
+            if len(chosen) >= self._n.trails:
                 break
         return [self._trail(cut, actions, gained) for actions, cut in chosen.items()]
 
@@ -276,7 +259,7 @@ class Trails:
             same = outcomes[came]
             counted *= self._sure(verb, same, same if same and len(outcomes) == 1 else sum(outcomes.values()))
             sure = max(faithful, counted)
-            if sure < _UNLIKELY:
+            if sure < self._n.unlikely:
                 break
             yield after, step, sure
 

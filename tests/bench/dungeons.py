@@ -32,7 +32,8 @@ from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Observation, State, Step
 from engine.settings import Settings
-from engine.values import ESTIMATORS
+from engine.settings.planning import PlanNumbers
+from engine.values.graph import GraphEstimator
 from tests.bench.web_experiment import value
 
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east", "up": "down", "down": "up"}
@@ -308,13 +309,14 @@ def play(
     waking: bool,
     restless: bool,
     settings: Settings,
+    numbers: PlanNumbers | None = None,
 ) -> tuple[list[float], int]:
     """Return each episode's share of all points, and how many ended in death."""
     dungeon = Dungeon(
         seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking, restless=restless
     )
-    estimator = ESTIMATORS.find(settings.estimator).make(Nothing(), settings)  # type: ignore[arg-type]
-    agent = JitrlAgent(UniformPrior(), estimator, settings)
+    estimator = GraphEstimator(Nothing(), settings, numbers=numbers)
+    agent = JitrlAgent(UniformPrior(), estimator, settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
         state = dungeon.reset()

@@ -10,10 +10,10 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
-from engine.values.situations import Situation
+from engine.values.text import Situation
+from tests.values.planning import new_model
 
 ACTIONS = ("pull rope", "push cart", "turn wheel", "push bell")
 PARTS = tuple(f"see:part {number}" for number in range(60))
@@ -59,7 +59,7 @@ def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_change
     """Bernoulli levers of .8 and .3, 30 worlds; under drift they are exchanged halfway. Late occasions count more."""
     rng, estimated = np.random.default_rng(7), []
     for _ in range(30):
-        x = Experience()
+        x = new_model()
         hall, end = (Situation(name, frozenset(), frozenset()) for name in ("hall", "end"))
         for number in range(120):
             action, swapped = ("left", "right")[number % 2], drift and number >= 60

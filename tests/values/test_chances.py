@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
-from engine.values.conditions import Conditions
-from engine.values.experience import Experience
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
-from engine.values.routes import _FAMILIAR, Router
+from engine.values.paths import Imagined
+from engine.values.preconditions import Preconditions
 from engine.values.trails import Trails, TrailStep
+from tests.values.planning import NUMBERS, new_model, router
 
 
 def state(place, *tokens):
@@ -21,7 +20,7 @@ def vault(open_times, shut_times):
 
     What is in hand differs each time: coins when it was open, buttons when it was shut.
     """
-    x = Experience()
+    x = new_model()
 
     def did(now, possible, action, then, reward=0.0):
         x.arrive(x.read(now))
@@ -40,18 +39,15 @@ def vault(open_times, shut_times):
     return x
 
 
-def standing(x, *have):
+def beside(x, *have):
     """Return a router that stands in the yard with this in hand, and where it stands."""
     now, hall = x.read(state("yard", *have)), x.read(state("hall", *have))
     here = Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, ("north",))
-    return router, here
+    return router(x, here, ("north",), steps=12), here
 
 
 def best(x, *have):
-    router, here = standing(x, *have)
-    return max(route.value for route in router.routes(here, 12, Progress(), ()))
+    return beside(x, *have)[0].best(()).value
 
 
 def test_a_gain_behind_a_door_that_is_open_at_times_is_worth_as_much_of_it():
@@ -69,7 +65,7 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
 
 
 def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_it_was():
-    conditions, context = Conditions(), frozenset({"see:lamp"})
+    conditions, context = Preconditions(NUMBERS), frozenset({"see:lamp"})
     for possible in (("take all",), (), ("take all", "wait"), ("wait",)):
         conditions.see(context, possible)
     assert conditions.chance("take all", context) == pytest.approx(0.5)
@@ -79,7 +75,7 @@ def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_i
 
 def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     """All was taken up there once; mostly, hands were full, for all that anybody sees."""
-    x, trails = Experience(), Trails()
+    x, trails = new_model(), Trails(NUMBERS)
     hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
     for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
         x.see(x.read(hall), ("up",))
@@ -91,41 +87,10 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
             trails.close()
         x.begin_episode()
     trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
-    now, router = x.read(hall), Router(x, PlannerSettings())
-    router.stand(Imagined(now.place, now.have, {now.place: now.see}), ("up",))
-    told = trails.from_here(now, 9, 9, ("up",))
+    now = x.read(hall)
+    told = trails.from_here(now, 9, ("up",))
     here = Imagined(now.place, now.have, {now.place: now.see})
-    assert [router._follow(router.routes(here, 9, Progress(), ())[0], trail).value for trail in told] == [
+    finder = router(x, here, ("up",), steps=9)
+    assert [finder._follow(finder.nowhere(), trail).value for trail in told] == [
         pytest.approx(5.0 * 0.25)
     ]
-
-
-@pytest.mark.parametrize(("situations", "shut"), [(_FAMILIAR - 8, False), (_FAMILIAR + 8, True)])
-def test_ways_are_taken_to_be_shut_for_detours_only_where_much_is_known(situations, shut):
-    x = vault(4, situations - 4)
-    assert (("place:hall", "east") in standing(x, "have:key")[0].shut) == shut
-    assert ("place:hall", "east") not in standing(x, "have:coin1")[0].shut
-
-
-@pytest.mark.parametrize(("have", "gone"), [("have:key", False), ("have:coin1", True)])
-def test_nobody_sets_out_to_try_what_is_behind_a_door_that_was_nearly_always_shut(have, gone):
-    """Nobody ever dug in the vault."""
-    x = vault(4, _FAMILIAR)
-    _, here = standing(x, have)
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
-    progress = Progress(gained={("place:vault", "turn wheel")}, world=dict(here.world))
-    plan = planner.plan(here, 9, progress, {}, valid=("north",))
-    assert ("east" in plan.actions) == gone
-
-
-def test_who_holds_what_can_be_taken_once_he_is_dead_is_gone_where_he_is_gone():
-    """The axe was in somebody's hand; the troll that brandished it never was."""
-    x = Experience()
-    barred = state("cave", "see:troll blocks passages brandishing bloody axe", "see:rope")
-    free = state("cave", "have:bloody axe", "have:rope")
-    for now, then in ((barred, state("cave", "see:bloody axe", "see:rope")), (free, free)):
-        x.see(x.read(now), ("east",))
-        x.learn(x.read(now), "wait", 0.0, x.read(then), terminated=False, died=False)
-    assert {token for token in x.read(free).see if token.startswith("gone:")} == {
-        "gone:see:troll blocks passages brandishing bloody axe"
-    }

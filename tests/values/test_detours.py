@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import math
+import dataclasses
 import random
 from collections import Counter
 
 import pytest
 
-from engine.values.detours import WORTHWHILE, Explorer, _anchors, _Tour
-from engine.values.experience import Experience
-from engine.values.legs import Imagined, Route
-from engine.values.offers import Asked, Offer
-from engine.values.planner import Planner
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.promises import Promises
-from engine.values.readiness import Readinesses
-from engine.values.routes import Router
-from engine.values.situations import Situation
-from engine.values.visits import Visit
+from engine.values.detours import _Tour
+from engine.values.offers import darkening
+from engine.values.paths import Imagined, Progress, Route
+from engine.values.text import Situation
 from engine.values.ways import Ways
-
-
-def every(offers: Asked) -> list[Offer]:
-    """All that can be tried."""
-    found = (offers.over(-math.inf, number) for number in itertools.count())
-    return [offer for offer in itertools.takewhile(bool, found) if offer is not None]
+from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
 
 def at(place, have=(), see=()):
@@ -41,7 +28,7 @@ def walk(x, *steps):
 
 
 def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_done_then():
-    x, closed, opened = Experience(), at("hall", see=("trap",)), at("hall", see=("hole",))
+    x, closed, opened = new_model(), at("hall", see=("trap",)), at("hall", see=("hole",))
     x.begin_episode()
     walk(x, (closed, "lift trap", opened))
     x.begin_episode()  # the steps were used up
@@ -53,27 +40,27 @@ def test_what_an_episode_ended_on_is_not_tried_until_it_was_seen_what_can_be_don
 
 
 def test_what_killed_is_tried():
-    x, edge = Experience(), at("edge")
+    x, edge = new_model(), at("edge")
     x.learn(edge, "jump", 0.0, edge, terminated=True, died=True)
     assert x.tried[("edge", "jump")] == 1
 
 
 def test_ways_from_here_begin_with_what_can_be_gone_now():
-    x = Experience()
+    x = new_model()
     walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")), (at("a"), "south", at("c")))
     walk(x, (at("c"), "east", at("d")), (at("d"), "north", at("b")))
     ways = Ways(x)
     assert ways.of("a")["b"].actions == ("east",)
-    assert ways.search("a", {"south"})["b"].actions == ("south", "east", "north")
-    assert ways.search("a", ()) == {"a": ways.of("a")["a"]}
+    assert ways.of("a", frozenset({"south"}))["b"].actions == ("south", "east", "north")
+    assert ways.of("a", frozenset()) == {"a": ways.of("a")["a"]}
 
 
 def test_a_way_that_was_not_there_is_believed_less_each_time():
-    x = Experience()
+    x = new_model()
     for _ in range(3):
         walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")))
     ways = Ways(x)
-    assert ways.perils(ways.of("a")["b"]).unsure == ()
+    assert ways.of("a")["b"].unsure == ()
     assert x.sureness(("a", "east")) == 1.0
     believed = [1.0]
     for _ in range(3):
@@ -81,7 +68,7 @@ def test_a_way_that_was_not_there_is_believed_less_each_time():
         believed.append(x.sureness(("a", "east")))
     assert believed == sorted(believed, reverse=True)
     assert len(set(believed)) == 4
-    assert ways.perils(ways.of("a")["b"]).unsure == (("a", "east"),)
+    assert ways.of("a")["b"].unsure == (("a", "east"),)
 
 
 def wandered(seed, side=5, steps=120, danger=0.0):
@@ -100,7 +87,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
         for room in range(side**2)
     }
     things = {number: [f"pull knob{number}{k}" for k in range(dice.randrange(5))] for number in exits}
-    x, here, have = Experience(), 0, ()
+    x, here, have = new_model(), 0, ()
     for _ in range(steps):
         now = at(f"room {here}", have)
         possible = (*exits[here], *things[here], *(f"drop {thing}" for thing in have), "take cup")
@@ -118,14 +105,15 @@ def wandered(seed, side=5, steps=120, danger=0.0):
     return x, Imagined("room 0", frozenset(), {}), possible
 
 
-def explorer(x, now, valid=()):
-    """Return an explorer that stands somewhere, and its router and promises."""
-    settings = PlannerSettings(looks=10**6)
-    router = Router(x, settings)
-    promises = Promises(x, settings, router)
-    router.stand(now, valid)
-    promises.think(Progress(), {})
-    return Explorer(x, settings, router, promises, Ways(x)), router, promises
+def every(promises, offers, goal, have, see, ahead):
+    """All that can be tried at a place."""
+    (draw,) = (draw for draw in promises.draws if draw.goal == goal)
+    asked = promises.stay(draw, have, see, ahead)
+    found = (
+        offers.of(goal, have, see, action, promise, ahead=ahead, sought=sought)
+        for promise, action, sought in asked
+    )
+    return [offer for offer in found if offer is not None]
 
 
 def far(x, now):
@@ -140,74 +128,24 @@ def far(x, now):
 
 
 @pytest.mark.parametrize("danger", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(12))
-def test_the_detours_found_best_first_are_those_that_a_look_at_all_finds(seed, danger):
-    x, now, possible = wandered(seed, danger=danger)
-    finder, _, promises = explorer(x, now, possible)
-    route = far(x, now)
-    taken = finder.fill(route, -1.0)
-    tour = _Tour(route, finder._last_danger(route, set(x.dangers.deadly())), 0, promises.bonus())
-    last = len(route.actions)
-    tour.anchors = [(a, finder._ways_from(a, True), a.steps < last) for a in _anchors(route)]
-    assert len(tour.anchors) > 2
-    rates = []
-    for draw in promises.draws:  # every place from every point of the route, without any bound
-        brings = max(promises.brings(draw.goal, anchor.have) for anchor, _, _ in tour.anchors)
-        found = []
-        for start in finder._starts(tour, Visit(draw, brings), route.left):
-            visit = Visit(draw, brings)  # without what was seen from other points
-            tour.dangers.clear()
-            finder._look(tour, visit, start, route.left)
-            found += [visit.best.rate] if visit.best is not None else []
-        rates += [max(found)] if found else []
-    assert rates
-    assert len(taken) > 3
-    assert [d.rate for d in taken] == pytest.approx(sorted(rates, reverse=True)[: len(taken)])
-    assert taken[-1].rate >= WORTHWHILE * taken[0].rate
-    assert sum(detour.cost for detour in taken) <= route.left
-
-
-@pytest.mark.parametrize("cost", ["", "cup", "life"])
-def test_what_may_cost_something_is_looked_at_again_from_farther_on_where_less_is_at_stake(cost):
-    x, cup = Experience(), ("cup",)
-    possible = ("east", "rub cup" if cost == "cup" else "shout")
-    for _ in range(3):  # rubbing a cup cost it elsewhere; shouting cost nobody anything
-        walk(x, (at("den", cup), possible[1], at("den", () if cost == "cup" else cup)))
-    for number in range(20 if cost == "life" else 0):
-        x.learn(at("a", cup), "nap", 0.0, at("a", cup), terminated=not number, died=not number)
-    walk(x, (at("a", cup), "east", at("b", cup)), (at("b", cup), "east", at("c", cup)))
-    walk(x, (at("c", cup), "west", at("b", cup)), (at("b", cup), "west", at("a", cup)))
-    x.see(at("a", cup), possible)
-    now = Imagined("a", at("a", cup).have, {})
-    finder, _, promises = explorer(x, now, possible)
-    marks = ((0, "a", now.have), (1, "b", now.have), (2, "c", now.have))
-    at_c = Imagined("c", now.have, {})
-    route = Route(at_c, 50.0, 6.0, 1.0, ("east", "east"), marks=marks, earned=((1, 6.0),))
-    tour = _Tour(route, -1, 0, promises.bonus())
-    tour.anchors = [(a, finder._ways_from(a, True), a.steps < 2) for a in _anchors(route)]
-    (draw,) = (draw for draw in promises.draws if draw.goal == "a")
-    visit = Visit(draw)
-    starts = [start for start in finder._starts(tour, visit, 50.0) if start.back is not None]
-    assert [start.anchor.stake for start in starts] == [6.0, 0.0]
-    finder._detour(tour, visit, starts[0], True, 50.0, 0.0)
-    again = finder._detour(tour, visit, starts[1], True, 50.0, 0.0)
-    assert (again is not None) == bool(cost)
-
-
 @pytest.mark.parametrize("seed", range(6))
-def test_a_route_is_given_up_just_when_it_cannot_be_worth_more(seed):
-    x, now, possible = wandered(seed)
+def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_left(seed, danger):
+    x, now, possible = wandered(seed, danger=danger)
     finder, *_ = explorer(x, now, possible)
-    route = Route(now, 30.0, value=2.0, marks=((0, now.place, now.have),))
-    taken = finder.fill(route, -1.0)
-    worth = route.value + sum(d.worth for d in taken) + 0.05 * (route.left - sum(d.cost for d in taken))
-    assert finder.fill(route, worth - 0.01) == taken
-    assert finder.fill(route, worth + 0.01) is None
+    route = far(x, now)
+    taken = finder.fill(route)
+    assert len(taken) > 3
+    assert [d.rate for d in taken] == sorted((d.rate for d in taken), reverse=True)
+    assert taken[-1].rate >= NUMBERS.worthwhile * taken[0].rate
+    assert sum(detour.cost for detour in taken) <= route.left
+    assert len({detour.goal[0] for detour in taken}) == len(taken)
+    short = dataclasses.replace(route, left=6.0)
+    assert sum(detour.cost for detour in finder.fill(short)) <= 6.0
 
 
 def cellar(deadly):
     """Return an experience of a cellar where putting the lamp out shows a ghost that was never spoken to."""
-    x = Experience()
+    x = new_model()
     light = Situation("room 1", frozenset({"have:lamp=lit"}), frozenset({"place:cellar#1"}))
     dark = Situation("room 1", frozenset({"have:lamp"}), frozenset({"place:dark#1", "see:ghost"}))
     x.see(light, ("put out lamp", "north"))
@@ -225,28 +163,24 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
     for deadly in (False, True):
         x, light = cellar(deadly)
         now = Imagined(light.place, light.have, {light.place: light.see})
-        finder, router, promises = explorer(x, now, ("put out lamp", "north"))
-        draw = next(draw for draw in promises.draws if draw.goal == "room 1")
-        offers = promises.stay(draw, light.have, light.see, True)
-        offer = next(offer for offer in every(offers) if offer.actions == ("put out lamp", "ask ghost"))
-        assert (offer.made > 0.3) == deadly
-        tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)), -1.0)}
+        finder, promises, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
+        tried = every(promises, offers, "room 1", light.have, light.see, True)
+        offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
+        assert (offer.death > 0.3) == deadly
+        tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)))}
         assert (("put out lamp", "ask ghost") in tried) == (not deadly)
-        assert router.valid == {"put out lamp", "north"}
 
 
 def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
-    x = Experience()
+    x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
-    _, _, promises = explorer(x, now, ("throw lamp",))
-    draw = next(draw for draw in promises.draws if draw.goal == "hall")
-    offers = promises.stay(draw, now.have, frozenset(), False)
-    assert every(offers)[0].loss > 0.0
+    _, promises, offers = explorer(x, now, ("throw lamp",))
+    assert every(promises, offers, "hall", now.have, frozenset(), False)[0].handles
 
 
 def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
-    x = Experience()
+    x = new_model()
     lit, broken = frozenset({"have:lamp=lit"}), frozenset({"have:shards"})
     attic, hall = (
         Situation(f"room {n}", lit, frozenset({f"place:{name}#{n}"}))
@@ -262,7 +196,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
     x.learn(attic, "polish lamp", 0.0, attic, terminated=False, died=False)
     x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), terminated=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
-    assert x.dangers.light == lit
+    assert x.hazards.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7
     assert x.loses("throw all", lit) == x.loses("throw lamp at tree", lit)  # the lamp is among all
     assert x.loses("polish lamp", lit) < 0.5
@@ -272,23 +206,21 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
 
     def made(at, ahead):
         now = Imagined(at.place, lit, {at.place: at.see})
-        _, _, promises = explorer(x, now, ("throw lamp at tree",))
-        draw = next(draw for draw in promises.draws if draw.goal == at.place)
-        offers = promises.stay(draw, lit, at.see, ahead)
-        return next(offer.made for offer in every(offers) if offer.actions == ("throw lamp at tree",))
+        _, promises, offers = explorer(x, now, ("throw lamp at tree",))
+        tried = every(promises, offers, at.place, lit, at.see, ahead)
+        return next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",))
 
-    _, _, promises = explorer(x, Imagined(hall.place, lit, {hall.place: hall.see}), ("throw lamp at tree",))
-    assert promises.offers.darkening(hall.place, lit, "throw lamp at tree") > 0.3
-    assert promises.offers.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
-    assert promises.offers.darkening(hall.place, lit, "polish lamp") < 0.3
-    assert promises.offers.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
+    assert darkening(x, NUMBERS, hall.place, lit, "throw lamp at tree") > 0.3
+    assert darkening(x, NUMBERS, lawn.place, lit, "throw lamp at tree") == 0.0
+    assert darkening(x, NUMBERS, hall.place, lit, "polish lamp") < 0.3
+    assert darkening(x, NUMBERS, hall.place, frozenset(), "throw lamp at tree") == 0.0
     assert made(lawn, True) > 0.3
     assert made(lawn, False) == 0.0
     assert made(hall, False) > 0.3  # it would be dark here
 
 
 def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
-    x = Experience()
+    x = new_model()
     out, lit = frozenset({"have:lamp"}), frozenset({"have:lamp=lit"})
 
     def room(number, name, have):
@@ -308,49 +240,19 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
     now, valid = room(9, "dark", out), ("north", "light lamp", "throw lamp", "wait")
     x.see(now, valid)  # never here before
     here = Imagined(now.place, now.have, {now.place: now.see})
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    planner = Planning(x, 3.0)
 
     def first(valid):
-        return planner.plan(here, 30, Progress(), {}, valid=valid).actions[:1]
+        return planner.plan(here, 30, Progress(), valid=valid).actions[:1]
 
     assert first(valid) == ("light lamp",)
     assert first(("north", "throw lamp", "wait")) != ("light lamp",)
     tried = Progress(tried=Counter({("room 9", "light lamp"): 1}))
-    assert planner.plan(here, 30, tried, {}, valid=valid).actions[:1] != ("light lamp",)
-
-
-def test_what_is_told_by_what_matters_is_what_the_whole_situation_tells():
-    """Readiness is shared by situations that differ in nothing an action needs: against working each out."""
-    rng = random.Random(3)
-    things = [f"thing{n}" for n in range(6)]
-    x = Experience()
-
-    def somewhere():
-        held = frozenset(f"have:{thing}" for thing in rng.sample(things, rng.randint(0, 3)))
-        return Situation("hall", held, frozenset(f"see:{thing}" for thing in rng.sample(things, 2)))
-
-    def possible(now):
-        named = {token.partition(":")[2] for token in now.have | now.see}
-        return ("wait", *(f"{verb} {thing}" for thing in sorted(named) for verb in ("open", "eat", "hit")))
-
-    router = Router(x, PlannerSettings())
-    ready = Readinesses(x, router)
-    told = 0
-    for number in range(300):
-        now, then = somewhere(), somewhere()
-        x.see(now, possible(now))
-        if number % 3 == 0:
-            x.learn(now, rng.choice(possible(now)), 0.0, then, terminated=False, died=False)
-        for _ in range(4):
-            at, action = somewhere(), rng.choice(possible(somewhere()))
-            shared = ready.of("hall", at.have, at.see, action)
-            told += shared.share > 0.0
-            assert shared == ready._searched("hall", at.have, at.see, action)
-    assert told > 100
+    assert planner.plan(here, 30, tried, valid=valid).actions[:1] != ("light lamp",)
 
 
 def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
-    x = Experience()
+    x = new_model()
     none, lamp = frozenset[str](), frozenset({"have:lamp"})
 
     def room(number, name, have, *see):
@@ -382,45 +284,26 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
         marks=((0, hall.place, none), (1, hall.place, lamp), (2, cellar.place, lamp)),
         earned=((3, 5.0),),
     )
-    assert finder._danger(world, (cellar.place, "north"), none) > 0.3
-    assert finder._danger(world, (cellar.place, "north"), lamp) < 0.1
-    taken = finder.fill(route, 0.0)
+    tour = _Tour(route, -1, finder._anchors(route))
+    start, end = tour.anchors[0], tour.anchors[-1]
+    assert (start.have, end.have) == (none, lamp)
+    assert finder._danger_from(tour, start, (cellar.place, "north")) > 0.3
+    assert finder._danger_from(tour, end, (cellar.place, "north")) < 0.1
+    taken = finder.fill(route)
     chest = [detour for detour in taken if detour.actions[-1] == "open chest"]
     assert chest
     assert all(detour.start > 0 for detour in chest)
 
 
-def test_with_few_visits_to_look_at_those_come_first_that_kept_their_promise_lately():
-    x, now, possible = wandered(4)
-    finder, _, _ = explorer(x, now, possible)
-    route = far(x, now)
-    all_of_them = finder.fill(route, -1.0)
-    best = all_of_them[0]
-    finder._s.looks = 4
-    finder._shares.clear()
-    few = finder.fill(route, -1.0)
-    assert 0 < len(few) < len(all_of_them)
-    # Who found nothing at all other places for long goes where there was something.
-    finder._shares = dict.fromkeys(x.places, 0.05)
-    finder._shares[best.goal[0]] = 1.0
-    assert best in finder.fill(route, -1.0)
-    # A place that promised much and came to nothing has to wait.
-    finder._shares = dict.fromkeys(x.places, 1.0)
-    finder._shares[best.goal[0]] = 1e-6
-    assert best not in finder.fill(route, -1.0)
-
-
 def test_what_was_not_possible_just_now_is_offered_no_more():
-    x = Experience()
+    x = new_model()
     walk(x, (at("yard"), "north", at("hall", (), ("box",))))
     x.see(at("hall", (), ("box",)), ("open box", "south"))
-    _, _, promises = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        promises.think(Progress(), {})
-        (draw,) = (draw for draw in promises.draws if draw.goal == "hall")
-        return {offer.actions[-1] for offer in every(promises.stay(draw, dusty.have, dusty.see, False))}
+        _, promises, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        return {offer.actions[-1] for offer in every(promises, offers, "hall", dusty.have, dusty.see, False)}
 
     assert "open box" in offered()
     x.see(dusty, ("south",))

@@ -19,11 +19,11 @@ from engine.agents.random import UniformPrior
 from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
-from engine.values.situations import situation
+from engine.values.paths import Imagined, Progress
+from engine.values.text import situation
 from tests.values.gridworld import World, live
+from tests.values.planning import Planning, new_model
 
 SETTINGS = Settings(estimator="graph", selection="greedy", beta=10.0)
 VALID = ("north", "east")
@@ -116,7 +116,7 @@ def test_a_place_whose_only_step_is_forgotten_is_planned_through():
 
 
 def test_ways_that_are_barred_are_no_ways_until_something_is_done():
-    x = Experience()
+    x = new_model()
     hall, den, attic, cave = (situation(State(p, (f"place:{p}",))) for p in ("hall", "den", "attic", "cave"))
     for now, action, then in (
         (hall, "east", den), (den, "south", cave), (cave, "up", attic), (attic, "down", cave), (hall, "north", attic),
@@ -125,7 +125,7 @@ def test_ways_that_are_barred_are_no_ways_until_something_is_done():
         x.learn(now, action, 0.0, then, terminated=False, died=False)
     x.see(cave, ("up", "dig"))
     x.learn(cave, "dig", 5.0, cave, terminated=False, died=False)
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
+    planner = Planning(x, 0.0)
 
     def plan(*barred):
         here = Imagined(hall.place, hall.have, {})
@@ -178,16 +178,16 @@ def test_death_is_learnt_and_then_avoided():
 
 def test_what_lies_behind_certain_death_promises_nothing():
     """However much there is to try beyond a deadly way, who is never there cannot try it."""
-    x = Experience()
+    x = new_model()
     gate, garden = (situation(State(p, (f"place:{p}",))) for p in ("gate", "garden"))
     x.see(gate, ("on",))
     x.see(garden, ("back", *(f"open chest {n}" for n in range(9))))
     x.learn(gate, "on", 0.0, garden, terminated=False, died=False)
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
+    planner = Planning(x, 3.0)
     here = Imagined(gate.place, gate.have, {})
 
     def goal():
-        return planner.plan(here, 30, Progress(), {}, valid=("on",)).goal
+        return planner.plan(here, 30, Progress(), valid=("on",)).goal
 
     assert goal()[0] == garden.place
     for _ in range(12):
@@ -200,27 +200,6 @@ def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(Remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
     assert scores[-4:] == [8, 8, 8, 8]
-
-
-def test_a_route_that_keeps_its_promise_less_and_less_gives_way_to_another():
-    x = Experience()
-    start, left, right = (situation(State(p, (f"place:{p}",))) for p in ("start", "left", "right"))
-    for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
-        x.see(now, actions)
-    x.learn(start, "west", 0.0, left, terminated=False, died=False)
-    x.learn(start, "east", 0.0, right, terminated=False, died=False)
-    x.learn(left, "dig", 10.0, left, terminated=False, died=False)
-    x.learn(right, "dig", 6.0, right, terminated=False, died=False)
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-
-    def plan(record):
-        here = Imagined(start.place, start.have, {})
-        return planner.plan(here, 3, Progress(), {}, valid=("west", "east"), record=record)
-
-    best = plan({})
-    assert best.route == best.actions == ("west", "dig")
-    assert plan({best.route: (1, 10.0)}).route == best.route
-    assert plan({best.route: (3, 0.0)}).route == ("east", "dig")  # promised 10 three times, and gave nothing
 
 
 def test_who_knows_the_way_to_every_point_explores_no_more():
@@ -303,7 +282,7 @@ def test_who_is_trapped_waits_rather_than_dies():
     agent = JitrlAgent(UniformPrior(), estimator, SETTINGS)
     pit = State("pit", ("place:pit", "see:dark"))
     ways = ("north", "south")
-    estimator.experience.moves.update(ways)
+    estimator.model.moves.update(ways)
     turn = Turn(3, 57, Observation(""), pit, ways)
     for _ in range(4):
         for way in ways:

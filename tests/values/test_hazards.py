@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.values.conditions import union
-from engine.values.experience import Experience
-from engine.values.situations import Situation
+from engine.values.text import Situation, union
 from engine.values.ways import Ways
+from tests.values.planning import new_model
 from tests.values.test_memos import Wanderer
 
 
@@ -19,20 +18,19 @@ def told(x, met):
         for context in {union(have, see) for have, _ in latest for _, see in latest}:
             for moving, first in ((True, True), (True, False), (False, False)):
                 key = (place, context, moving, first)
-                found[key] = x.dangers.hazard(place, context, moving=moving, first=first)
-        if x.dangers.is_safe(place):
-            assert not any(x.dangers.hazard(place, union(have, see), moving=True) for have, see in latest)
+                found[key] = x.hazards.hazard(place, context, moving=moving, first=first)
+        if x.hazards.is_safe(place):
+            assert not any(x.hazards.hazard(place, union(have, see), moving=True) for have, see in latest)
     tokens = {token for situations in met.values() for have, _ in situations for token in have}
-    helping = {token for token in tokens if x.dangers.helps(token)}
-    assert helping == {
-        token for token in tokens if any(x.dangers.protects(place, token) for place in x.dangers.deadly())
-    }
-    return found, x.dangers.deadly(), x.dangers.light, helping
+    helping = {token for token in tokens if x.hazards.helps(token)}
+    lifting = [x.hazards.lifting(place) for place in x.hazards.deadly()]
+    assert helping == {token for token in tokens if any(token in lifts for lifts in lifting)}
+    return found, x.hazards.deadly(), x.hazards.light, helping
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_dangers_asked_for_all_along_are_those_asked_for_the_first_time(seed):
-    wanderer, asked, fresh = Wanderer(seed), Experience(), Experience()
+    wanderer, asked, fresh = Wanderer(seed), new_model(), new_model()
     for _ in range(12):
         wanderer.walk(asked, fresh)
         told(asked, wanderer.met)
@@ -45,7 +43,7 @@ def test_dangers_asked_for_all_along_are_those_asked_for_the_first_time(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_may_go_wrong_on_a_way_is_never_out_of_date(seed):
-    wanderer, x = Wanderer(seed), Experience()
+    wanderer, x = Wanderer(seed), new_model()
     ways, perilous = Ways(x), 0
     for number in range(8):
         wanderer.walk(x)
@@ -53,68 +51,67 @@ def test_what_may_go_wrong_on_a_way_is_never_out_of_date(seed):
         if number % 2:
             x.miss(exits[number % len(exits)])
         for way in ways.of(next(iter(wanderer.met))).values():
-            deadly = tuple(key for key in way.moves if x.dangers.hazard(key[0], moving=True) > 0.0)
+            deadly = tuple(key for key in way.moves if x.hazards.hazard(key[0], moving=True) > 0.0)
             unsure = tuple(key for key in way.moves if x.missed[key])
-            assert ways.perils(way) == (deadly, unsure)
+            assert (way.deadly, way.unsure) == (deadly, unsure)
             perilous += bool(deadly) + bool(unsure)
     assert perilous > 4
 
 
 def test_a_step_at_a_deadly_place_is_counted_at_once():
-    x = Experience()
+    x = new_model()
     cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
     rope = Situation("cliff", frozenset({"have:rope"}), frozenset())
     x.moves.add("down")
     shares = []
     for died in (True, False, False, True):
         x.learn(cliff, "down", 0.0, cliff if died else shore, terminated=died, died=died)
-        shares.append(x.dangers.hazard("cliff", moving=True))
+        shares.append(x.hazards.hazard("cliff", moving=True))
     assert shares == [1 / 3, 1 / 4, 1 / 5, 2 / 6]
-    assert x.dangers.deadly() == ("cliff",)
-    assert not x.dangers.is_safe("cliff")
-    assert x.dangers.is_safe("shore")
-    assert not x.dangers.helps("have:rope")
+    assert x.hazards.deadly() == ("cliff",)
+    assert not x.hazards.is_safe("cliff")
+    assert x.hazards.is_safe("shore")
     for _ in range(12):
         x.learn(rope, "down", 0.0, shore, terminated=False, died=False)
-    assert x.dangers.helps("have:rope")
+    assert x.hazards.hazard("cliff", rope.have, moving=True) < 0.02 < x.hazards.hazard("cliff", moving=True)
     for _ in range(30):
         x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
-    assert x.dangers.deadly() == ()
+    assert x.hazards.deadly() == ()
 
 
 def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():
-    x = Experience()
+    x = new_model()
     cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
     x.see(cliff, ("down",))
     x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
     ways = Ways(x)
     way = ways.of("cliff")["shore"]
-    assert ways.perils(way) == ((), ())
+    assert (way.deadly, way.unsure) == ((), ())
     x.learn(cliff, "down", 0.0, cliff, terminated=True, died=True)
-    assert ways.perils(ways.of("cliff")["shore"]) == ((("cliff", "down"),), ())
+    assert ways.of("cliff")["shore"].deadly == (("cliff", "down"),)
     x.miss(("cliff", "down"))
-    assert ways.perils(ways.of("cliff")["shore"]).unsure == (("cliff", "down"),)
+    assert ways.of("cliff")["shore"].unsure == (("cliff", "down"),)
 
 
 def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():
-    x = Experience()
+    x = new_model()
     dark = [Situation(f"room {n}", frozenset(), frozenset({f"place:dark#{n}"})) for n in range(3)]
     x.moves.add("north")
     for room in dark:
         x.see(room, ("north",))
         x.learn(room, "north", 0.0, dark[0], terminated=False, died=False)
-    before = x.dangers.hazard("room 2", dark[2].see, moving=True)
+    before = x.hazards.hazard("room 2", dark[2].see, moving=True)
     x.learn(dark[1], "north", 0.0, dark[1], terminated=True, died=True)
-    once = x.dangers.hazard("room 2", dark[2].see, moving=True)
+    once = x.hazards.hazard("room 2", dark[2].see, moving=True)
     x.learn(dark[1], "north", 0.0, dark[0], terminated=False, died=False)
-    assert before == 0.0 < x.dangers.hazard("room 2", dark[2].see, moving=True) < once
-    assert not x.dangers.is_safe("room 2")
+    assert before == 0.0 < x.hazards.hazard("room 2", dark[2].see, moving=True) < once
+    assert not x.hazards.is_safe("room 2")
 
 
 def test_however_much_is_asked_of_a_place_little_of_it_is_kept():
-    x = Experience()
+    x = new_model()
     shore = Situation("shore", frozenset(), frozenset())
     x.learn(shore, "wait", 0.0, shore, terminated=False, died=False)
-    for number in range(5000):
-        assert x.dangers.hazard("shore", frozenset({f"have:thing{number}"}), moving=False) == 0.0
-    assert len(x.dangers._places["shore"].told) < 2000
+    for number in range(20000):
+        assert x.hazards.hazard("shore", frozenset({f"have:thing{number}"}), moving=False) == 0.0
+    assert len(x.hazards._told._answers) <= x.hazards._told._most + 1

@@ -11,12 +11,11 @@ from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
 from engine.values.histories import Histories
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
-from engine.values.situations import Situation
+from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
+from tests.values.planning import NUMBERS
 from tests.values.test_graph import Remembered
 
 NONE = frozenset()
@@ -38,12 +37,12 @@ def fight(wins, trails):
 
 def best(trails, faithful):
     """Return how sure the best trail from the beginning is, of those that count on the same luck, or of the others."""
-    found = trails.from_here(HALL, 20, 9, ("attack troll",))
+    found = trails.from_here(HALL, 20, ("attack troll",))
     return max((trail.sure for trail in found if bool(trail.faithful) == faithful), default=0.0)
 
 
 def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
-    trails = Trails()
+    trails = Trails(NUMBERS)
     fight(2, trails)
     assert best(trails, True) >= 0.8
     assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
@@ -52,18 +51,18 @@ def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
 
 
 def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_differ():
-    trails, rope = Trails(), frozenset({"have:rope"})
+    trails, rope = Trails(NUMBERS), frozenset({"have:rope"})
     fight(2, trails)
     laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
     trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
     trails.close()
     trails.add(TrailStep(laden, "wait", 0.0, laden, False, False))
-    (trail,) = trails.from_here(laden, 9, 9, ("attack troll",))[:1]
+    (trail,) = trails.from_here(laden, 9, ("attack troll",))[:1]
     assert trail.sure < 0.5
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
-    same, other = Trails(), Trails()
+    same, other = Trails(NUMBERS), Trails(NUMBERS)
     for episode in range(6):
         fight(2, same)
         fight(2 if episode % 2 else 3, other)
@@ -71,7 +70,7 @@ def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
 
 
 def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_known_has_none():
-    histories = Histories()
+    histories = Histories(NUMBERS)
     for number, points in enumerate((1.0, 7.0, 3.0, 0.0)):
         histories.add("go", CAVE, 0.0, by_luck=False)
         histories.add(f"dig {number}", CAVE, points, by_luck=False)
@@ -84,7 +83,7 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
 
 
 def test_what_killed_after_all_the_same_is_known_and_forgotten_where_luck_falls_otherwise():
-    histories = Histories()
+    histories = Histories(NUMBERS)
 
     def live(last, died, told=CAVE):
         histories.add("go", told, 0.0, by_luck=True)
@@ -134,50 +133,8 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
     assert done == ["shout", "strike"]
 
 
-def cave_of_a_troll(*came):
-    """Return an experience of a hall where hitting a troll did these things, and there is nothing else to do."""
-    x = Experience()
-    for died in came:
-        x.begin_episode()
-        x.see(HALL, ("attack troll",))
-        x.learn(HALL, "attack troll", 0.0, HALL, terminated=died, died=died)
-        for _ in range(9):
-            x.learn(HALL, "wait", 0.0, HALL, terminated=False, died=False)
-    return x
-
-
-@pytest.mark.parametrize(("daring", "tried"), [(1.0, False), (8.0, True)])
-def test_what_was_deadly_once_is_tried_again_when_nothing_better_was_found_for_long(daring, tried):
-    planner = Planner(cave_of_a_troll(True), PlannerSettings(curiosity=3.0))
-    here = Imagined(HALL.place, HALL.have, {HALL.place: HALL.see})
-    plan = planner.plan(here, 20, Progress(), {}, valid=("attack troll",), daring=daring)
-    assert bool(plan.actions) == tried
-
-
-def test_plans_that_did_not_keep_what_they_promised_give_way_to_what_was_lived():
-    x, trails = Experience(), Trails()
-    start, left, right = (Situation(place, NONE, NONE) for place in ("start", "left", "right"))
-    for now, actions in ((start, ("west", "east")), (left, ("dig",)), (right, ("dig",))):
-        x.see(now, actions)
-    for action, place, points in (("west", left, 10.0), ("east", right, 8.0)):
-        x.learn(start, action, 0.0, place, terminated=False, died=False)
-        x.learn(place, "dig", points, place, terminated=False, died=False)
-    trails.add(TrailStep(start, "east", 0.0, right, False, False))
-    trails.add(TrailStep(right, "dig", 8.0, right, False, False))
-    trails.close()
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
-
-    def plan(kept):
-        told = trails.from_here(start, 4, 9, ("west", "east"))
-        here = Imagined(start.place, start.have, {})
-        return planner.plan(here, 2, Progress(), {}, told, ("west", "east"), kept=kept).route
-
-    assert plan(1.0) == ("west", "dig")
-    assert plan(0.5) == ("east", "dig")
-
-
 def test_an_episode_that_only_repeated_another_is_known_from_one_that_departed_from_it():
-    histories = Histories()
+    histories = Histories(NUMBERS)
 
     def live(*actions, told=CAVE):
         for action in actions:

@@ -6,18 +6,19 @@ import random
 
 import pytest
 
-from engine.values import conditions
-from engine.values.conditions import union
-from engine.values.experience import Experience
-from engine.values.legs import Imagined
-from engine.values.progress import PlannerSettings, Progress
+from engine.settings.planning import PlanNumbers
+from engine.values.memo import Memo
+from engine.values.model import Model
+from engine.values.offers import Offers
+from engine.values.paths import Imagined, Paths, Progress, Task
 from engine.values.promises import Promises
-from engine.values.readiness import Readinesses
-from engine.values.routes import Router
-from engine.values.situations import Situation
+from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.bench.dungeons import Dungeon
-from tests.values.test_detours import every
+from tests.values.planning import NUMBERS
+
+EAGER = PlanNumbers(unread=10**9)
+"""Nothing may wait to be read."""
 
 
 class Wanderer:
@@ -46,70 +47,40 @@ class Wanderer:
                 break
 
 
-def answers(x, router, ready, met):
+def answers(x, memos, met):
     """Return what is told of every action in situations met, and in what they look like with other things in hand."""
     told = {}
-    for place, situations in met.items():
-        latest = list(situations)[-3:]
-        looks = [(have, see) for have, _ in latest for _, see in latest]
-        for have, see in looks:
-            for action in sorted(x.places[place].possible):
-                told[(place, have, see, action)] = (
-                    x.attainable((place, action), union(have, see), 3),
-                    router.enable(Imagined(place, have, {place: see}), action, 2),
-                    ready.of(place, have, see, action)[:3],
-                )
-    return told
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed, monkeypatch):
-    monkeypatch.setattr(conditions, "_UNREAD", 1 << 30)  # nothing may wait to be read
-    wanderer, asked = Wanderer(seed), Experience()
-    router = Router(asked, PlannerSettings())
-    ready = Readinesses(asked, router)
-    fresh = Experience()
-    for _ in range(5):
-        wanderer.walk(asked, fresh)
-        answers(asked, router, ready, wanderer.met)
-    wanderer.walk(asked, fresh, steps=15)
-    unasked = Router(fresh, PlannerSettings())
-    expected = answers(fresh, unasked, Readinesses(fresh, unasked), wanderer.met)
-    assert sum(told[1] is not None for told in expected.values()) > 100
-    assert sum(told[0] and bool(told[1] and told[1][0]) for told in expected.values()) > 10
-    assert answers(asked, router, ready, wanderer.met) == expected
-
-
-def offered(x, router, promises, met):
-    """Return what is told of all that draws to places, with what was in hand there and elsewhere."""
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
-    router.stand(Imagined(here, have, {here: see}), ())
-    promises.think(Progress(), {})
+    paths = Paths(x, EAGER, Task(Imagined(here, have, {here: see}), 20, Progress()), memos[0])
+    promises, offers = Promises(x, EAGER, paths, memos[1]), Offers(x, EAGER, paths, memos[2])
     hands = [next(iter(situations))[0] for situations in met.values()]
-    told = {}
-    for draw in promises.draws:
-        for _, see in list(met.get(draw.goal, ()))[:3]:
-            for have in hands[-3:]:
-                for ahead in (False, True):
-                    told[(draw.goal, have, see, ahead)] = every(promises.stay(draw, have, see, ahead))
-                told[(draw.goal, have)] = promises.brings(draw.goal, have), promises.opened(draw.goal, have)
+    for place, situations in met.items():
+        latest = list(situations)[-3:]
+        for have, see in [(have, see) for have, _ in latest for _, see in latest]:
+            for action in sorted(x.places[place].possible):
+                told[(place, have, see, action)] = (
+                    paths.enable(Imagined(place, have, {place: see}), action, 2),
+                    offers.of(place, have, see, action, 1.0, ahead=True, sought=False),
+                )
+        for have in hands[-3:]:
+            told[(place, have)] = promises.brings(place, have), promises.opened(place, have)
     return told, promises.draws
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_can_be_tried_is_the_same_to_who_asked_all_along(seed, monkeypatch):
-    monkeypatch.setattr(conditions, "_UNREAD", 1 << 30)  # nothing may wait to be read
-    wanderer, settings = Wanderer(seed), PlannerSettings()
-    asked, fresh = Experience(), Experience()
-    router = Router(asked, settings)
-    promises = Promises(asked, settings, router)
-    for number in range(24):
-        wanderer.walk(asked, fresh, steps=10 + 2 * number)
-        found = offered(asked, router, promises, wanderer.met)
-        unasked = Router(fresh, settings)
-        assert found == offered(fresh, unasked, Promises(fresh, settings, unasked), wanderer.met)
-    assert sum(bool(told) for told in found[0].values()) > 20
+def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
+    wanderer, asked, fresh = Wanderer(seed), Model(EAGER), Model(EAGER)
+    memos = Memo(1 << 15), Memo(), Memo(1 << 15)
+    for _ in range(5):
+        wanderer.walk(asked, fresh)
+        answers(asked, memos, wanderer.met)
+    wanderer.walk(asked, fresh, steps=15)
+    expected = answers(fresh, (Memo(1 << 15), Memo(), Memo(1 << 15)), wanderer.met)
+    enabled = [told[0] for key, told in expected[0].items() if len(key) == 4]
+    assert sum(one is not None for one in enabled) > 100
+    assert sum(bool(one and one.actions) for one in enabled) > 10
+    assert answers(asked, memos, wanderer.met) == expected
 
 
 def step(place, action, then, reward=0.0, have=()):
@@ -119,14 +90,14 @@ def step(place, action, then, reward=0.0, have=()):
 
 
 def test_a_trail_from_the_middle_is_as_sure_as_what_is_still_to_be_done():
-    trails = Trails()
+    trails = Trails(NUMBERS)
     for there in ("bank", "bank", "reef"):  # the boat does not always land where it did
         trails.add(step("lake", "row boat", there))
         trails.add(step(there, "north", "hill"))
         trails.add(step("hill", "dig", "hill", reward=5.0))
         trails.close()
     lake, bank = (Situation(name, frozenset(), frozenset()) for name in ("lake", "bank"))
-    (begun,) = {trail.actions: trail for trail in trails.from_here(lake, 9, 9, ("row boat",))}.values()
-    (later,) = {trail.actions: trail for trail in trails.from_here(bank, 9, 9, ("north",))}.values()
+    (begun,) = {trail.actions: trail for trail in trails.from_here(lake, 9, ("row boat",))}.values()
+    (later,) = {trail.actions: trail for trail in trails.from_here(bank, 9, ("north",))}.values()
     assert later.sure > begun.sure
     assert later.actions == ("north", "dig")

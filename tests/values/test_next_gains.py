@@ -6,17 +6,16 @@ import random
 
 import pytest
 
-from engine.values.legs import Route
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.routes import Router
-from engine.values.situations import Situation
+from engine.values.paths import Route
+from engine.values.text import Situation
+from tests.values.planning import NUMBERS, router
 from tests.values.test_detours import wandered
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_next_gains_are_the_best_of_all(seed):
     x, now, possible = wandered(seed, danger=0.2)
-    dice, settings, progress = random.Random(seed), PlannerSettings(), Progress()
+    dice = random.Random(seed)
     for place in sorted(x.places):
         for number in range(dice.randint(0, 2)):
             there = Situation(place, frozenset(), frozenset())
@@ -25,13 +24,12 @@ def test_the_next_gains_are_the_best_of_all(seed):
                 died = dice.random() < 0.1
                 points = 0.0 if died else dice.choice((0.0, 1.0, 5.0))
                 x.learn(there, f"dig {number}", points, there, terminated=died, died=died)
-    assert len(x.gains) > 2 * settings.width
-    router = Router(x, settings)
-    router.stand(now, possible)
+    assert len(x.gains) > 2 * NUMBERS.width
+    finder = router(x, now, possible)
     for alive in (1.0, 0.6):
         route = Route(now, 40.0, alive=alive, marks=((0, now.place, now.have),))
-        reached = router.reach(now, route.left)
-        goals = [router._goal(route, reached, key, gain, progress) for key, gain in x.gains.items()]
+        reached = finder._paths.reach(now, route.left)
+        goals = [finder._goal(route, reached, key) for key in x.gains]
         found = sorted((goal for goal in goals if goal is not None), key=lambda goal: -goal[0])
-        assert len(found) > settings.width
-        assert router._further(route, progress) == [further for _, further in found[: settings.width]]
+        assert len(found) > NUMBERS.width
+        assert finder._further(route) == [further for _, further in found[: NUMBERS.width]]

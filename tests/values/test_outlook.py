@@ -14,7 +14,6 @@ from engine.environments import profile
 from engine.records import Candidate, Episode, Observation, State, Step
 from engine.values.base import Query, outlook
 from engine.values.graph import GraphEstimator
-from engine.values.planner import Planner
 from tests.values.test_graph import Remembered
 
 HALL, MINE = (State(place, (f"place:{place}",), place=place) for place in ("hall", "mine"))
@@ -53,7 +52,9 @@ def dug() -> Episode:
 
 def chosen(episode: int, episodes: int) -> str:
     """What is done first where there is only time to dig, or to look into the chests."""
-    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(dug()), SETTINGS), SETTINGS)
+    # The last of the episodes only repeated the one before.
+    again = dataclasses.replace(dug(), uid="dug again")
+    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(dug(), again), SETTINGS), SETTINGS)
     agent.begin_episode(HALL)
     turn = Turn(0, 2, Observation(""), HALL, HERE, episode=episode, episodes=episodes)
     return agent.decide(turn, np.random.default_rng(0)).action
@@ -67,7 +68,7 @@ def test_what_is_known_is_taken_where_nothing_comes_after():
 
 def test_discovery_is_told_as_so_much_less():
     """The worth of what was valued before the end is not carried into it."""
-    estimator = GraphEstimator(Remembered(dug()), SETTINGS)
+    estimator = GraphEstimator(Remembered(dug(), dataclasses.replace(dug(), uid="dug again")), SETTINGS)
     estimator.begin_episode(HALL)
     candidates = tuple(Candidate(action, 0.0) for action in HERE)
     rng, found = np.random.default_rng(0), []
@@ -77,21 +78,3 @@ def test_discovery_is_told_as_so_much_less():
         found.append((valued.terms["gain"][0], max(map(sum, zip(*valued.terms.values(), strict=True)))))
     assert found[0] == found[2]
     assert found[1][1] < found[0][1]
-
-
-def test_who_dares_more_and_more_dares_no_more_at_the_end(monkeypatch):
-    """Eight episodes that brought no more than the first."""
-    dared, plan = [], Planner.plan
-    episodes = [dataclasses.replace(dug(), uid=str(number)) for number in range(9)]
-    estimator = GraphEstimator(Remembered(*episodes), SETTINGS)
-
-    def told(self, *given):
-        dared.append(given[-1])
-        return plan(self, *given)
-
-    monkeypatch.setattr(Planner, "plan", told)
-    candidates = tuple(Candidate(action, 0.0) for action in HERE)
-    for share in (1.0, 0.5, 0.0):
-        estimator.begin_episode(HALL)
-        estimator.value(Query(HALL, (), candidates, HERE, 2, None, share), np.random.default_rng(0))
-    assert dared == [3.0, 2.0, 1.0]

@@ -7,18 +7,15 @@ from collections import Counter
 
 import pytest
 
-from engine.values.conditions import Conditions, union
-from engine.values.dangers import Risk
-from engine.values.experience import Experience
-from engine.values.legs import Imagined
-from engine.values.likeness import Likeness
-from engine.values.offers import Asked, Offer
-from engine.values.progress import PlannerSettings
-from engine.values.routes import Router
+from engine.values.hazards import _Risk
+from engine.values.memo import Likeness
+from engine.values.paths import Imagined
+from engine.values.preconditions import Preconditions
 from engine.values.shortening import _Walk, shortened
-from engine.values.situations import Situation
+from engine.values.text import Situation, union
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
+from tests.values.planning import NUMBERS, new_model, standing
 
 WORDS = [f"see:{letter}" for letter in "abcdefghijkl"]
 
@@ -38,10 +35,10 @@ def test_likeness_is_the_share_of_tokens_in_common(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
-    dice, risk, steps = random.Random(seed), Risk(), []
+    dice, risk, steps = random.Random(seed), _Risk(NUMBERS), []
     for _ in range(60):
         context, died = some(dice), dice.random() < 0.3
-        risk.add(context, died)
+        risk.add("", context, died)
         steps.append((context, died))
         share = sum(died for _, died in steps) / (len(steps) + 2.0)
         asked = some(dice) | {"see:never there"} if dice.random() < 0.2 else some(dice)
@@ -49,51 +46,11 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
         for token in asked:
             deaths = [died for context, died in steps if token in context]
             rates.append((sum(deaths) + share) / (len(deaths) + 1.0) if deaths else 0.5 * share)
-        assert risk.share(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
-
-
-def offers(*promises):
-    """Return offers that keep a share of what they may promise, and the list of those that were worked out."""
-    worked = []
-
-    def offer(most, action, promise):
-        worked.append(action)
-        share = promises[int(action)][1]
-        return Offer(most, promise * share, 0.0, (action,), False, 0.0) if share else None
-
-    return Asked([(most, str(n), most) for n, (most, _) in enumerate(promises)], offer), worked
-
-
-def test_what_can_be_tried_is_worked_out_only_as_far_as_it_is_asked_for():
-    asked, worked = offers((5.0, 0.0), (4.0, 0.5), (3.0, 1.0), (1.0, 1.0))
-    assert asked.over(-1.0, 0).promise == 2.0
-    assert worked == ["0", "1"]  # nothing was left of the first
-    assert asked.over(3.5, 1) is None
-    assert worked == ["0", "1"]
-    assert asked.over(2.5, 1).promise == 3.0
-    assert asked.over(2.5, 0).promise == 2.0  # by what it may promise at most
-    assert worked == ["0", "1", "2"]
-    assert asked.over(-1.0, 3) is None
-    assert asked.over(-1.0, 2).promise == 1.0
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_whether_all_offers_promise_enough_together_is_told_without_working_all_of_them_out(seed):
-    dice, spared = random.Random(seed), 0
-    for _ in range(100):
-        mosts = sorted((dice.random() for _ in range(6)), reverse=True)
-        promises = [(most, dice.choice((0.0, 0.5, 1.0))) for most in mosts]
-        asked, worked = offers(*promises)
-        least = 3.0 * dice.random()
-        assert asked.promises_over(least) == (sum(most * share for most, share in promises) > least)
-        spared += len(worked) < len(promises)
-        numbers = [n for n, (_, share) in enumerate(promises) if share]
-        assert [asked.over(-1.0, n).actions for n in range(len(numbers))] == [(str(n),) for n in numbers]
-    assert spared > 50
+        assert risk.share_with(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
 
 
 def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_else_when_enough_is_new():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
 
     def see(*possible, there):
         return conditions.see(frozenset(there), possible)
@@ -119,7 +76,7 @@ def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_els
 
 
 def test_what_was_said_of_just_a_situation_that_turns_out_otherwise_is_not_said_any_more():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
     for number in range(64):
         there = {"see:wheel", f"see:{number}"}
         conditions.see(frozenset(there), ("go",))
@@ -131,7 +88,7 @@ def test_what_was_said_of_just_a_situation_that_turns_out_otherwise_is_not_said_
 
 
 def test_what_is_done_often_enough_with_the_same_result_tells_nothing_new_of_a_place():
-    x, hall, den = Experience(), Situation("hall", frozenset(), frozenset()), frozenset({"see:den"})
+    x, hall, den = new_model(), Situation("hall", frozenset(), frozenset()), frozenset({"see:den"})
     room = Situation("den", frozenset(), den)
     versions = []
     for _ in range(40):
@@ -150,7 +107,7 @@ class Explorer:
     """Somebody who walks at random through a dungeon, and what came of it."""
 
     def __init__(self, seed, episodes=6):
-        self.x, self.episodes, dice = Experience(), [], random.Random(seed)
+        self.x, self.episodes, dice = new_model(), [], random.Random(seed)
         dungeon = Dungeon(seed)
         for _ in range(episodes):
             self.x.begin_episode()
@@ -177,13 +134,13 @@ def test_steps_left_out_of_an_episode_are_those_that_a_walk_from_its_beginning_d
         kept = list(steps[:last])
         if not kept:
             continue
-        walk = _Walk(kept, explorer.x, lambda token: False)
+        walk = _Walk(kept, explorer.x, NUMBERS)
         for number in range(len(kept) - 2, -1, -1):
             step = kept[number]
             rest = kept[:number] + kept[number + 1 :]
             if step.reward <= 0 and step.then.place == step.now.place and walk.along(rest) is not None:
                 kept = rest
-        found = shortened(steps, explorer.x, lambda token: False)
+        found = shortened(steps, explorer.x, NUMBERS)
         actions = [step.action for step in kept]
         shorter = [step.action for step in found] if found is not None else actions
         rest = iter(actions)
@@ -200,8 +157,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
     start = explorer.episodes[-1][0].now
     valid = tuple(action for action in x.places[start.place].possible if action in x.moves)
     here = Imagined(start.place, start.have, {start.place: start.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, valid)
+    router = standing(x, here, valid)
     found = router.reach(here, 12.0)
     # Bellman and Ford: every move of every place reached, as long as anything gets cheaper.
     costs, at = {start.place: 0.0}, {start.place: here}
@@ -211,15 +167,14 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 opened = router.enable(at[place], action, 1)
                 if opened is None:
                     continue
-                see = router.look(opened.at.world, place, opened.at.have)
-                outcome = x.outcome((place, action), union(opened.at.have, see))
+                outcome = x.outcome((place, action), union(opened.have, opened.see))
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
                 cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.at.world)
+                    costs[there], at[there] = cost, Imagined(there, opened.have, opened.after(at[place]).world)
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1
@@ -228,7 +183,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
 
 
 def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_longer_than_asked():
-    x = Experience()
+    x = new_model()
     a, b, c, d = (Situation(name, frozenset(), frozenset({f"see:{name}"})) for name in "abcd")
     gate = Situation("b", frozenset(), frozenset({"see:b", "see:open gate"}))
 
@@ -244,8 +199,7 @@ def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_
     x.see(b, ("wait",))  # with the gate shut there is no way through
     did(c, "east", d)
     here = Imagined("a", frozenset(), {"a": a.see, "b": gate.see})
-    router = Router(x, PlannerSettings())
-    router.stand(here, ("jump", "east"))
+    router = standing(x, here, ("jump", "east"))
     assert router.reach(here, 2.0).keys() == {"a", "b", "c"}
     assert router.reach(here, 3.0)["d"].cost == pytest.approx(3.0, abs=0.5)
     assert router.reach(here, 3.0)["c"].actions == ("through",)

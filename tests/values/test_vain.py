@@ -9,18 +9,19 @@ from engine.agents.jitrl import JitrlAgent
 from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
-from engine.values.conditions import Conditions
-from engine.values.experience import Experience
 from engine.values.graph import GraphEstimator
-from engine.values.planner import Imagined, Planner, PlannerSettings, Progress
-from engine.values.vain import Vain
+from engine.values.model import Model
+from engine.values.novelty import Vain
+from engine.values.paths import Imagined, Progress
+from engine.values.preconditions import Preconditions
+from tests.values.planning import NUMBERS, Planning, new_model
 from tests.values.test_graph import Remembered
 
 BLOW = ("place:cave", "attack troll")
 
 
 def test_only_what_never_showed_anything_is_in_vain():
-    vain = Vain()
+    vain = Vain(NUMBERS)
     assert not vain.holds(BLOW)
     vain.add("attack", BLOW, showed=False, died=True)  # dying of it tells nothing of what else may come of it
     assert not vain.holds(BLOW)
@@ -32,7 +33,7 @@ def test_only_what_never_showed_anything_is_in_vain():
 
 
 def test_hope_falls_with_each_try_in_vain_and_rises_where_others_of_its_class_came_to_something():
-    vain, other = Vain(), ("place:hall", "attack orc")
+    vain, other = Vain(NUMBERS), ("place:hall", "attack orc")
     for key in (BLOW, other):
         vain.add("attack", key, showed=False, died=False)
     hopes = [vain.hope("attack", BLOW)]
@@ -46,9 +47,9 @@ def test_hope_falls_with_each_try_in_vain_and_rises_where_others_of_its_class_ca
     assert vain.hope("wave", BLOW) == vain.hope("dig", BLOW)  # classes of which nothing is known
 
 
-def fought(times: int) -> tuple[Experience, State, tuple[str, ...]]:
+def fought(times: int) -> tuple[Model, State, tuple[str, ...]]:
     """Return what is known after so many blows in vain where all else showed at once what comes of it."""
-    x, valid = Experience(), ("attack troll", "drop cup", "eat bun")
+    x, valid = new_model(), ("attack troll", "drop cup", "eat bun")
     cave = State("cave", ("place:cave", "have:cup", "have:bun", "see:troll"), place="cave")
     results = {
         "drop cup": State("cave", ("place:cave", "see:cup", "have:bun", "see:troll"), place="cave"),
@@ -70,8 +71,8 @@ def test_a_blow_that_showed_nothing_is_struck_again_also_in_the_same_episode():
         progress = Progress(world={now.place: now.see})
         if tried:
             progress.tried[(now.place, "attack troll")] += 1
-        planner = Planner(x, PlannerSettings(curiosity=3.0))
-        plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, {}, valid=valid)
+        planner = Planning(x, 3.0)
+        plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, valid=valid)
         assert plan.actions == ("attack troll",)
 
 
@@ -79,13 +80,13 @@ def test_it_is_given_up_after_enough_of_them():
     x, cave, valid = fought(40)
     now = x.read(cave)
     progress = Progress(world={now.place: now.see})
-    planner = Planner(x, PlannerSettings(curiosity=3.0))
-    plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, {}, valid=valid)
+    planner = Planning(x, 3.0)
+    plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, valid=valid)
     assert plan.actions != ("attack troll",)
 
 
 def test_a_way_may_be_possible_for_another_reason_where_the_place_goes_by_another_name():
-    conditions = Conditions()
+    conditions = Preconditions(NUMBERS)
     barred = frozenset({"place:well#9", "see:troll"})
     for thing in ("have:key", "have:leaf", "have:cup"):
         conditions.see(barred | {thing}, ("west",))
@@ -129,7 +130,7 @@ def test_that_a_blow_failed_is_not_held_against_the_way_behind_it():
             Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave,
             observation=Observation(""), terminated=False, lost=False,
         )
-    assert not estimator.experience.missed[("place:cave", "north")]
+    assert not estimator.model.missed[("place:cave", "north")]
 
 
 def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
@@ -143,4 +144,4 @@ def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
         observation=Observation(""), terminated=False, lost=False,
     )
     agent.decide(Turn(1, 29, Observation(""), free, shut), np.random.default_rng(0))
-    assert estimator.experience.missed[("place:cave", "north")] == 1
+    assert estimator.model.missed[("place:cave", "north")] == 1

@@ -9,15 +9,13 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
-from engine.values.experience import Experience
+from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
-from engine.values.legs import Imagined
-from engine.values.likeness import Likeness
-from engine.values.planner import Planner
-from engine.values.progress import PlannerSettings, Progress
-from engine.values.routes import Router
-from engine.values.situations import Situation
-from engine.values.views import Views
+from engine.values.memo import Likeness
+from engine.values.model import Model
+from engine.values.paths import Imagined, Progress
+from engine.values.text import Situation
+from tests.values.planning import NUMBERS, Planning, new_model, standing
 from tests.values.test_graph import Remembered
 
 LIT = frozenset({"have:lamp=lit"})
@@ -26,7 +24,7 @@ THINGS = frozenset({"have:egg", "have:sword", "have:rope"})
 
 
 def test_in_the_dark_a_place_looks_as_it_did_to_others_in_the_dark():
-    views = Views(Likeness())
+    views = Views(NUMBERS, Likeness())
     views.add(THINGS | LIT, frozenset({"place:cellar#2"}))
     views.add(frozenset({"have:leaf"}), frozenset({"place:dark#2"}))
     # More alike in what is in hand, and still it was the lamp that told.
@@ -38,21 +36,21 @@ def test_in_the_dark_a_place_looks_as_it_did_to_others_in_the_dark():
 
 
 def test_of_equally_similar_looks_the_latest_counts_and_the_oldest_is_forgotten():
-    views = Views(Likeness())
+    views = Views(NUMBERS, Likeness())
     for number in range(30):
         views.add(frozenset({f"have:thing{number}"}), frozenset({f"see:look{number}"}))
     assert views.with_in_hand(frozenset({"have:other"}), frozenset()) == {"see:look29"}
     assert views.with_in_hand(frozenset({"have:thing0"}), frozenset()) == {"see:look29"}
-    assert Views(Likeness()).with_in_hand(OUT, LIT) == frozenset()
+    assert Views(NUMBERS, Likeness()).with_in_hand(OUT, LIT) == frozenset()
 
 
 def room(number: int, name: str, have: frozenset[str]) -> Situation:
     return Situation(f"room {number}", have, frozenset({f"place:{name}#{number}"}))
 
 
-def caves() -> Experience:
+def caves() -> Model:
     """A hall above; two caves below that are dark without a lamp, and deadly to leave then; gold in the farther one."""
-    x = Experience()
+    x = new_model()
     x.moves |= {"down", "east"}
     hall = room(1, "hall", LIT)
     ways = {1: ("down", "break lamp"), 2: ("east",), 3: ("dig",)}
@@ -65,7 +63,7 @@ def caves() -> Experience:
     x.learn(lit[2], "east", 0.0, lit[3], terminated=False, died=False)
     x.learn(lit[3], "dig", 9.0, lit[3], terminated=False, died=False)
     x.see(room(1, "hall", OUT), ("down",))
-    assert not x.dangers.light  # nobody died yet
+    assert not x.hazards.light  # nobody died yet
     for number in (2, 3):
         dark = room(number, "dark", OUT)
         x.arrive(dark)
@@ -78,13 +76,12 @@ def caves() -> Experience:
 @pytest.mark.parametrize(("have", "name"), [(OUT, "dark"), (LIT, "cave")])
 def test_a_place_that_was_seen_with_a_light_is_dark_again_without_it(have, name):
     x = caves()
-    assert x.dangers.light == LIT
-    router = Router(x, PlannerSettings())
+    assert x.hazards.light == LIT
     here = room(1, "hall", have)
     for left in ("cave", "dark"):  # as this episode left it
         world = {"room 1": here.see, "room 2": frozenset({f"place:{left}#2"})}
-        router.stand(Imagined("room 1", have, world), ("down",))
-        assert router.look(world, "room 2", have) == {f"place:{name}#2"}
+        paths = standing(x, Imagined("room 1", have, world), ("down",))
+        assert paths.look(world, "room 2", have) == {f"place:{name}#2"}
 
 
 def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
@@ -94,19 +91,19 @@ def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
         x.learn(there, "east", 0.0, back, terminated=False, died=False)
         x.learn(back, "east", 0.0, there, terminated=False, died=False)
     # Taken together, hardly anybody dies there any more; in the dark it is as deadly as ever.
-    assert x.dangers.deadly() == ("room 2", "room 3")
-    assert x.dangers.light == LIT
+    assert x.hazards.deadly() == ("room 2", "room 3")
+    assert x.hazards.light == LIT
 
 
 def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
     x = caves()
-    planner = Planner(x, PlannerSettings(curiosity=0.0))
+    planner = Planning(x, 0.0)
     world = {
         f"room {n}": frozenset({f"place:{name}#{n}"}) for n, name in ((1, "hall"), (2, "cave"), (3, "grotto"))
     }
 
     def plan(have):
-        return planner.plan(Imagined("room 1", have, world), 9, Progress(), {}, valid=("down",))
+        return planner.plan(Imagined("room 1", have, world), 9, Progress(), valid=("down",))
 
     assert plan(LIT).actions == ("down", "east", "dig")
     assert plan(LIT).known > 8.0

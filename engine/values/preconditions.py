@@ -1,34 +1,28 @@
-"""What actions need: read from the situations in which they were possible at a place, and were not.
+"""What actions need, and what makes what they need appear at a place.
 
-No rule tells what an action needs, but the valid actions of every remembered situation do. What names the
-things that the action names counts first: whoever takes a lamp needs a lamp to be there. Several unlike
-situations may do (the lamp lies here, or it is in hand), so needs are alternatives. Where what is named was
-there and the action still was impossible, all that was never there then is needed as well.
+No rule tells what an action needs, but the valid actions of every remembered situation do. What names the things that
+the action names counts first: whoever takes a lamp needs a lamp to be there. Several unlike situations may do (the lamp
+lies here, or it is in hand), so needs are alternatives. Where what is named was there and the action still was
+impossible, all that was never there then is needed as well.
+
+What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere, and
+that it brought a rope in hand once does not say that it does so where no rope is. So of each token that an action made
+appear it is kept what shared a name with it before: a rope on the floor, or a rope tied to a railing. Where none of
+these is there, nor can be made first, the action makes no such thing.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
-Tokens = frozenset[str]
+from engine.settings.planning import PlanNumbers
+from engine.values.memo import Memo
+from engine.values.text import Tokens, names_in, objects, words_of, words_of_token
 
 _NONE: Tokens = frozenset()
-_SMALL = frozenset(
-    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
-)
-_CONTEXTS = 64
-"""Latest situations of a place that are asked whether an action was impossible there."""
-_CLAUSES = 16
-"""Latest alternatives kept of what an action needs."""
-_FREE = 0.9
-"""Share of situations in which an action that needs nothing was possible from which it is taken to be always."""
-_HARDLY = 0.25
-"""Share of the situations in which an action was impossible that what it takes may leave unexplained."""
-_UNREAD = 16
-"""One in so many of a place's situations may be unread, if nothing in it was a surprise."""
 _KEPT = 1 << 10
 """Situations for which it is kept what was said to be missing."""
 
@@ -47,20 +41,21 @@ class Told(NamedTuple):
     action: bool
 
 
-class Conditions:
+class Preconditions:
     """The actions of one place, and when each is possible.
 
     Attributes:
         version: Grows whenever what actions need is read anew.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
         self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
         self._met: Counter[Tokens] = Counter()
         self._not: dict[Tokens, Counter[str]] = {}
         """By situation, how often an action was not possible in it that was at other times."""
-        self._latest: deque[Tokens] = deque(maxlen=_CONTEXTS)
+        self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         self._there: dict[str, set[str]] = {}
@@ -114,12 +109,12 @@ class Conditions:
             clause = _NONE.union(*(named.get(word, ()) for word in about)) if about else guise
             clauses[clause] = clauses.pop(clause, context) & context
             self._there.setdefault(action, set()).update(clause)
-            if len(clauses) > _CLAUSES:
+            if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
             needs = self._needs.get(action)
             surprise = surprise or (needs is not None and not any(need <= context for need in needs))
         self._unread += 1
-        if new or surprise or self._unread * _UNREAD > len(self._contexts):
+        if new or surprise or self._unread * self._n.unread > len(self._contexts):
             self._forget()
             return Told(known is None, True, new)
         told = self._missing.pop(context, {})
@@ -196,7 +191,8 @@ class Conditions:
             had = [seen for seen in self._latest if need <= seen]
             alike = [seen for seen in had if hindrances.isdisjoint(seen) == free] or had
             possible = sum(action in self._contexts[seen] for seen in alike)
-            found = self._chances[(action, need, free)] = (possible + 0.5) / (len(alike) + 0.5)
+            prior = self._n.possible
+            found = self._chances[(action, need, free)] = (possible + prior) / (len(alike) + prior)
         return found
 
     def lasting(self, action: str, context: Tokens) -> float:
@@ -205,7 +201,7 @@ class Conditions:
 
     def is_free(self, action: str) -> bool:
         """Return whether nothing is needed for the action, and it hardly ever was not possible."""
-        return _NONE in self.needs(action) and self._share(action, _NONE) >= _FREE
+        return _NONE in self.needs(action) and self._share(action, _NONE) >= self._n.free
 
     def hindrances(self, action: str) -> Tokens:
         """Return what tells of the things that an action names and never was there when it was possible."""
@@ -246,7 +242,7 @@ class Conditions:
             if vain:
                 need = clause | (always - _NONE.union(*vain))
                 if need == clause:
-                    need |= _telling(always - clause, vain)
+                    need |= _telling(always - clause, vain, self._n.unexplained)
             elif clause:
                 need = clause
             else:
@@ -256,7 +252,7 @@ class Conditions:
         return tuple(need for need in found if not any(other < need for other in found))
 
 
-def _telling(tokens: Tokens, vain: list[Tokens]) -> Tokens:
+def _telling(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
     """Return few tokens that no situation in vain has all of, or hardly any, though each alone was in one.
 
     None if there are none: what it takes does not show.
@@ -266,45 +262,79 @@ def _telling(tokens: Tokens, vain: list[Tokens]) -> Tokens:
         alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
         token = min(alone, key=alone.__getitem__, default="")
         if not token or alone[token] == len(left):
-            return frozenset(chosen) if len(left) <= _HARDLY * len(vain) else _NONE
+            return frozenset(chosen) if len(left) <= unexplained * len(vain) else _NONE
         chosen.add(token)
         left = [context for context in left if token in context]
     return frozenset(chosen)
 
 
-@functools.cache
-def objects(action: str) -> frozenset[str]:
-    """Return the words of an action that can name something: not its verb, nor short words."""
-    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
+class Makers:
+    """What can be made at one place.
+
+    What may be made within some rounds is told as if each round did all that is possible by then, and nothing were
+    ever lost by it.
+
+    Args:
+        possible: What the actions of the place need.
+        moves: Actions that lead elsewhere, and help with nothing here; grows as they are learnt.
+
+    Attributes:
+        version: Grows whenever something was made in a way not known before.
+    """
+
+    def __init__(self, numbers: PlanNumbers, possible: Preconditions, moves: Set[str]) -> None:
+        self._kinds = numbers.kinds
+        self.version = 0
+        self._possible = possible
+        self._moves = moves
+        self._made: dict[str, dict[str, set[Tokens]]] = {}
+        """By token, what made it, and out of what."""
+        self._told: Memo[tuple[str, str, Tokens, int], bool] = Memo(1 << 14)
+
+    def add(self, token: str, action: str, context: Tokens) -> None:
+        """Learn that an action made a token appear in a context."""
+        kinds = self._made.setdefault(token, {}).setdefault(action, set())
+        known = len(kinds)
+        if known < self._kinds:
+            kinds.add(of_its_kind(token, context))
+        self.version += not known or len(kinds) != known
+
+    def helpers(self, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
+        """Return the actions that may make any of `needed` appear within so many rounds."""
+        return dict.fromkeys(
+            action
+            for token in sorted(needed)
+            for action in self._made.get(token, ())
+            if self._makes(action, token, context, rounds)
+        )
+
+    def _makes(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
+        """Return whether an action may become possible, and may then make the token of something that may be there."""
+        if action in self._moves:
+            return False
+        version = (self._possible.version, self.version, len(self._moves))
+        key = (action, token, context, rounds)
+        return self._told.find(version, key, lambda: self._worked_out(*key))
+
+    def _worked_out(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
+        if not any(self._all_there(need, context, rounds) for need in self._possible.needs(action)):
+            return False
+        kinds = self._made[token][action]
+        return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
+
+    def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
+        """Return whether all of these are there or may be made."""
+        missing = tokens - context
+        if not missing:
+            return True
+        if not rounds or not self._made.keys() >= missing:
+            return False
+        return all(
+            any(self._makes(action, token, context, rounds - 1) for action in self._made[token]) for token in missing
+        )
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def concerns(action: str, token: str) -> bool:
-    """Return whether an action is done to what a token stands for, or with it: names it, or all there is."""
-    return "all" in action.split()[1:] or not objects(action).isdisjoint(names_in(token))
-
-
-@functools.cache
-def words_of_token(token: str) -> frozenset[str]:
-    """Return the words of a token, without its class; nor a room's number, by which the dark were news in each room."""
-    kind, _, text = token.partition(":")
-    if kind == "place":
-        text = text.partition("#")[0]
-    return frozenset(text.replace("@", " ").replace("=", " ").split())
-
-
-@functools.cache
-def names_in(token: str) -> frozenset[str]:
-    """Return the words of a token that can name something."""
-    return frozenset(word for word in words_of_token(token) if len(word) > 2 and word not in _SMALL)
-
-
-def words_of(tokens: Tokens) -> frozenset[str]:
-    """Return the words of tokens."""
-    return frozenset().union(*map(words_of_token, tokens))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def union(have: Tokens, see: Tokens) -> Tokens:
-    """Return what is carried and seen together: the same object each time, whose hash is known then."""
-    return have | see
+def of_its_kind(token: str, context: Tokens) -> Tokens:
+    """Return what in a context shares a name with a token."""
+    wanted = names_in(token)
+    return frozenset(other for other in context if not wanted.isdisjoint(names_in(other)))

@@ -1,0 +1,177 @@
+"""The numbers of the graph estimator that change a decision.
+
+They are no settings of a session: nobody needs to change them, and all were chosen once, for all games. Unless another
+source is named, a number was chosen by hand before the first results and kept because dungeons made by a program did
+no better with other values (`python -m tests.bench.dungeons`, docs/results/jericho-rounds.md). The digest of this
+folder is in the manifest of each run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.settings.spec import Group, setting
+
+
+@dataclass(frozen=True)
+class PlanNumbers(Group):
+    """What the estimator believes before it has seen anything, and how far and wide plans are searched."""
+
+    # What things are worth
+    new_place: float = setting(4.0, "points that discovering a place is worth", 0.0, 1e3)
+    new_thing: float = setting(1.0, "points that discovering any other new word is worth", 0.0, 1e3)
+    death_cost: float = setting(
+        2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
+    )
+    step_value: float = setting(
+        0.08, "points that a step lost by dying was worth to discovery, per unit of curiosity", 0.0, 1e3
+    )
+    spare: float = setting(
+        0.05, "points that a step left over is worth: of equal plans the shorter one", 0.0, 1e3
+    )
+    least: float = setting(0.02, "points below which a promise is none", 0.0, 1e3)
+    least_gain: float = setting(0.1, "points below which a known gain is none", 0.0, 1e3)
+
+    # Preconditions
+    contexts: int = setting(
+        64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
+    )
+    clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
+    free: float = setting(
+        0.9, "share of situations in which an action without needs was possible above which it always is", 0.0, 1.0
+    )
+    unexplained: float = setting(
+        0.25, "share of the situations in which an action was impossible that its needs may leave unexplained", 0.0, 1.0
+    )
+    unread: int = setting(
+        16, "one in so many of a place's situations may be unread if nothing was a surprise", 1, 1e9
+    )
+    kinds: int = setting(
+        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
+    )
+    helped: int = setting(2, "depth of the search for actions that make another one possible", 0, 8)
+    hopeless: float = setting(0.05, "probability below which an action is taken not to be possible", 0.0, 1.0)
+
+    # Effects
+    occasions: int = setting(
+        24, "latest occasions of an action that are compared with the present one", 1, 1e6
+    )
+    near: float = setting(
+        0.05, "similarity below the best by which an occasion is another situation", 0.0, 1.0
+    )
+    recency: float = setting(0.75, "weight of an occasion relative to the next later one", 0.0, 1.0)
+    looks: int = setting(24, "latest looks of a place that are kept", 1, 1e6)
+
+    least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
+    possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
+
+    # Hazards
+    unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
+    unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
+    hope: float = setting(2.0, "things that did not help, after which hope for another one is halved", 0.0, 1e3)
+    certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
+    caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
+    deadly: float = setting(0.08, "share of deadly steps that makes a place one to be prepared for", 0.0, 1.0)
+    mostly: float = setting(
+        0.75, "share of the deaths at a place under one alias that makes it the danger's", 0.0, 1.0
+    )
+    lifted: float = setting(0.1, "share of a danger that is left where it is lifted", 0.0, 1.0)
+    lightless: float = setting(
+        0.5, "probability of dying of having put out a light that is needed ahead", 0.0, 1.0
+    )
+    too_dangerous: float = setting(
+        0.3, "probability of dying above which a step is not taken for its own sake", 0.0, 1.0
+    )
+    danger_near: int = setting(3, "steps from a route's end within which danger is taken to be ahead", 0, 1e6)
+
+    # Novelty
+    first: float = setting(
+        2.0, "points expected of trying an action of a class that was never tried", 0.0, 1e3
+    )
+    first_tries: float = setting(2.0, "tries that this is worth", 0.0, 1e3)
+    again: float = setting(
+        0.3, "share of novelty of an action that was tried here in another situation", 0.0, 1.0
+    )
+    retried: int = setting(
+        2, "times that an action is tried at a place in the hope that the situation matters", 0, 1e6
+    )
+    loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
+    opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
+    opening: float = setting(
+        0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
+    )
+    opening_tries: float = setting(4.0, "things brought that this is worth", 0.0, 1e3)
+    opening_own: float = setting(
+        2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
+    )
+    fetch: float = setting(0.5, "share of what helps against a danger that fetching what may help is worth", 0.0, 1.0)
+    vain_came: float = setting(
+        0.5, "times that something came of what had shown nothing, before any was counted", 0.0, 1e3
+    )
+    vain_times: float = setting(2.0, "tries that this is worth", 0.0, 1e3)
+    vain_patience: float = setting(2.0, "further tries in vain after which an action promises half as much", 0.0, 1e3)
+    carry: float = setting(
+        0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
+    )
+    carry_places: int = setting(4, "places where a thing never was that count for fetching it", 0, 1e6)
+    sources: int = setting(4, "places considered where a thing was taken or made", 1, 1e6)
+
+    # Replay
+    trails: int = setting(8, "trails that are followed from a situation", 1, 1e6)
+    kept_trails: int = setting(
+        24, "trails kept from one situation: the best by what they still gained", 0, 1e6
+    )
+    alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
+    unlikely: float = setting(
+        0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
+    )
+    strength: float = setting(2.0, "occasions that what is known of a verb's luck is worth", 0.0, 1e3)
+    continuations: int = setting(
+        4, "continuations kept of one history: the best by what they still gained", 0, 1e6
+    )
+    as_before: float = setting(
+        4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3
+    )
+    otherwise: float = setting(
+        1.0, "times that luck is taken to have fallen otherwise, before any was", 0.0, 1e3
+    )
+    faithful: float = setting(
+        0.5, "probability that luck repeats above which what killed then kills again", 0.0, 1.0
+    )
+
+    # Search
+    retold: int = setting(4, "trails whose gains are joined anew by the shortest known ways", 0, 1e6)
+    overhead: float = setting(
+        2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
+    )
+    beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
+    width: int = setting(4, "gains considered from each of them", 1, 1e6)
+    depth: int = setting(8, "gains added to a route at most", 0, 1e6)
+    shut_ways: int = setting(2, "shut ways considered: those that what is behind promises most", 0, 1e6)
+    several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
+    worthwhile: float = setting(
+        0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0
+    )
+    look_around: int = setting(3, "steps kept free for looking around where an untried move may lead", 0, 1e6)
+    sure: float = setting(
+        0.5, "probability of all points left above which nothing else is looked for", 0.0, 1.0
+    )
+
+    # Following plans
+    plans: int = setting(6, "plans made at one step before it is taken without one", 1, 1e6)
+    patience: int = setting(
+        3, "times that an action may do nothing in an episode before plans do without it", 1, 1e6
+    )
+    checks: int = setting(2, "times that a barred way is looked at again in an episode", 0, 1e6)
+    departures: int = setting(
+        2, "times that a plan for the same thing begins in the same situation of an episode", 1, 1e6
+    )
+    dare: float = setting(0.25, "growth of daring with each episode that did not beat the best one", 0.0, 1e3)
+    most_daring: float = setting(8.0, "times less that dying of a deadly action costs at most", 1.0, 1e3)
+    aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
+    dread: float = setting(
+        0.3, "share of the plan's value that an action gives up by which one dies for certain", 0.0, 1.0
+    )
+    least_regret: float = setting(
+        0.05, "share of the plan's value that any action outside it gives up", 0.0, 1.0
+    )

@@ -1,0 +1,192 @@
+"""What is particular to text adventures: how states are read, and what the words of actions and tokens name.
+
+All other modules work on sets of tokens and know nothing of texts. What they need to know of them is here:
+
+* A state is taken apart into a place, what is carried (`have:` tokens) and what is seen there (all other tokens).
+* An action names things by its words. "all" names everything, so what is done to all is done to the lamp, too.
+* A place may go by another name at times, an alias. The dark hides the name of every room, and a number tells which
+  room it is: danger belongs to the alias then, and nothing is missed there that only the light would show.
+* Some changes are not described. A case was opened, and the game says no more of it. If an action changes nothing that
+  is described, but other actions are possible after it, one of these stands for the change from then on: where it is
+  possible, `can:` and its text is a token like those of what is seen.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Set
+from typing import NamedTuple
+
+from engine.records import State, Step
+
+Tokens = frozenset[str]
+
+CAN = "can:"
+"""Class of the tokens that stand for what does not show."""
+_SMALL = frozenset(
+    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
+)
+
+
+class Situation(NamedTuple):
+    """A state taken apart.
+
+    Attributes:
+        have: What is carried.
+        see: What is at the place.
+    """
+
+    place: str
+    have: Tokens
+    see: Tokens
+
+
+def situation(state: State) -> Situation:
+    """Take a state apart by the classes of its tokens; digests (`load:`) only repeat the others."""
+    have, see, place = [], [], state.place.lower()
+    for token in state.tokens:
+        if token.startswith("have:"):
+            have.append(token)
+        elif token.startswith("place:"):
+            # A room that has a number is the same by day and in the dark, whatever it is called then.
+            _, known, room = token.partition("#")
+            place = f"room {room}" if known else token
+            see += [token] if known else []
+        elif not token.startswith("load:"):
+            see.append(token)
+    return Situation(place, frozenset(have), frozenset(see))
+
+
+@functools.cache
+def objects(action: str) -> frozenset[str]:
+    """Return the words of an action that can name something: not its verb, nor short words."""
+    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def concerns(action: str, token: str) -> bool:
+    """Return whether an action is done to what a token stands for, or with it: names it, or all there is."""
+    return "all" in action.split()[1:] or not objects(action).isdisjoint(names_in(token))
+
+
+@functools.cache
+def words_of_token(token: str) -> frozenset[str]:
+    """Return the words of a token, without its class; nor a room's number, by which the dark were news in each room."""
+    kind, _, text = token.partition(":")
+    if kind == "place":
+        text = text.partition("#")[0]
+    return frozenset(text.replace("@", " ").replace("=", " ").split())
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def name_in(context: Tokens) -> str:
+    """Return the name that a place goes by in a context, "" if it has no other."""
+    return min((token.partition("#")[0] for token in context if token.startswith("place:")), default="")
+
+
+@functools.cache
+def names_in(token: str) -> frozenset[str]:
+    """Return the words of a token that can name something."""
+    return frozenset(word for word in words_of_token(token) if len(word) > 2 and word not in _SMALL)
+
+
+def words_of(tokens: Tokens) -> frozenset[str]:
+    """Return the words of tokens."""
+    return frozenset().union(*map(words_of_token, tokens))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def union(have: Tokens, see: Tokens) -> Tokens:
+    """Return what is carried and seen together: the same object each time, whose hash is known then."""
+    return have | see
+
+
+class Unseen:
+    """By place, actions that tell what does not show."""
+
+    def __init__(self) -> None:
+        self._telling: dict[str, set[str]] = {}
+
+    def learn(
+        self,
+        now: Situation,
+        action: str,
+        before: tuple[str, ...],
+        then: Situation,
+        after: tuple[str, ...],
+        *,
+        moves: Set[str] = frozenset(),
+        portable: Set[str] = frozenset(),
+    ) -> None:
+        """Learn from a step.
+
+        Args:
+            before: What was possible before it.
+            after: What was possible after it.
+            moves: Actions that lead from place to place.
+            portable: Words of things that were ever in hand: they tell nothing of a place.
+        """
+        if then != now or not before or not after:
+            return
+        telling = self._telling.get(now.place, set[str]())
+        appeared, vanished = set(after).difference(before), set(before).difference(after)
+        if not telling.isdisjoint(appeared | vanished):
+            return  # that is known to show it
+        standing = words_of(now.see) - words_of(now.have) - portable
+        for changed in (appeared, vanished - {action}):
+            # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
+            told = [
+                other
+                for other in changed
+                if other in moves or (objects(other) and objects(other) <= standing)
+            ]
+            if told:
+                self._telling.setdefault(now.place, set()).add(min(told))
+                return
+
+    def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
+        """Return the situation with what does not show, as far as it is known."""
+        telling = self._telling.get(now.place)
+        if not telling:
+            return now
+        told = frozenset(CAN + action for action in telling.intersection(possible))
+        return now._replace(see=now.see | told) if told else now
+
+    def told(self, now: Situation) -> Tokens:
+        """Return what does not show of a situation."""
+        return frozenset(token for token in now.see if token.startswith(CAN))
+
+
+class Reader:
+    """Takes states apart.
+
+    Args:
+        portable: Words that name what was ever in hand; grows as they are learnt.
+        moves: Actions that lead from place to place; grows as they are learnt.
+    """
+
+    def __init__(self, portable: Set[str], moves: Set[str]) -> None:
+        self._portable, self._moves = portable, moves
+        self._unseen = Unseen()
+
+    def read(self, state: State, possible: tuple[str, ...]) -> Situation:
+        """Take a state apart, and add what only `possible` tells."""
+        return self._unseen.add(situation(state), possible)
+
+    def read_step(
+        self, step: Step, then: State, possible: tuple[str, ...] | None
+    ) -> tuple[Situation, Situation]:
+        """Take the states before and after a step apart, and learn what does not show.
+
+        Args:
+            possible: What can be done after it, None if that is not known.
+        """
+        now, after = situation(step.state), situation(then)
+        if possible is not None:
+            before, moves, portable = step.valid_actions, self._moves, self._portable
+            self._unseen.learn(now, step.action, before, after, possible, moves=moves, portable=portable)
+            return self._unseen.add(now, step.valid_actions), self._unseen.add(after, possible)
+        now = self._unseen.add(now, step.valid_actions)
+        # What does not show is taken to have stayed as it was.
+        told = self._unseen.told(now) if after.place == now.place else frozenset[str]()
+        return now, after._replace(see=after.see | told) if told else after

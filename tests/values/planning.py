@@ -1,0 +1,53 @@
+"""Short ways to a model, the paths of a task in it, and plans, for tests."""
+
+from __future__ import annotations
+
+from engine.settings.planning import PlanNumbers
+from engine.values.detours import Explorer, Plan
+from engine.values.model import Model
+from engine.values.offers import Offers
+from engine.values.paths import Imagined, Paths, Progress, Task
+from engine.values.planner import Planner
+from engine.values.promises import Promises
+from engine.values.routes import Router
+from engine.values.trails import Trail
+from engine.values.ways import Ways
+
+NUMBERS = PlanNumbers()
+
+
+def new_model() -> Model:
+    """Return a model of a world of which nothing is known."""
+    return Model(NUMBERS)
+
+
+def standing(model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0) -> Paths:
+    """Return what answers questions about where one stands."""
+    return Paths(model, NUMBERS, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
+
+
+def router(model: Model, here: Imagined, valid=(), **options) -> Router:
+    """Return what finds routes from here."""
+    return Router(model, NUMBERS, standing(model, here, valid, **options))
+
+
+def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Explorer, Promises, Offers]:
+    """Return what finds detours from here, with what it asks."""
+    paths = standing(model, here, valid, **options)
+    promises, offers = Promises(model, NUMBERS, paths), Offers(model, NUMBERS, paths)
+    return Explorer(model, NUMBERS, paths, promises, offers, Ways(model)), promises, offers
+
+
+class Planning:
+    """A planner with the same curiosity for all of its plans."""
+
+    def __init__(self, model: Model, curiosity: float) -> None:
+        self._planner = Planner(model, NUMBERS)
+        self._curiosity = curiosity
+
+    def plan(
+        self, here: Imagined, steps: int, progress: Progress, trails: tuple[Trail, ...] = (), *, valid=(), to_gain=None
+    ) -> Plan:
+        """Return the best plan from here."""
+        task = Task(here, steps, progress, frozenset(valid), self._curiosity, {}, to_gain)
+        return self._planner.plan(task, trails)
