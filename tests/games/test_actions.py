@@ -77,9 +77,10 @@ def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(gam
     ("game", "steps"), [("zork1", (8, 66, 200, 300)), ("zork3", (30, 120)), ("library", (6,))]
 )
 def test_what_jericho_finds_is_found(games_folder, game, steps):
-    from jericho import util
+    import jericho
 
-    util.spacy_nlp = tag
+    # The module that this class uses: its tagger, spaCy, is not installed.
+    jericho.FrotzEnv.get_valid_actions.__globals__["utl"].spacy_nlp = tag
     pair = Pair(games_folder / f"{game}.z5")
     wanted = hits = 0
     for step in steps:
