@@ -166,8 +166,6 @@ class PlanNumbers(Group):
     departures: int = setting(
         2, "times that a plan for the same thing begins in the same situation of an episode", 1, 1e6
     )
-    dare: float = setting(0.25, "growth of daring with each episode that did not beat the best one", 0.0, 1e3)
-    most_daring: float = setting(8.0, "times less that dying of a deadly action costs at most", 1.0, 1e3)
     aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(
         0.3, "share of the plan's value that an action gives up by which one dies for certain", 0.0, 1.0

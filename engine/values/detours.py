@@ -250,7 +250,7 @@ class Explorer:
         see = self._paths.look(self._world(tour, anchor), goal, have)
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         spent = self._paths.price(tour.route.left)
-        price, dared = anchor.stake + spent, anchor.stake + spent / self._paths.task.daring
+        price = anchor.stake + spent
         leaving, staying = self._hazards(goal, have, see)
         total = -(1.0 - alive) * price
         if draw.bonus:
@@ -275,7 +275,7 @@ class Explorer:
             moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and offer.names else 0.0
             if offer.handles and not anchor.later.isdisjoint(handled(action, have)):
                 loss = m.loss_rate(action)  # what is needed later on the route
-            risk = max((leaving if moves else staying) * price, offer.death * price, offer.own * dared)
+            risk = max(leaving if moves else staying, offer.death) * price
             promise = arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:
                 continue

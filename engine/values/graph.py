@@ -61,8 +61,8 @@ class GraphEstimator:
         self._sources = Sources(settings.gamma, self._model.read)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
-        self._most, self._stale = 0.0, 0
-        """The most points that an episode had, and the number of episodes since."""
+        self._most = 0.0
+        """The most points that an episode had."""
         self._begin()
         for first, episode in memory.entered():
             if before is None or first < before:
@@ -93,9 +93,7 @@ class GraphEstimator:
         self._sources.begin()
 
     def _end(self) -> None:
-        if len(self._points) > 1:
-            self._stale = 0 if max(self._points) > self._most else self._stale + 1
-            self._most = max(self._most, *self._points)
+        self._most = max(self._most, *self._points)
         self._trails.close(lambda steps: shortened(steps, self._model, self._n))
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
@@ -255,8 +253,7 @@ class GraphEstimator:
         valid = frozenset(query.valid_actions)
         valid = valid - self._trails.deadly or valid
         curiosity = self._settings.curiosity * query.outlook
-        daring = 1.0 + query.outlook * min(self._n.most_daring - 1.0, self._n.dare * self._stale)
-        return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain, daring)
+        return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
 
     def _current_plan(self, now: Situation, task: Task, query: Query) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""

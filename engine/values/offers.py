@@ -19,10 +19,10 @@ class Offer(NamedTuple):
     Attributes:
         promise: Points that it promises there.
         actions: It, after what makes it possible.
-        death: Probability of dying in the situation that it makes: the dark, where a light is put out by it.
+        death: Probability of dying of it where one died of it before, or in the situation that it makes: the dark,
+            where a light is put out by it.
         names: Whether it names something in hand.
         handles: Whether it is done to something in hand, or with it.
-        own: Probability of dying of it where one died of it before.
     """
 
     promise: float
@@ -30,7 +30,6 @@ class Offer(NamedTuple):
     death: float
     names: bool = False
     handles: bool = False
-    own: float = 0.0
 
 
 OfferMemo = Memo[tuple[object, ...], Offer | None]
@@ -88,7 +87,7 @@ class Offers:
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
         handles = bool(handled(action, have))
         names = handles or not words_of(have).isdisjoint(action.split())
-        return Offer(promise, actions, death, names, handles, own)
+        return Offer(promise, actions, max(death, own), names, handles)
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""

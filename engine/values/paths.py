@@ -65,8 +65,6 @@ class Task:
         valid: What can be done here and now; empty if that is not known.
         curiosity: Factor on what discoveries are worth at present; 0 only repeats known gains.
         to_gain: Points until the maximum score, None if there is none.
-        daring: How many times less it costs to die of an action that killed before: an agent that has found nothing
-            for long may try again what is deadly itself, like a fight.
     """
 
     now: Imagined
@@ -76,7 +74,6 @@ class Task:
     curiosity: float = 1.0
     liking: Liking = field(default_factory=dict)
     to_gain: float | None = None
-    daring: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from tests.bench.traces import KINDS
 ARMS: dict[str, dict[str, float]] = {
     "full": {},
     "openings": {"shut_ways": 0},
-    "daring": {"most_daring": 1.0},
     "retelling trails": {"retold": 0},
     "joining gains": {"depth": 0},
     "beam": {"beam": 1, "width": 1},
