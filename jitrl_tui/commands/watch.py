@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from engine.bench.following import FollowedRun
     from jitrl_tui.following import Reach
 
+_OF_A_NEW_SESSION = {
+    "agent": "agent", "model": "model", "episodes": "episodes", "steps": "steps", "seed": "seed", "profile": "profile",
+    "estimator": "estimator", "rewards": "rewards", "changes": "set", "fresh": "fresh", "ask": "ask", "breaks": "break",
+    "speed": "speed", "layout": "layout",
+}  # fmt: skip
+"""Options that mean nothing with --follow, by the attribute that holds them."""
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -47,6 +54,12 @@ def run(args: argparse.Namespace) -> int:
     if args.follow is not None:
         if args.game is not None:
             raise UsageError("--follow stands in place of GAME; leave one of them out")
+        typed = (name for held, name in _OF_A_NEW_SESSION.items() if getattr(args, held) not in (None, False, []))
+        given = [f"--{name}" for name in typed]
+        if given:
+            raise UsageError(
+                f"--follow shows what another process plays, as it plays it; leave out {' and '.join(given)}"
+            )
         return _follow(args)
     if args.game is None:
         raise UsageError("watch needs a game, or --follow RUN; `jitrl games ls` lists the games")

@@ -68,6 +68,9 @@ def test_what_is_neither_a_run_nor_a_session_is_one_sentence(tmp_path, capsys):
 def test_a_game_and_follow_exclude_each_other_and_one_is_needed(tmp_path, capsys):
     assert main(["watch", "pantry", "--follow", "x", "--saves", str(tmp_path)]) == 2
     assert "--follow stands in place of GAME" in capsys.readouterr().err
+    for options in (["--seed", "3"], ["--set", "beta=2"], ["--fresh"], ["--ask"], ["--speed", "2"]):
+        assert main(["watch", "--follow", "x", *options, "--saves", str(tmp_path)]) == 2
+        assert f"leave out {options[0]}\n" in capsys.readouterr().err
     assert main(["watch", "--saves", str(tmp_path)]) == 2
     assert "watch needs a game, or --follow RUN" in capsys.readouterr().err
 
