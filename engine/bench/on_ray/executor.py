@@ -26,6 +26,9 @@ _LOOK_S = 2.0
 """Seconds between looks at the head node."""
 _SCARCE_S = 10.0
 """Seconds between looks whether the nodes that are left can play the cells that are begun."""
+_GONE_S = 6.0
+"""Seconds after which the cells of a node that the head node has given up are lost. Ray tells at once of a node that
+died, but only after minutes of one whose network is cut."""
 _MOST_CELLS = 100_000
 """Cells that can wait at the desk at the same time."""
 _LONGEST = 300
@@ -58,6 +61,8 @@ class RayExecutor:
         self.place = {"on": on, "nodes": {name: dict(machine) for name, machine in found.machines.items()}}
         self._ray = ray
         self._running: dict[Any, Cell] = {}
+        self._nodes: dict[Any, str] = {}
+        """By task that has begun, Ray's name of its node."""
         self._machine, self._same = work.machine_id(), work.fingerprint()
         self._desk = _desk(ray, cache_folder(saves) / PACE)
         self._play = ray.remote(work.play)
@@ -99,8 +104,8 @@ class RayExecutor:
             told = self._next(task, self._running[task].name)
             found += told
             if any(isinstance(message, (Finished, Failed, Stopped)) for message in told):
-                del self._running[task]
-        return [*found, *self._scarce()]
+                self._forget(task)
+        return [*found, *self._gone(), *self._scarce()]
 
     def stop(self) -> None:
         """Ask all cells to stop after their running step."""
@@ -119,6 +124,8 @@ class RayExecutor:
         """Return what a cell tells next; if it ends without a last word, tell that."""
         try:
             lines: list[str] = self._ray.get(next(task))
+            if task not in self._nodes:
+                self._nodes[task] = lines.pop()
         except StopIteration:
             return [Failed(name, "its worker ended without a word", lost=True)]
         except self._ray.exceptions.RayTaskError as error:
@@ -127,6 +134,19 @@ class RayExecutor:
         except self._ray.exceptions.RayError as error:
             return [Failed(name, _death(error), lost=True)]
         return [from_line(line) for line in lines]
+
+    def _forget(self, task: Any) -> None:
+        del self._running[task]
+        self._nodes.pop(task, None)
+
+    def _gone(self) -> list[Message]:
+        """Tell of the cells on nodes that the head node has given up, though Ray still waits for them."""
+        lost = [task for task, node in self._nodes.items() if self._head.gone(node)]
+        found: list[Message] = [Failed(self._running[task].name, _DEATHS["NodeDiedError"], lost=True) for task in lost]
+        for task in lost:
+            self._ray.cancel(task, force=True)
+            self._forget(task)
+        return found
 
     def _scarce(self) -> list[Message]:
         """Tell if no node is left that could play a cell that was begun. It goes on when there is one again."""
@@ -159,6 +179,8 @@ class _Head:
     def __init__(self, ray: Any) -> None:
         host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
         self.nodes = alive(ray)
+        self._seen_at: dict[str, float] = {}
+        """By node, when it was last alive."""
         self._address = (host.strip("[]"), int(port))
         self._ray = ray
         self._seen = time.monotonic()
@@ -170,6 +192,10 @@ class _Head:
         """Whether it has not answered for `HEAD_S` seconds."""
         return time.monotonic() - self._seen > HEAD_S
 
+    def gone(self, node: str) -> bool:
+        """Whether the head node answers, and has given up this node for `_GONE_S` seconds."""
+        return self._seen - self._seen_at.setdefault(node, self._seen) > _GONE_S
+
     def close(self) -> None:
         self._closed.set()
 
@@ -179,6 +205,7 @@ class _Head:
                 socket.create_connection(self._address, timeout=_LOOK_S).close()
                 self.nodes = alive(self._ray)
                 self._seen = time.monotonic()
+                self._seen_at.update((node["NodeID"], self._seen) for node in self.nodes)
 
 
 def _desk(ray: Any, pace: Path) -> Any:

@@ -68,7 +68,7 @@ class Desk:
 
 
 def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[list[str]]:
-    """Play a cell in this process; yield what it tells, as lists of lines.
+    """Play a cell in this process; yield Ray's name of its node in a list, then what it tells, as lists of lines.
 
     Args:
         desk: The run's desk.
@@ -77,10 +77,13 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
         machine: `machine_id` of the machine whose caches are in the saves folder.
         same: `fingerprint` of the machine that plays the run. Nodes that join later were not looked at.
     """
+    import ray
+
     from engine.bench import life
     from engine.llm.calls import pace
     from engine.session.control import Control
 
+    yield [ray.get_runtime_context().get_node_id()]
     job = from_plain(Job, json.loads(line))
     if same != fingerprint():
         why = f"the node {platform.node()} has other versions of jitrl, Python or packages than this machine"
