@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Key
 from engine.values.model import Model
-from engine.values.offers import Offers, handled
-from engine.values.paths import Paths, Route
-from engine.values.promises import Draw, Promises
-from engine.values.text import Tokens, objects, union
-from engine.values.ways import Way, Ways
+from engine.values.offers import Draw, Offers, handled
+from engine.values.paths import Paths, Route, Way, Ways
+from engine.values.text import Key, Situation, Tokens, objects, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +131,10 @@ class _Tour:
 class Explorer:
     """Finds what is worth trying, for one task."""
 
-    def __init__(
-        self, model: Model, numbers: PlanNumbers, paths: Paths, promises: Promises, offers: Offers, ways: Ways
-    ) -> None:
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, offers: Offers, ways: Ways) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths
-        self._promises = promises
         self._offers = offers
         self._ways = ways
 
@@ -155,7 +149,7 @@ class Explorer:
             if detour is not None:
                 heapq.heappush(queue, (-detour.rate, detour.goal, number, draw, start, detour))
 
-        for number, draw in enumerate(self._promises.draws):
+        for number, draw in enumerate(self._offers.draws):
             start = self._start(tour, draw)
             if start is not None:
                 look(number, draw, start, route.left)
@@ -177,10 +171,7 @@ class Explorer:
         end = len(route.actions)
         moves = next((n for n, action in enumerate(route.actions) if action not in self._m.moves), end)
         marks = [*(() if route.faithful else route.marks), (end, route.at.place, route.at.have)]
-        first: dict[str, tuple[int, str, Tokens]] = {}
-        for mark in marks:
-            first.setdefault(mark[1], mark)
-        last = {mark[1]: mark for mark in marks}
+        first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
         chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
         return [
             _Anchor(
@@ -219,9 +210,10 @@ class Explorer:
             if travel + bool(draw.sums) > tour.route.left:
                 continue
             arrives, alive = self._survival(tour, anchor, way, back)
-            brings = sum(self._promises.opened(draw.goal, anchor.have).values())
+            coming, opened = self._offers.brings(draw.goal, anchor.have)
+            brings = sum(opened.values())
             if way.steps:
-                brings += self._promises.brings(draw.goal, anchor.have)
+                brings += coming
             bound = arrives * (draw.bound(travel) + brings / max(1, travel))
             lost = (1.0 - alive) * (anchor.stake + self._paths.price(tour.route.left)) if alive < 1.0 else 0.0
             if arrives * (draw.bonus + draw.most + brings) <= lost or bound <= 0.0:
@@ -245,13 +237,11 @@ class Explorer:
     def _detour(self, tour: _Tour, draw: Draw, start: _Start, slack: float) -> Detour | None:
         """Return the best detour to a place within so many steps, None if none is worth its danger."""
         _, travel, anchor, way, back, arrives, alive = start
-        m, promises, goal, have = self._m, self._promises, draw.goal, anchor.have
-        ahead = anchor.steps <= tour.until
-        see = self._paths.look(self._world(tour, anchor), goal, have)
+        m, goal, have, ahead = self._m, draw.goal, anchor.have, anchor.steps <= tour.until
+        at = Situation(goal, have, self._paths.look(self._world(tour, anchor), goal, have))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
-        spent = self._paths.price(tour.route.left)
-        price = anchor.stake + spent
-        leaving, staying = self._hazards(goal, have, see)
+        price = anchor.stake + self._paths.price(tour.route.left)
+        leaving, staying = self._hazards(at)
         total = -(1.0 - alive) * price
         if draw.bonus:
             new = 1.0 - self._n.unmet ** m.hazards.untested(goal, have)
@@ -259,16 +249,16 @@ class Explorer:
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:
-            opened = promises.opened(goal, have).items()
-            brings = promises.brings(goal, have) + sum(promise for feature, promise in opened if feature in see)
+            coming, opened = self._offers.brings(goal, have)
+            brings = coming + sum(promise for feature, promise in opened.items() if feature in at.see)
             if brings > 0.0:
                 total += arrives * brings
                 best = (total / travel, total, travel)
         count, cost = 0, travel
-        for most, action, sought in promises.stay(draw, have, see, ahead):
+        for most, action, sought in self._offers.stay(draw, have, at.see, ahead):
             if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
-            offer = self._offers.of(goal, have, see, action, most, ahead=ahead, sought=sought)
+            offer = self._offers.of(at, action, most, ahead=ahead, sought=sought)
             if offer is None:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
@@ -279,9 +269,7 @@ class Explorer:
             promise = arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:
                 continue
-            first = first or offer.actions
-            total += promise
-            count += 1
+            first, count, total = first or offer.actions, count + 1, total + promise
             cost += len(offer.actions)
             if moves:
                 cost += self._n.look_around + (back is not None)  # a move has to be taken back
@@ -292,22 +280,19 @@ class Explorer:
         if best is None or best[1] <= 0.0 or best[2] > slack:
             return None
         rate, worth, cost = best
-        last = first[-1] if first else ""
-        return Detour(
-            rate, worth * tour.route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last), way, back
-        )
+        aim = (goal, first[-1] if first else "")
+        return Detour(rate, worth * tour.route.alive, cost, anchor.steps, (*way.actions, *first), aim, way, back)
 
     def _world(self, tour: _Tour, anchor: _Anchor) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
         return tour.route.at.world if anchor.steps else self._paths.task.now.world
 
-    def _hazards(self, goal: str, have: Tokens, see: Tokens) -> tuple[float, float]:
+    def _hazards(self, at: Situation) -> tuple[float, float]:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
         # The place may look as it did to others with the same in hand: dark, say.
-        contexts = union(have, see), union(have, self._m.view(goal, have))
-        hazard = self._m.hazards.hazard
-        leaving = max(hazard(goal, context, moving=True, first=True) for context in contexts)
-        return leaving, max(hazard(goal, context, moving=False, first=True) for context in contexts)
+        contexts, hazard = (at.context, union(at.have, self._m.view(at.place, at.have))), self._m.hazards.hazard
+        leaving = max(hazard(at.place, context, moving=True, first=True) for context in contexts)
+        return leaving, max(hazard(at.place, context, moving=False, first=True) for context in contexts)
 
     def _last_danger(self, route: Route, deadly: set[str]) -> int:
         """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""
@@ -315,7 +300,7 @@ class Explorer:
         if any(name in near and near[name].steps <= self._n.danger_near for name in deadly):
             return len(route.actions)
         here = self._paths.here
-        now = self._m.hazards.hazard(here.place, union(here.have, here.see), moving=True) > self._n.deadly
+        now = self._m.hazards.hazard(here.place, here.context, moving=True) > self._n.deadly
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
     def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:

@@ -10,9 +10,8 @@ import pytest
 
 from engine.values.detours import _Tour
 from engine.values.offers import darkening
-from engine.values.paths import Imagined, Progress, Route
+from engine.values.paths import Imagined, Progress, Route, Ways
 from engine.values.text import Situation
-from engine.values.ways import Ways
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
 
@@ -105,12 +104,12 @@ def wandered(seed, side=5, steps=120, danger=0.0):
     return x, Imagined("room 0", frozenset(), {}), possible
 
 
-def every(promises, offers, goal, have, see, ahead):
+def every(offers, goal, have, see, ahead):
     """All that can be tried at a place."""
-    (draw,) = (draw for draw in promises.draws if draw.goal == goal)
-    asked = promises.stay(draw, have, see, ahead)
+    (draw,) = (draw for draw in offers.draws if draw.goal == goal)
+    asked = offers.stay(draw, have, see, ahead)
     found = (
-        offers.of(goal, have, see, action, promise, ahead=ahead, sought=sought)
+        offers.of(Situation(goal, have, see), action, promise, ahead=ahead, sought=sought)
         for promise, action, sought in asked
     )
     return [offer for offer in found if offer is not None]
@@ -163,8 +162,8 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
     for deadly in (False, True):
         x, light = cellar(deadly)
         now = Imagined(light.place, light.have, {light.place: light.see})
-        finder, promises, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
-        tried = every(promises, offers, "room 1", light.have, light.see, True)
+        finder, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
+        tried = every(offers, "room 1", light.have, light.see, True)
         offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.death > 0.3) == deadly
         tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)))}
@@ -175,8 +174,8 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
-    _, promises, offers = explorer(x, now, ("throw lamp",))
-    assert every(promises, offers, "hall", now.have, frozenset(), False)[0].handles
+    _, offers = explorer(x, now, ("throw lamp",))
+    assert every(offers, "hall", now.have, frozenset(), False)[0].handles
 
 
 def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
@@ -206,8 +205,8 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
 
     def made(at, ahead):
         now = Imagined(at.place, lit, {at.place: at.see})
-        _, promises, offers = explorer(x, now, ("throw lamp at tree",))
-        tried = every(promises, offers, at.place, lit, at.see, ahead)
+        _, offers = explorer(x, now, ("throw lamp at tree",))
+        tried = every(offers, at.place, lit, at.see, ahead)
         return next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",))
 
     assert darkening(x, NUMBERS, hall.place, lit, "throw lamp at tree") > 0.3
@@ -302,8 +301,8 @@ def test_what_was_not_possible_just_now_is_offered_no_more():
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        _, promises, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
-        return {offer.actions[-1] for offer in every(promises, offers, "hall", dusty.have, dusty.see, False)}
+        _, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        return {offer.actions[-1] for offer in every(offers, "hall", dusty.have, dusty.see, False)}
 
     assert "open box" in offered()
     x.see(dusty, ("south",))

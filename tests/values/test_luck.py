@@ -12,9 +12,8 @@ from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.graph import GraphEstimator
-from engine.values.histories import Histories
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep
+from engine.values.trails import Histories, Trails, TrailStep
 from tests.values.planning import NUMBERS
 from tests.values.test_graph import Remembered
 

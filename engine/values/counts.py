@@ -1,4 +1,4 @@
-"""Answers that are kept until what they depend on changes, and a fast comparison of sets."""
+"""What all statistics here are made with: rates with a prior, answers that are kept, and a fast comparison of sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,35 @@ from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Answer = TypeVar("_Answer")
+
+
+def rate(hits: float, tries: float, prior: float, strength: float) -> float:
+    """Return the mean of a Beta distribution: the share of hits, shrunk towards a prior worth so many tries."""
+    return (hits + prior * strength) / (tries + strength)
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of tokens that two sets have in common, 1 if both are empty."""
+    union = len(one | other)
+    return len(one & other) / union if union else 1.0
+
+
+class Tally:
+    """A count of tries and of what they came to."""
+
+    __slots__ = ("hits", "tries")
+
+    def __init__(self) -> None:
+        self.tries = self.hits = 0.0
+
+    def add(self, hits: float, tries: float = 1.0) -> None:
+        """Count tries."""
+        self.tries += tries
+        self.hits += hits
+
+    def rate(self, prior: float = 0.0, strength: float = 0.0) -> float:
+        """Return what a try comes to, where `strength` tries that came to `prior` each are added to those counted."""
+        return rate(self.hits, self.tries, prior, strength)
 
 
 class Memo(Generic[_Key, _Answer]):
@@ -33,10 +62,6 @@ class Memo(Generic[_Key, _Answer]):
         except KeyError:
             found = self._answers[key] = answer()
             return found
-
-    def clear(self) -> None:
-        """Forget all answers."""
-        self._answers.clear()
 
 
 class Likeness:
@@ -66,6 +91,4 @@ class Likeness:
         number, size = self.number(tokens), len(tokens)
         if not size:
             return [float(not other) for other in others]
-        return [
-            (common := (number & other).bit_count()) / (size + other.bit_count() - common) for other in others
-        ]
+        return [(common := (number & other).bit_count()) / (size + other.bit_count() - common) for other in others]
