@@ -35,7 +35,7 @@ class Tally:
 
     def rate(self, prior: float = 0.0, strength: float = 0.0) -> float:
         """Return what a try comes to, where `strength` tries that came to `prior` each are added to those counted."""
-        return rate(self.hits, self.tries, prior, strength)
+        return (self.hits + prior * strength) / (self.tries + strength)
 
 
 class Memo(Generic[_Key, _Answer]):

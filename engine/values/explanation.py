@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, State, Step
-from engine.values.detours import Detour, Plan
-from engine.values.paths import Route
+from engine.values.detours import Detour, Plan, Route
 from engine.values.text import Key, Situation, Tokens
 
 _SHOWN = 3
@@ -32,7 +31,7 @@ class Lived(NamedTuple):
 
     Attributes:
         now: The situation it was taken in.
-        told: A digest of the state it was taken in: how states are read changes as more is known.
+        told: What `digest` says of the state it was taken in: how states are read changes as more is known.
         hit: The step as it is shown to who is in that very state and takes it next.
     """
 
@@ -46,12 +45,17 @@ class Expected(NamedTuple):
 
     Attributes:
         see: What is to be seen; None if that is not known.
-        told: A digest of the state; None if it is only imagined.
+        told: What `digest` says of the state; None if it is only imagined.
     """
 
     have: Tokens
     see: Tokens | None
     told: int | None = None
+
+
+def digest(tokens: tuple[str, ...]) -> int:
+    """Return a number that is the same for the same tokens, in this process."""
+    return hash(tokens)
 
 
 class Sources:
@@ -86,7 +90,7 @@ class Sources:
             hit = self._hit(step, -1, 0, len(self._passed), 0.0)
             known = self._running.get((now.place, step.action))
             if known is None or known.hit.gain <= max(0.0, hit.gain):
-                self._running[(now.place, step.action)] = Lived(now, hash(step.state.tokens), hit)
+                self._running[(now.place, step.action)] = Lived(now, digest(step.state.tokens), hit)
         self._passed.append(now)
 
     def remember(self, episode: Episode, first: int) -> None:
@@ -104,7 +108,7 @@ class Sources:
             if step.state.tokens:
                 now = next(passed)
                 hit = self._hit(step, first + number, episode.number, number, g)
-                self._keep((now.place, step.action), Lived(now, hash(step.state.tokens), hit))
+                self._keep((now.place, step.action), Lived(now, digest(step.state.tokens), hit))
         self.remembered += len(lived)
 
     def _hit(self, step: Step, entry: int, episode: int, number: int, g: float) -> Neighbour:
@@ -209,7 +213,7 @@ class Basis:
 
         Args:
             left: Actions of the plan that are still to be taken up to its goal.
-            told: A digest of the present state.
+            told: What `digest` says of the present state.
             others: What else was done at this place before.
         """
         here, begin, found = Expected(now.have, now.see, told), self._length - left, list[Neighbour]()
@@ -261,7 +265,7 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     What was never done yet is among them: nothing is remembered of that. What a detour tries may be just what the
     route does, too, tried for another reason or earlier; the plan does it once.
     """
-    steps = _stops(route)
+    steps = route.stops
     if detour is None:
         return steps
     have = steps[detour.start][1] if detour.start < len(steps) else route.at.have
@@ -277,16 +281,6 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     return [*steps[: detour.start], *((key, have) for key in (*detour.way.moves, *tries)), *rest]
 
 
-def _stops(route: Route) -> list[tuple[Key, Tokens]]:
-    """Return where each step of a route is taken, and what is carried then."""
-    steps, marks, at = list[tuple[Key, Tokens]](), route.marks, 0
-    for number, action in enumerate(route.actions):
-        while at + 1 < len(marks) and marks[at + 1][0] <= number:
-            at += 1
-        steps.append(((marks[at][1], action), marks[at][2]))
-    return steps
-
-
 def _tried(where: str, action: str, place: str) -> str:
     """Return what a detour tries, for people."""
     name = where.removeprefix("place:")
@@ -297,7 +291,7 @@ def _tried(where: str, action: str, place: str) -> str:
 
 def _earned(route: Route) -> dict[Key, float]:
     """Return the points that a route expects, by where they are gained."""
-    stops = _stops(route)
+    stops = route.stops
     earned: dict[Key, float] = {}
     for steps, points in route.earned:
         key = stops[steps - 1][0]

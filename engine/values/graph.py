@@ -21,7 +21,7 @@ from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
 from engine.values.detours import NOTHING, Plan
-from engine.values.explanation import Basis, Sources
+from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
 from engine.values.offers import darkening, novelty
 from engine.values.paths import Imagined, Progress, Task
@@ -31,6 +31,7 @@ from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 
 _WAIT = "wait"
+_TERMS = ("gain", "discovery", "delay", "risk")
 
 
 class EpisodicMemory(Protocol):
@@ -170,7 +171,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), hash(then.tokens))
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
         self._points.append(self._points[-1] + reward)
         progress.tried[key] += 1
         if reward > 0:
@@ -237,11 +238,8 @@ class GraphEstimator:
             q=tuple(q),
             n=tuple(tried),
             how=tuple(jitrl.KNOWN if n else jitrl.OPTIMISTIC for n in tried),
-            terms={
-                name: tuple(part[i] for part in parts)
-                for i, name in enumerate(("gain", "discovery", "delay", "risk"))
-            },
-            hits=self._basis.hits(len(plan.actions), now, hash(query.state.tokens), others),
+            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(_TERMS)},
+            hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
             plan=self._basis.account(plan, now.place, query.to_gain, map(min, tried, in_episode)),
         )
 

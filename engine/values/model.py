@@ -91,7 +91,6 @@ class Model:
         self._met: set[str] = set()
         self._lost: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
         """By verb and thing in hand, how often that was not in hand any more after the verb was used on it."""
-        self._destinations: dict[Key, str | None] = {}
         self._ways_out: Memo[tuple[str, int], tuple[tuple[str, str], ...]] = Memo()
 
     # ---------------------------------------------------------------------------------------- learning
@@ -184,8 +183,6 @@ class Model:
                 place.makers.add(token, action, now.context)
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
             self.sources[token][key] = None
-        led = then.place if moved else None
-        self._destinations[key] = led if self._destinations.get(key, led) == led else None
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
 
@@ -250,10 +247,6 @@ class Model:
             None, (place, known.version), lambda: tuple((action, leads(action)) for action in known.exits)
         )
 
-    def destination(self, key: Key) -> str | None:
-        """Return where the action led whenever it was taken at the place, None if it varied."""
-        return self._destinations.get(key)
-
     def hazard(self, place: str, context: Tokens, action: str, *, first: bool = False) -> float:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
         return self.hazards.hazard(place, context, moving=action in self.moves, first=first)
@@ -293,7 +286,3 @@ class Model:
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""
         return self.yields.loss_rate(self.kind(action))
-
-    def discovery_rate(self, action: str) -> float:
-        """Return what trying an action of this class for the first time at a place yields, in points."""
-        return self.yields.rate(self.kind(action))

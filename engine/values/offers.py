@@ -84,7 +84,7 @@ class Offers:
         self._n = numbers
         self._paths = paths
         self._curiosity = paths.task.curiosity
-        self._bonus = self._curiosity * model.discovery_rate(MOVE)
+        self._bonus = self._curiosity * model.yields.rate(MOVE)
         """What having in hand what lifts a danger ahead is worth: as much as a move never taken."""
         self._brought: dict[tuple[str, Tokens], tuple[float, dict[str, float]]] = {}
         self._helpful, self._carry = self._uses()
@@ -117,8 +117,7 @@ class Offers:
             rated = list[tuple[float, str]]()
             for action in place.possible:
                 key = (name, action)
-                again = m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)
-                if again and action not in spent:
+                if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
                     promise = novelty(m, self._n, key, self._curiosity, liked)
                     if promise >= self._n.least:
                         rated.append((-promise, action))
@@ -315,14 +314,14 @@ def novelty(
         curiosity: Factor on what discoveries are worth.
         liked: By action, a factor from a model's opinion.
     """
-    action = key[1]
-    promise = model.discovery_rate(action) * curiosity * liked.get(action, 1.0)
+    action, kind = key[1], model.kind(key[1])
+    promise = model.yields.rate(kind) * curiosity * liked.get(action, 1.0)
     # What was deadly led nowhere: what comes of it else is as unknown as before.
     led = model.tried.get(key, 0) - model.fatal.get(key, 0)
-    if action in model.moves:
+    if kind == MOVE:
         return promise if led == 0 else promise * numbers.again / led**2
     if model.vain.holds(key):
-        return promise * model.vain.hope(model.kind(action), key)
+        return promise * model.vain.hope(kind, key)
     promise /= model.staleness(action)
     return promise if led == 0 else promise * numbers.again / led
 

@@ -76,38 +76,6 @@ class Task:
     to_gain: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Steps to known gains.
-
-    Attributes:
-        at: Where it ends.
-        left: Steps left there.
-        value: Points expected.
-        alive: Probability of coming to the end as expected.
-        gained: Where points were gained by then, before the route included.
-        marks: (number of steps taken, place, what is carried) along it.
-        earned: (number of steps taken, points expected) for each gain.
-        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
-    """
-
-    at: Imagined
-    left: float
-    value: float = 0.0
-    alive: float = 1.0
-    actions: tuple[str, ...] = ()
-    gained: frozenset[Key] = frozenset()
-    marks: tuple[tuple[int, str, Tokens], ...] = ()
-    earned: tuple[tuple[int, float], ...] = ()
-    faithful: bool = False
-
-    @property
-    def goal(self) -> Key:
-        """Where the last step of it is taken, and that step."""
-        before = [place for steps, place, _ in self.marks if steps < len(self.actions)]
-        return (before[-1], self.actions[-1]) if self.actions and before else ("", "")
-
-
 class Reached(NamedTuple):
     """The cheapest known way to a place.
 
@@ -260,11 +228,8 @@ class Paths:
                 now = self.seen(start.at)
                 elsewhere, hazard = now != self.here, m.hazards.hazard(name, now.context, moving=True)
             for action, free in m.ways_out(name):
-                if free in settled or (name, action) in barred:
-                    continue
-                leads = free or m.destination((name, action))
-                known = reached.get(leads) if leads else None
-                if known is not None and known.cost <= cost + 1.0:
+                known = reached.get(free)
+                if (name, action) in barred or (known is not None and known.cost <= cost + 1.0):
                     continue
                 found: Reached | None
                 if free and elsewhere:  # it needs nothing, and always leads there

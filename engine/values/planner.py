@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
-from engine.values.detours import NOTHING, Detour, Explorer, Plan
+from engine.values.detours import NOTHING, Detour, Explorer, Plan, Route
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Enabled, Imagined, Paths, Reached, Route, Task, Ways
+from engine.values.paths import Answers, Enabled, Imagined, Paths, Reached, Task, Ways
 from engine.values.text import Key, Tokens, union
 from engine.values.trails import Trail
 
@@ -44,17 +44,18 @@ class Planner:
         if self._is_complete(route, task):  # nothing is left to discover
             return Plan(route.value, route.value, route.actions, route.goal, route)
         offers = Offers(self._m, self._n, paths)
-        explorer = Explorer(self._m, self._n, paths, offers, self._ways)
-        plan = self._with_detours(route, explorer.fill(route))
+
+        def filled(route: Route) -> Plan:
+            return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
+
+        plan = filled(route)
         # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
         bases = (nowhere, route) if route is not nowhere else (nowhere,)
         shut = offers.shut_ways(self._ways.of(task.now.place))
         others = [router.through(base, key) for key in shut for base in bases]
         others += [nowhere] if otherwise and not plan.tries else []
-        for other in others:
-            if other is not None:
-                instead = self._with_detours(other, explorer.fill(other))
-                plan = max(plan, instead, key=lambda plan: plan.value)
+        instead = (filled(other) for other in others if other is not None)
+        plan = max((plan, *instead), key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
 
     def paths(self, task: Task) -> Paths:
@@ -138,9 +139,9 @@ class Router:
 
     def _follow(self, trail: Trail) -> Route:
         """Return the route that is a trail."""
-        start = self.nowhere
+        start, end, actions, stops = self.nowhere, trail.end, trail.actions, trail.stops
         fresh = {gain.key for gain in trail.earned if gain.key not in start.gained}
-        extra = start.at.have - trail.stops[0].have
+        extra = start.at.have - stops[0].have
         alive, possible = self._survival(trail, extra)
         earned = tuple(
             (steps, gain * sure * alive[steps - 1] * possible[steps - 1])
@@ -148,13 +149,13 @@ class Router:
             if key in fresh
         )
         return Route(
-            Imagined(trail.end.place, trail.end.have | extra, {**start.at.world, **trail.world}),
-            start.left - len(trail.actions),
+            Imagined(end.place, end.have | extra, {**start.at.world, **trail.world}),
+            start.left - len(actions),
             sum(gain for _, gain in earned) - self._paths.death_cost * (1.0 - alive[-1]),
             trail.sure * alive[-1] * possible[-1],
-            trail.actions,
+            actions,
             start.gained | fresh,
-            tuple((steps, at.place, at.have | extra) for steps, at in enumerate(trail.stops)),
+            tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
             earned,
             faithful=trail.faithful > 0.0,
         )

@@ -13,7 +13,7 @@ time, it soon counts for nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
@@ -41,28 +41,6 @@ class Earned(NamedTuple):
     sure: float
 
 
-class Trail(NamedTuple):
-    """A part of a remembered episode that ends with a gain.
-
-    Attributes:
-        actions: What was done.
-        earned: What was gained on it, in order.
-        sure: Probability that the same happens again.
-        stops: The situation before each step.
-        end: Where it led.
-        world: What was last seen at the places on it.
-        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
-    """
-
-    actions: tuple[str, ...]
-    earned: tuple[Earned, ...]
-    sure: float
-    stops: tuple[Situation, ...]
-    end: Situation
-    world: Mapping[str, Tokens]
-    faithful: float = 0.0
-
-
 _Came = tuple[str, Tokens, Tokens, bool, float]
 
 
@@ -80,11 +58,15 @@ class _Told(NamedTuple):
     outcomes: Counter[_Came]
 
 
-class _Cut(NamedTuple):
-    """A part of a remembered episode that ends with a gain: its steps, and as of a trail.
+class Trail(NamedTuple):
+    """A part of a remembered episode that ends with a gain.
 
     Attributes:
         worth: What is gained on it, times the probability that it is.
+        steps: Its steps.
+        earned: What was gained on it, in order.
+        sure: Probability that the same happens again.
+        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
     """
 
     worth: float
@@ -92,6 +74,26 @@ class _Cut(NamedTuple):
     earned: tuple[Earned, ...]
     sure: float
     faithful: float
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What was done."""
+        return tuple(told.step.action for told in self.steps)
+
+    @property
+    def stops(self) -> list[Situation]:
+        """The situation before each step."""
+        return [told.step.now for told in self.steps]
+
+    @property
+    def end(self) -> Situation:
+        """Where it led."""
+        return self.steps[-1].step.then
+
+    @property
+    def world(self) -> dict[str, Tokens]:
+        """What was last seen at the places on it."""
+        return {at.place: at.see for told in self.steps for at in (told.step.now, told.step.then)}
 
 
 class Trails:
@@ -180,28 +182,27 @@ class Trails:
 
         Each ends with something to be gained. Those with the highest gain come first.
         """
-        found: list[_Cut] = []
+        found: list[Trail] = []
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
         at = self._at.get(now.place, {})
         known = sorted(begun for have, begins in at.items() if have <= now.have for begun in begins)
         for _, index, number in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[-number][index].step
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
-                found += self._cuts(-number, index, steps, gained)
+                found += self._parts(-number, index, steps, gained)
         for number, index in self.histories.continued() if as_before else ():
             if self._episodes[number][index].step.action in valid:
-                found += self._cuts(number, index, steps, gained, self.histories.faithfulness)
-        found.sort(key=lambda cut: (-cut.worth, -cut.faithful))
-        chosen: dict[tuple[str, ...], _Cut] = {}
-        for cut in found:
-            chosen.setdefault(tuple(told.step.action for told in cut.steps), cut)
+                found += self._parts(number, index, steps, gained, self.histories.faithfulness)
+        chosen: dict[tuple[str, ...], Trail] = {}
+        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.faithful)):
+            chosen.setdefault(trail.actions, trail)
             if len(chosen) >= self._n.trails:
                 break
-        return [_trail(cut, actions) for actions, cut in chosen.items()]
+        return list(chosen.values())
 
-    def _cuts(
+    def _parts(
         self, number: int, start: int, steps: int, gained: Container[Key], faithful: float = 0.0
-    ) -> Iterator[_Cut]:
+    ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
         total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
         part = self._episodes[number][start : min(start + steps, self._paying[number])]
@@ -223,17 +224,7 @@ class Trails:
             total += step.reward
             if step.reward > 0:
                 earned = (*earned, Earned(taken, key, step.reward, sure))
-                yield _Cut(total * sure, part[:taken], earned, sure, faithful)
-
-
-def _trail(cut: _Cut, actions: tuple[str, ...]) -> Trail:
-    """Return a part of an episode, with all that can be known of it."""
-    world: dict[str, Tokens] = {}
-    for step, _, _ in cut.steps:
-        world[step.now.place] = step.now.see
-        world[step.then.place] = step.then.see
-    stops = tuple(told.step.now for told in cut.steps)
-    return Trail(actions, cut.earned, cut.sure, stops, cut.steps[-1].step.then, world, cut.faithful)
+                yield Trail(total * sure, part[:taken], earned, sure, faithful)
 
 
 class _Known(NamedTuple):

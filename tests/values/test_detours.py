@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from engine.values.detours import _Tour
+from engine.values.detours import Route
 from engine.values.offers import darkening
-from engine.values.paths import Imagined, Progress, Route, Ways
+from engine.values.paths import Imagined, Progress, Ways
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
@@ -132,14 +132,14 @@ def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_lef
     x, now, possible = wandered(seed, danger=danger)
     finder, *_ = explorer(x, now, possible)
     route = far(x, now)
-    taken = finder.fill(route)
+    taken = finder(route).detours()
     assert len(taken) > 3
     assert [d.rate for d in taken] == sorted((d.rate for d in taken), reverse=True)
     assert taken[-1].rate >= NUMBERS.worthwhile * taken[0].rate
     assert sum(detour.cost for detour in taken) <= route.left
     assert len({detour.goal[0] for detour in taken}) == len(taken)
     short = dataclasses.replace(route, left=6.0)
-    assert sum(detour.cost for detour in finder.fill(short)) <= 6.0
+    assert sum(detour.cost for detour in finder(short).detours()) <= 6.0
 
 
 def cellar(deadly):
@@ -166,7 +166,7 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
         tried = every(offers, "room 1", light.have, light.see, True)
         offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.death > 0.3) == deadly
-        tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)))}
+        tried = {d.actions for d in finder(Route(now, 20.0, marks=((0, now.place, now.have),))).detours()}
         assert (("put out lamp", "ask ghost") in tried) == (not deadly)
 
 
@@ -283,12 +283,12 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
         marks=((0, hall.place, none), (1, hall.place, lamp), (2, cellar.place, lamp)),
         earned=((3, 5.0),),
     )
-    tour = _Tour(route, -1, finder._anchors(route))
-    start, end = tour.anchors[0], tour.anchors[-1]
+    along = finder(route)
+    start, end = along._anchors[0], along._anchors[-1]
     assert (start.have, end.have) == (none, lamp)
-    assert finder._danger_from(tour, start, (cellar.place, "north")) > 0.3
-    assert finder._danger_from(tour, end, (cellar.place, "north")) < 0.1
-    taken = finder.fill(route)
+    assert along._danger_from(start, (cellar.place, "north")) > 0.3
+    assert along._danger_from(end, (cellar.place, "north")) < 0.1
+    taken = along.detours()
     chest = [detour for detour in taken if detour.actions[-1] == "open chest"]
     assert chest
     assert all(detour.start > 0 for detour in chest)

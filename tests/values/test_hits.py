@@ -15,10 +15,10 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, Neighbour, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.detours import Detour
-from engine.values.explanation import Expected, Sources, _along, alike
+from engine.values.detours import Detour, Route
+from engine.values.explanation import Expected, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Imagined, Route, Way
+from engine.values.paths import Imagined, Way
 from engine.values.text import Situation
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered
@@ -275,7 +275,7 @@ def kept(*lived):
 
 def best(sources, *tokens, gains=False) -> Neighbour:
     _, now = in_place(*tokens)
-    found = sources.best(("hall", "pull"), Expected(now.have, now.see, hash(tokens)), gains=gains)
+    found = sources.best(("hall", "pull"), Expected(now.have, now.see, digest(tokens)), gains=gains)
     return found.hit
 
 

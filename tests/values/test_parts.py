@@ -358,7 +358,7 @@ def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
         x.see(now, ("take ring",))
         x.learn(now, "take ring", 9.0, at("vault", have=("ring",)), terminated=False, died=False)
         assert x.staleness("take lamp") == 1.0 + lamps
-        return x.discovery_rate("take")
+        return x.yields.rate("take")
 
     assert rate(10) > 0.6 * rate(1)
     assert rate(100) > 0.4 * rate(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State, Step
+from engine.values.detours import Route
 from engine.values.graph import GraphEstimator
 from engine.values.novelty import Bringing
 from engine.values.paths import Imagined, Progress
@@ -151,7 +152,7 @@ def test_the_dark_is_no_news_in_the_next_room():
         x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), terminated=False, died=False)
         x.see(x.read(dark), ("light lamp",))
     assert (
-        x.discovery_rate("extinguish") / x.staleness("extinguish lamp") < 0.15
+        x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
     )  # new in the first room alone
 
 
@@ -172,7 +173,7 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     x.see(dark[8], ("north", "south"))
     here = Imagined(dark[8].place, dark[8].have, {dark[8].place: dark[8].see})
     finder, *_ = explorer(x, here, ("north", "south"))
-    assert finder._hazards(dark[8])[0] == untried
+    assert finder(Route(here, 9.0))._hazards(dark[8])[0] == untried
 
 
 def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
