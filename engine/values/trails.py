@@ -304,10 +304,11 @@ class Histories:
         self._now, self._departed = None, True
 
     def close(self, rewards: Sequence[float], number: int) -> float:
-        """End the episode, kept elsewhere under this number; return the most that was gained in it."""
-        best = 0.0
+        """End the episode, kept elsewhere under this number; return the most that was gained in any last part of it."""
+        best = most = 0.0
         for index in range(len(rewards) - 1, -1, -1):
             best, history = max(0.0, best + rewards[index]), self._passed[index]
+            most = max(most, best)
             if best > 0.0 and history is not None:
                 known = self._after[history]
                 known.append((-best, -number, index))
@@ -316,7 +317,7 @@ class Histories:
         if rewards:
             self.repeated = not self._departed
         self._now, self._passed, self._departed = 0, [], False
-        return best
+        return most
 
     def continued(self) -> Iterator[tuple[int, int]]:
         """Yield the episodes that went on best from here, by number, and the step with which they did."""
