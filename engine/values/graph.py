@@ -58,7 +58,7 @@ class GraphEstimator:
         self._model = Model(numbers)
         self._planner = Planner(self._model, numbers)
         self._trails = Trails(numbers)
-        self._sources = Sources(settings.gamma, self._model.read)
+        self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
         self._most = 0.0
@@ -171,7 +171,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), hash(then.tokens))
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
         self._points.append(self._points[-1] + reward)
         progress.tried[key] += 1
         if reward > 0:

@@ -7,7 +7,7 @@ the danger in all of them: a lamp that is on.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
@@ -102,14 +102,8 @@ class Hazards:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.version = 0
-
-        def risk() -> _Risk:
-            return _Risk(numbers)
-
-        self._places: defaultdict[str, _Place] = defaultdict(lambda: _Place(risk(), risk()))
-        self._aliases: defaultdict[str, _Alias] = defaultdict(
-            lambda: _Alias({True: risk(), False: risk()}, {True: risk(), False: risk()})
-        )
+        self._places: dict[str, _Place] = {}
+        self._aliases: dict[str, _Alias] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
         self._told: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
@@ -125,13 +119,13 @@ class Hazards:
             moving: Whether it left the place, or would have.
             first: Whether the action was never taken at the place.
         """
-        alias, place = name_in(now.see), self._places[now.place]
+        alias, place = name_in(now.see), self._place(now.place)
         risk = place.moving if moving else place.staying
         before = self._known(alias, now)
         context = union(now.have, now.see)
         risk.add(alias, context, died)
         if alias:
-            known = self._aliases[alias]
+            known = self._alias(alias)
             known.places.add(now.place)
             known.carried |= now.have
             known.risks[moving].add("", _NONE, died)
@@ -142,11 +136,26 @@ class Hazards:
         deaths = bool(risk.deaths or (alias and known.risks[moving].deaths))
         self.version += deaths or before != self._known(alias, now)
 
+    def _place(self, name: str) -> _Place:
+        """Return the dangers of a place."""
+        found = self._places.get(name)
+        if found is None:
+            found = self._places[name] = _Place(_Risk(self._n), _Risk(self._n))
+        return found
+
+    def _alias(self, name: str) -> _Alias:
+        """Return what is known of an alias."""
+        found = self._aliases.get(name)
+        if found is None:
+            risks, first = ({moving: _Risk(self._n) for moving in (True, False)} for _ in range(2))
+            found = self._aliases[name] = _Alias(risks, first)
+        return found
+
     def _known(self, alias: str, now: Situation) -> object:
         """Return what decides what lifts an alias."""
         if not alias:
             return None
-        known = self._aliases[alias]
+        known = self._alias(alias)
         return len(known.places), len(known.carried), self._always.get((now.place, alias))
 
     def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
@@ -214,7 +223,7 @@ class Hazards:
 
     def _at_worst(self, risk: _Risk) -> float:
         alias = risk.alias
-        return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
+        return max(risk.share, self._alias(alias).risks[True].share) if self._lifts(alias) else risk.share
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
@@ -269,4 +278,4 @@ class Hazards:
 
     def hope(self, place: str) -> float:
         """Return how likely something new in hand helps at a deadly place, after all that did not."""
-        return self._places[place].moving.hope
+        return self._place(place).moving.hope

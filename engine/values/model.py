@@ -14,7 +14,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -89,7 +89,7 @@ class Model:
         self._unsettled: Key | None = None
         self._words: set[str] = set()
         self._met: set[str] = set()
-        self._handled: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+        self._handled: dict[tuple[str, str], list[int]] = {}
         """By verb and thing in hand, how often the verb was used on it, and how often it was not in hand after."""
         self._destinations: dict[Key, str | None] = {}
         self._free: Memo[tuple[str, int], tuple[tuple[str, str], ...]] = Memo()
@@ -205,7 +205,7 @@ class Model:
         """Learn what an action did to the things in hand that it was done to."""
         for token in now.have:
             if concerns(action, token):
-                counts = self._handled[(_verb(action), token)]
+                counts = self._handled.setdefault((_verb(action), token), [0, 0])
                 counts[0] += 1
                 counts[1] += token not in then.have
                 self.handlings += token in self.hazards.light

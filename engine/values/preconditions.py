@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.memo import Memo
-from engine.values.text import Tokens, names_in, objects, words_of, words_of_token
+from engine.values.text import Tokens, kept_once, names_in, objects, words_of, words_of_token
 
 _NONE: Tokens = frozenset()
 _KEPT = 1 << 10
@@ -93,7 +93,7 @@ class Preconditions:
                     self._naming.setdefault(word, set()).add(token)
             self._counts.update(context)
             self._latest.append(context)
-        self._contexts[context] = frozenset(possible).union(known or ())
+        self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
         named: dict[str, set[str]] = {}
         for token in context:
             for word in words_of_token(token):
@@ -107,7 +107,7 @@ class Preconditions:
                 clauses, new = self._clauses.setdefault(action, {}), True
             about = objects(action)
             clause = _NONE.union(*(named.get(word, ()) for word in about)) if about else guise
-            clauses[clause] = clauses.pop(clause, context) & context
+            clauses[clause] = kept_once(clauses.pop(clause, context) & context)
             self._there.setdefault(action, set()).update(clause)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
@@ -164,7 +164,7 @@ class Preconditions:
             if known is not None and action in known:
                 found = _NONE
             else:
-                found = min((need - context for need in self.needs(action)), key=len, default=_NONE)
+                found = min((need - context for need in self.needs(action)), key=len, default=_NONE) or _NONE
             told[action] = found
         return found
 

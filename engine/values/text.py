@@ -14,8 +14,8 @@ All other modules work on sets of tokens and know nothing of texts. What they ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Set
-from typing import NamedTuple
+from collections.abc import Hashable, Set
+from typing import NamedTuple, TypeVar, cast
 
 from engine.records import State, Step
 
@@ -26,6 +26,19 @@ CAN = "can:"
 _SMALL = frozenset(
     {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
 )
+
+
+_Known = TypeVar("_Known", bound=Hashable)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _first_of(known: Hashable) -> Hashable:
+    return known
+
+
+def kept_once(known: _Known) -> _Known:
+    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
+    return cast(_Known, _first_of(known))
 
 
 class Situation(NamedTuple):
@@ -54,7 +67,7 @@ def situation(state: State) -> Situation:
             see += [token] if known else []
         elif not token.startswith("load:"):
             see.append(token)
-    return Situation(place, frozenset(have), frozenset(see))
+    return kept_once(Situation(place, kept_once(frozenset(have)), kept_once(frozenset(see))))
 
 
 @functools.cache
@@ -98,7 +111,13 @@ def words_of(tokens: Tokens) -> frozenset[str]:
 @functools.lru_cache(maxsize=1 << 16)
 def union(have: Tokens, see: Tokens) -> Tokens:
     """Return what is carried and seen together: the same object each time, whose hash is known then."""
-    return have | see
+    return have | see if have else see
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def difference(tokens: Tokens, others: Tokens) -> Tokens:
+    """Return tokens without others: the same object each time."""
+    return kept_once(tokens - others)
 
 
 class Unseen:
@@ -150,11 +169,16 @@ class Unseen:
         if not telling:
             return now
         told = frozenset(CAN + action for action in telling.intersection(possible))
-        return now._replace(see=now.see | told) if told else now
+        return _showing(now, told) if told else now
 
     def told(self, now: Situation) -> Tokens:
         """Return what does not show of a situation."""
         return frozenset(token for token in now.see if token.startswith(CAN))
+
+
+def _showing(now: Situation, told: Tokens) -> Situation:
+    """Return a situation with what does not show."""
+    return kept_once(now._replace(see=union(now.see, told)))
 
 
 class Reader:
@@ -189,4 +213,4 @@ class Reader:
         now = self._unseen.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
         told = self._unseen.told(now) if after.place == now.place else frozenset[str]()
-        return now, after._replace(see=after.see | told) if told else after
+        return now, _showing(after, told) if told else after

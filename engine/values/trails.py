@@ -7,7 +7,7 @@ carried or lit on the way, known or not to have mattered. How sure that is, is c
 
 from __future__ import annotations
 
-from collections import Counter
+import functools
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import NamedTuple
 
@@ -71,12 +71,13 @@ class _Cut(NamedTuple):
     faithful: float
 
 
+_NONE: Tokens = frozenset()
 _Came = tuple[str, Tokens, Tokens, bool, float]
 
 
 def _came(step: TrailStep) -> _Came:
     """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
+    see = step.then.see if step.then.place == step.now.place else _NONE
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
@@ -88,10 +89,10 @@ class Trails:
         self._episodes: list[list[TrailStep]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
-        self._told: list[list[tuple[Counter[_Came], _Came, str]]] = []
+        self._told: list[list[tuple[dict[_Came, int], _Came, str]]] = []
         """By episode and step, what ever came of it, what came of it then, and its verb."""
         self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
-        self._outcomes: dict[tuple[Situation, str], Counter[_Came]] = {}
+        self._outcomes: dict[tuple[Situation, str], dict[_Came, int]] = {}
         self._current: list[TrailStep] = []
         self._gained: set[Key] = set()
         self._repeated: dict[str, tuple[int, int]] = {}
@@ -108,13 +109,13 @@ class Trails:
         key = (step.now.place, step.action)
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
         if key not in self._gained and not self._histories.is_as_before(step.action, told, step.reward):
-            outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
+            outcomes = self._outcomes.setdefault((step.now, step.action), {})
             came = _came(step)
             if outcomes and step.then.place == step.now.place:
                 verb = _verb(step.action)
                 repeated, otherwise = self._repeated.get(verb, (0, 0))
                 self._repeated[verb] = (repeated + 1, otherwise + (came not in outcomes or len(outcomes) > 1))
-            outcomes[came] += 1
+            outcomes[came] = outcomes.get(came, 0) + 1
         if step.reward > 0:
             self._gained.add(key)
         by_luck = len(self._outcomes.get((step.now, step.action), ())) > 1
@@ -187,7 +188,7 @@ class Trails:
         self._told.append(
             [
                 (
-                    self._outcomes.setdefault((step.now, step.action), Counter()),
+                    self._outcomes.setdefault((step.now, step.action), {}),
                     _came(step),
                     _verb(step.action),
                 )
@@ -256,7 +257,7 @@ class Trails:
         for after, (step, (outcomes, came, verb)) in enumerate(steps, start + 1):
             if step.terminated:
                 break
-            same = outcomes[came]
+            same = outcomes.get(came, 0)
             counted *= self._sure(verb, same, same if same and len(outcomes) == 1 else sum(outcomes.values()))
             sure = max(faithful, counted)
             if sure < self._n.unlikely:
@@ -288,6 +289,7 @@ class Trails:
         )
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _verb(action: str) -> str:
     return action.split(" ", 1)[0]
 
