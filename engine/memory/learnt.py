@@ -4,8 +4,8 @@ quickly. It can always be learnt anew from the journal.
 The file holds one framed line of JSON, then the learnt objects as a pickle. The line says from what they were learnt,
 by which code and settings, and has the SHA-256 of the pickle. If any of it does not fit, the file is not used.
 
-A pickle can run code when it is read. This one cannot: only classes from modules that the caller names are admitted, and
-a few plain collections. No function is admitted.
+A pickle can run code when it is read. This one cannot: only a few plain collections are admitted, and classes from
+modules that the caller names. No function is admitted.
 """
 
 from __future__ import annotations
