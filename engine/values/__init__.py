@@ -67,12 +67,9 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
-    from engine.memory.search import Lens
-    from engine.memory.view import View
-    from engine.values.graph import GraphEstimator
+    from engine.values.opening import opened
 
-    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
-    return GraphEstimator(view, settings)
+    return opened(memory, settings, before)
 
 
 BUILT_IN = (

@@ -63,6 +63,10 @@ class Memo(Generic[_Key, _Answer]):
             found = self._answers[key] = answer()
             return found
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the answers out of a copy: they can be worked out again."""
+        return type(self), (self._most,)
+
 
 class Likeness:
     """Compares sets of tokens of one world: each set as a number with a bit for each token, which is fast.
@@ -86,9 +90,15 @@ class Likeness:
             found = self._numbers[tokens] = sum(bits.setdefault(token, 1 << len(bits)) for token in tokens)
         return found
 
-    def jaccard(self, tokens: frozenset[str], others: Iterable[int]) -> list[float]:
-        """Return the shares of tokens that a set has in common with others, by their numbers; 1 if there are none."""
-        number, size = self.number(tokens), len(tokens)
+    def jaccard(self, tokens: frozenset[str], others: Iterable[frozenset[str]]) -> list[float]:
+        """Return the shares of tokens that a set has in common with others; 1 if there are none."""
+        number, size, numbered = self.number(tokens), len(tokens), self.number
         if not size:
             return [float(not other) for other in others]
-        return [(common := (number & other).bit_count()) / (size + other.bit_count() - common) for other in others]
+        return [
+            (common := (number & numbered(other)).bit_count()) / (size + len(other) - common) for other in others
+        ]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the numbers out of a copy: they can be made again."""
+        return type(self), (self._most,)

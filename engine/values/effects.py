@@ -15,20 +15,17 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Likeness, Memo
-from engine.values.text import NONE, Key, Situation, Tokens, name_in
+from engine.values.text import NONE, Key, Situation, Tokens, difference, name_in
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(NamedTuple):
     """One time an action was taken: in what context, and what it did there.
 
     Attributes:
-        number: The context's number, for comparing it with others.
         fresh: Whether it had gained nothing at this place in the same episode before.
     """
 
     context: Tokens
-    number: int
     place: str
     gained: Tokens
     lost: Tokens
@@ -102,12 +99,11 @@ class Effects:
         context, moved = now.context, then.place != now.place and not terminated
         occasion = Occasion(
             context=context,
-            number=self._likeness.number(context),
             place=then.place,
-            gained=then.have - now.have,
-            lost=now.have - then.have,
-            appeared=NONE if moved else then.see - now.see,
-            vanished=NONE if moved else now.see - then.see,
+            gained=difference(then.have, now.have),
+            lost=difference(now.have, then.have),
+            appeared=NONE if moved else difference(then.see, now.see),
+            vanished=NONE if moved else difference(now.see, then.see),
             moved=moved,
             died=died,
             terminated=terminated,
@@ -180,7 +176,7 @@ class Effects:
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         latest = self._latest(self._records[key]) if key in self._records else ()
-        return max(self._likeness.jaccard(context, (o.number for o in latest)), default=0.0)
+        return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the alias it has in this context."""
@@ -192,7 +188,7 @@ class Effects:
 
     def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the occasions most similar to a context, and their weights."""
-        similar = self._likeness.jaccard(context, (o.number for o in latest))
+        similar = self._likeness.jaccard(context, (o.context for o in latest))
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - self._n.near]
         return near, self._weights[self._n.occasions - len(near) :]
@@ -232,5 +228,5 @@ class Views:
             return self._seen[have]
         latest, lit = list(reversed(self._seen)), light.isdisjoint(have)
         near = [held for held in latest if light.isdisjoint(held) == lit] or latest
-        similar = self._likeness.jaccard(have, map(self._likeness.number, near))
+        similar = self._likeness.jaccard(have, near)
         return self._seen[near[similar.index(max(similar))]]

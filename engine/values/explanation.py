@@ -7,14 +7,15 @@ else one of the running episode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import NamedTuple
 
 from engine import jitrl
-from engine.records import Episode, Neighbour, PlanAccount, State, Step
+from engine.records import Episode, Neighbour, PlanAccount, Step
 from engine.values.detours import Detour, Plan, Route
-from engine.values.text import Key, Situation, Tokens
+from engine.values.text import Key, Reader, Situation, Tokens
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -54,8 +55,8 @@ class Expected(NamedTuple):
 
 
 def digest(tokens: tuple[str, ...]) -> int:
-    """Return a number that is the same for the same tokens, in this process."""
-    return hash(tokens)
+    """Return a number that is the same for the same tokens, also in another process."""
+    return int.from_bytes(blake2b("\n".join(tokens).encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 class Sources:
@@ -63,12 +64,12 @@ class Sources:
 
     Args:
         gamma: Discount of their returns.
-        read: Takes a state apart, given what can be done in it.
+        reader: Takes states apart.
     """
 
-    def __init__(self, gamma: float, read: Callable[[State, tuple[str, ...]], Situation]) -> None:
+    def __init__(self, gamma: float, reader: Reader) -> None:
         self._gamma = gamma
-        self._read = read
+        self._reader = reader
         self._lived: dict[Key, list[Lived]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
@@ -101,7 +102,7 @@ class Sources:
         """
         lived = [step for step in episode.steps if step.state.tokens]  # no others were read
         if len(self._passed) != len(lived):
-            self._passed = [self._read(step.state, step.valid_actions) for step in lived]
+            self._passed = [self._reader.read(step.state, step.valid_actions) for step in lived]
         returns = jitrl.discounted_returns([step.reward for step in episode.steps], self._gamma).tolist()
         passed = iter(self._passed)
         for number, (step, g) in enumerate(zip(episode.steps, returns, strict=True)):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,31 +42,56 @@ class EpisodicMemory(Protocol):
         ...
 
 
+class _Nothing:
+    def entered(self) -> tuple[()]:
+        return ()
+
+
 class GraphEstimator:
     """V and Q by planning. Reads the whole memory once, then grows step by step.
 
     Args:
         before: Entry number from which on memory is not read, None to read all of it.
         numbers: What it believes before it has seen anything, and how far plans are searched.
+        known: What another one had `learnt` by these numbers from episodes that `memory` does not tell again.
     """
 
     def __init__(
-        self, memory: EpisodicMemory, settings: Settings, before: int | None = None, numbers: PlanNumbers | None = None
+        self,
+        memory: EpisodicMemory,
+        settings: Settings,
+        before: int | None = None,
+        numbers: PlanNumbers | None = None,
+        known: Mapping[str, Any] | None = None,
     ) -> None:
         self._settings = settings
         self._n = numbers = numbers or PlanNumbers()
         self._model = Model(numbers)
         self._planner = Planner(self._model, numbers)
         self._trails = Trails(numbers)
-        self._sources = Sources(settings.gamma, self._model.read)
+        self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
         self._most = 0.0
         """The most points that an episode had."""
         self._begin()
+        vars(self).update(known or {})
         for first, episode in memory.entered():
             if before is None or first < before:
                 self._relive(episode, first)
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """All that it has become by learning, to make another one of."""
+        return {name: value for name, value in vars(self).items() if name != "_settings"}
+
+    @classmethod
+    def takes(cls, known: object) -> bool:
+        """Return whether something has the parts of what one has `learnt`."""
+        parts = cls(_Nothing(), Settings()).learnt
+        return isinstance(known, dict) and {n: type(part) for n, part in known.items()} == {
+            n: type(part) for n, part in parts.items()
+        }
 
     @property
     def model(self) -> Model:

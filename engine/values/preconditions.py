@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, rate
-from engine.values.text import NONE, Tokens, names_in, objects, words_of, words_of_token
+from engine.values.text import NONE, Tokens, kept_once, names_in, objects, words_of, words_of_token
 
 _KEPT = 1 << 10
 """Situations for which it is kept what was said to be missing."""
@@ -106,7 +106,7 @@ class Preconditions:
                     self._naming[word].add(token)
             self._counts.update(context)
             self._latest.append(context)
-        self._contexts[context] = frozenset(possible).union(known or ())
+        self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
         named: defaultdict[str, set[str]] = defaultdict(set)
         for token in context:
             for word in words_of_token(token):
@@ -120,7 +120,7 @@ class Preconditions:
                 action, new = self._actions.setdefault(name, _Action()), True
             clauses = action.clauses
             clause = NONE.union(*(named.get(word, ()) for word in about)) if about else guise
-            clauses[clause] = clauses.pop(clause, context) & context
+            clauses[clause] = kept_once(clauses.pop(clause, context) & context)
             action.there.update(clause)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
@@ -167,7 +167,7 @@ class Preconditions:
             if action in self._contexts.get(context, ()):
                 found = NONE
             else:
-                found = min((need - context for need in self.needs(action)), key=len, default=NONE)
+                found = min((need - context for need in self.needs(action)), key=len, default=NONE) or NONE
             told[action] = found
         return found
 

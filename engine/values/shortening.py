@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.settings.planning import PlanNumbers
 from engine.values.model import Model
-from engine.values.text import Situation, Tokens, union
+from engine.values.text import Situation, Tokens, kept_once, union
 from engine.values.trails import TrailStep
 
 
@@ -69,7 +69,15 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
         if end > number and walk.along(kept[:number] + kept[end:]) is not None:
             del kept[number:end]
         number += 1
-    return walk.along(kept) if len(kept) < last + 1 else None
+    walked = walk.along(kept) if len(kept) < last + 1 else None
+    return [_kept_once(step) for step in walked] if walked is not None else None
+
+
+def _kept_once(step: TrailStep) -> TrailStep:
+    now, then = (
+        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
+    )
+    return step._replace(now=now, then=then)
 
 
 def _way_back(kept: list[TrailStep], begin: int) -> int:

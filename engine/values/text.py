@@ -14,8 +14,8 @@ All other modules work on sets of tokens and know nothing of texts. What they ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Set
-from typing import NamedTuple
+from collections.abc import Hashable, Set
+from typing import NamedTuple, TypeVar, cast
 
 from engine.records import State, Step
 
@@ -32,7 +32,26 @@ _SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", 
 @functools.lru_cache(maxsize=1 << 16)
 def union(have: Tokens, see: Tokens) -> Tokens:
     """Return what is carried and seen together: the same object each time, whose hash is known then."""
-    return have | see
+    return have | see if have else see
+
+
+_Known = TypeVar("_Known", bound=Hashable)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _first_of(known: Hashable) -> Hashable:
+    return known
+
+
+def kept_once(known: _Known) -> _Known:
+    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
+    return cast(_Known, _first_of(known))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def difference(tokens: Tokens, others: Tokens) -> Tokens:
+    """Return tokens without others: the same object each time."""
+    return kept_once(tokens - others)
 
 
 class Situation(NamedTuple):
@@ -66,7 +85,7 @@ def situation(state: State) -> Situation:
             see += [token] if known else []
         elif not token.startswith("load:"):
             see.append(token)
-    return Situation(place, frozenset(have), frozenset(see))
+    return kept_once(Situation(place, kept_once(frozenset(have)), kept_once(frozenset(see))))
 
 
 @functools.cache
@@ -142,7 +161,7 @@ class Reader:
         now = self.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
         told = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
-        return now, after._replace(see=after.see | told) if told else after
+        return now, _showing(after, told) if told else after
 
     def learn(
         self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
@@ -171,4 +190,9 @@ class Reader:
         """Return the situation with what does not show, as far as it is known."""
         telling = self._telling.get(now.place)
         told = frozenset(CAN + action for action in telling.intersection(possible)) if telling else None
-        return now._replace(see=now.see | told) if told else now
+        return _showing(now, told) if told else now
+
+
+def _showing(now: Situation, told: Tokens) -> Situation:
+    """Return a situation with what does not show."""
+    return kept_once(now._replace(see=union(now.see, told)))

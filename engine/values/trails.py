@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally, jaccard, rate
-from engine.values.text import Key, Situation, Tokens, verb
+from engine.values.text import NONE, Key, Situation, Tokens, verb
 
 
 class TrailStep(NamedTuple):
@@ -46,7 +46,7 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 def _came(step: TrailStep) -> _Came:
     """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
+    see = step.then.see if step.then.place == step.now.place else NONE
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
