@@ -169,8 +169,6 @@ class Explorer:
         self._until = self._last_danger(set(model.hazards.deadly()))
         """After how many of its steps there is no danger ahead any more."""
         self._anchors = self._find_anchors()
-        self._dangers: dict[tuple[bool, Tokens, Key], float] = {}
-        """Probabilities of dying of known moves: by whether the route has begun, what is in hand, and move."""
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
@@ -322,15 +320,11 @@ class Explorer:
 
     def _danger_from(self, anchor: _Anchor, move: Key) -> float:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
-        asked = (anchor.steps > 0, anchor.have, move)
-        found = self._dangers.get(asked)
-        if found is None:
-            world = self._world(anchor)
-            # The place looks as the route leaves it, or as it did to others with the same in hand: the route may
-            # come there with a light that is not yet in hand, or not any more, when a detour does.
-            looks = {self._paths.look(world, move[0], anchor.have), self._m.view(move[0], anchor.have)}
-            found = self._dangers[asked] = max(self._m.death(move, union(anchor.have, see)) for see in looks)
-        return found
+        # The place looks as the route leaves it, or as it did to others with the same in hand: the route may come there
+        # with a light that is not yet in hand, or not any more, when a detour does.
+        look = self._paths.look(self._world(anchor), move[0], anchor.have)
+        looks = {look, self._m.view(move[0], anchor.have)}
+        return max(self._m.death(move, union(anchor.have, see)) for see in looks)
 
 
 @functools.lru_cache(maxsize=1 << 12)

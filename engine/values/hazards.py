@@ -207,12 +207,11 @@ class Hazards:
     @property
     def light(self) -> Tokens:
         """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
+        return self._light.find(self.version, None, self._find_light)
 
-        def light() -> Tokens:
-            deadly = (name for name, alias in self._aliases.items() if alias.risks.worst > self._n.deadly)
-            return NONE.union(*map(self._lifts, deadly))
-
-        return self._light.find(self.version, None, light)
+    def _find_light(self) -> Tokens:
+        deadly = (name for name, alias in self._aliases.items() if alias.risks.worst > self._n.deadly)
+        return NONE.union(*map(self._lifts, deadly))
 
     def is_lifted(self, see: Tokens) -> bool:
         """Return whether a place goes by an alias that something in hand would lift: it is dark."""

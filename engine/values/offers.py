@@ -11,7 +11,7 @@ import functools
 import heapq
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
@@ -19,7 +19,6 @@ from engine.values.model import MOVE, Model
 from engine.values.paths import Paths, Way
 from engine.values.text import Key, Situation, Tokens, concerns, names_in, objects, words_of
 
-_UNHEARD: Mapping[str, float] = {}
 _Promising = tuple[tuple[float, str], ...]
 """Actions that promise something at a place, with that, best first."""
 
@@ -37,7 +36,6 @@ class Draw:
     promising: _Promising
     bonus: float
     sums: tuple[float, ...]
-    _bounds: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def most(self) -> float:
@@ -46,11 +44,8 @@ class Draw:
 
     def bound(self, travel: int) -> float:
         """Return the highest rate that a detour of this length can have."""
-        found = self._bounds.get(travel)
-        if found is None:
-            rates = ((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
-            found = self._bounds[travel] = max(rates, default=0.0)
-        return found
+        rates = ((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
+        return max(rates, default=0.0)
 
 
 class Offer(NamedTuple):
@@ -111,7 +106,7 @@ class Offers:
 
     def _most_promising(self, name: str, spent: Tokens) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
-        m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, _UNHEARD)
+        m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, {})
 
         def best() -> _Promising:
             rated = list[tuple[float, str]]()
@@ -305,9 +300,7 @@ class Offers:
         return max(lightless, moving, hazard(at.place, then, moving=False))
 
 
-def novelty(
-    model: Model, numbers: PlanNumbers, key: Key, curiosity: float, liked: Mapping[str, float] = _UNHEARD
-) -> float:
+def novelty(model: Model, numbers: PlanNumbers, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
     """Return what taking an action at a place promises to discover, in points.
 
     Args:
