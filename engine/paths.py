@@ -87,3 +87,12 @@ def slug(name: str) -> str:
         raise UsageError(f"{name!r} cannot be used as a name in the saves folder")
     readable = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:55] or "x"
     return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def code_digest(place: Path) -> str:
+    """Return the SHA-256 of a Python file, or of all that are in a folder with their names; "" if there is none."""
+    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(f"{file.relative_to(place)}\0".encode() + file.read_bytes())
+    return whole.hexdigest() if files else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import dataclasses
+import hashlib
 import itertools
 import math
 import time
@@ -34,6 +35,8 @@ from engine.records import Episode, Neighbour, State, Step
 
 JOURNAL = "episodes.jnl"
 SNAPSHOT = "index.snapshot"
+LEARNT = "learnt.snapshot"
+"""What estimators learnt; see `engine.memory.learnt`."""
 TABLE = "episodes"
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
@@ -281,9 +284,14 @@ class Scope:
             uids = list(itertools.islice(reversed(self._entries.uids), len(firsts) - at))
             return list(zip(firsts[at:], reversed(uids), strict=True))
 
-    def entered(self) -> Iterator[tuple[int, Episode]]:
-        """Yield the episodes, oldest first, each with the entry number of its step 0. Damaged ones are skipped."""
-        for doc_id in self.doc_ids():
+    def entered(self, since: int = 0) -> Iterator[tuple[int, Episode]]:
+        """Yield the episodes from an entry number on, oldest first, each with the entry number of its step 0.
+
+        Damaged ones are skipped.
+        """
+        with self._lock:
+            doc_ids = self._entries.doc_ids[bisect.bisect_left(self._entries.first, since) :].tolist()
+        for doc_id in doc_ids:
             try:
                 found = self._journal.document(TABLE, doc_id)
                 if found is not None:
@@ -396,6 +404,16 @@ class Scope:
             if row is None or self._entries.columns["state"][row] == NOTHING:
                 return None
             return self._episode(self._entries.columns["episode"][row]).steps[self._entries.step(row)]
+
+    def fingerprint(self, entry: int) -> str:
+        """Return a digest of the episodes stored below an entry number, made of their lines as they are on the disk."""
+        with self._lock:
+            reader = self._journal.reader
+            whole = hashlib.sha256(f"{self.name}\0{self.generation}\0{reader.header.get('schema')}".encode())
+            for doc_id in self._entries.doc_ids[: bisect.bisect_left(self._entries.first, entry)]:
+                whole.update(b"\0%d\0" % doc_id)
+                whole.update(reader.read(reader.position.places[TABLE][doc_id]))
+            return whole.hexdigest()
 
     @property
     def restored(self) -> int:

@@ -21,7 +21,7 @@ from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.reader import Document, Place, Reader, Schema
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
-from engine.memory.scope import SNAPSHOT, TABLE, Scope
+from engine.memory.scope import LEARNT, SNAPSHOT, TABLE, Scope
 from engine.memory.store import Memory
 from engine.records import State, Step
 
@@ -274,9 +274,10 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
 
 
 def _drop_snapshot(scope: Scope) -> None:
-    """Delete the snapshot, because it still holds the forgotten steps."""
-    with contextlib.suppress(OSError):
-        (scope.folder / SNAPSHOT).unlink()
+    """Delete the snapshots, because they still hold the forgotten steps."""
+    for path in (scope.folder / SNAPSHOT, *scope.folder.glob(f"{LEARNT}*")):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 # ----------------------------------------------------------------------------------------- checking

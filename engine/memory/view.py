@@ -56,14 +56,14 @@ class View:
         most = max(search.k, sum(one.similarity >= close for one in found))
         return tuple(one for n, one in enumerate(found) if n < most or one.entry in pinned)
 
-    def entered(self) -> Iterator[tuple[int, Episode]]:
-        """Yield the episodes that are seen, oldest first, each with the entry number of its step 0.
+    def entered(self, since: int = 0) -> Iterator[tuple[int, Episode]]:
+        """Yield the episodes from an entry number on that are seen, oldest first, each with the one of its step 0.
 
         Steps that the lens hides are emptied like forgotten ones. Corrected points stand in place of the stored ones.
         """
         lens = self._seeing.lens
         corrections = self.scope.corrections(lens)
-        for first, episode in self.scope.entered():
+        for first, episode in self.scope.entered(since):
             late = lens.before is not None and first >= lens.before
             if late and not lens.partly:
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -12,6 +11,7 @@ from typing import Any
 
 from engine.agents import AGENTS
 from engine.environments import kind_of_scope
+from engine.paths import code_digest
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
 from engine.session.account import added
 from engine.session.sharing import said
@@ -55,10 +55,7 @@ def code() -> dict[str, str]:
     root = Path(__file__).parents[1]
     found: dict[str, str] = {}
     for folder in sorted(path for path in root.iterdir() if (path / "__init__.py").is_file()):
-        whole = hashlib.sha256()
-        for file in sorted(folder.rglob("*.py")):
-            whole.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes())
-        found[folder.name] = whole.hexdigest()[:12]
+        found[folder.name] = code_digest(folder)[:12]
     return found
 
 

@@ -14,6 +14,15 @@ from engine.settings.spec import Group, setting
 
 
 @dataclass(frozen=True)
+class OpeningNumbers(Group):
+    """When what was learnt from a memory is kept beside it. Changes no decision."""
+
+    relived_s: float = setting(
+        2.0, "seconds of learning from remembered episodes after which what was learnt is kept", 0.0, 1e6
+    )
+
+
+@dataclass(frozen=True)
 class PlanNumbers(Group):
     """What the estimator believes before it has seen anything, and how far and wide plans are searched."""
 

@@ -1,5 +1,24 @@
 """Estimators: where V and Q come from. One file a kind, one line here.
 
+`base.py` says what an estimator is. `knn.py` is the paper's. All other files are of the `graph` estimator, which plans
+through what is remembered. To find your way there, begin with `graph.py`; each file uses only those above it:
+
+    text.py           how states are read as sets of tokens: all that is particular to text adventures
+    counts.py         rates with a prior, answers that are kept, comparisons of sets
+    preconditions.py  what actions need, and what makes that appear
+    effects.py        what actions do, and what places look like
+    hazards.py        where one dies, and what lifts that danger
+    novelty.py        what trying something new, or bringing something, brings
+    model.py          the model of a world: all of these together
+    paths.py          for where an episode stands: how actions become possible, which places can be reached
+    trails.py         replay: remembered episodes, to be followed again
+    shortening.py     remembered episodes without what was done in vain
+    offers.py         what could be tried where, what it promises and what it risks
+    detours.py        what is tried on the way along a route
+    planner.py        routes to known gains, and the plan: the best route with its detours
+    explanation.py    the remembered steps that a plan repeats, for people
+    graph.py          the estimator: V and Q from the plan
+
 An estimator of a package of your own is an entry point in the group `jitrl.estimators` that names an `EstimatorKind`:
 
     [project.entry-points."jitrl.estimators"]
@@ -48,12 +67,9 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
-    from engine.memory.search import Lens
-    from engine.memory.view import View
-    from engine.values.graph import GraphEstimator
+    from engine.values.opening import opened
 
-    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
-    return GraphEstimator(view, settings)
+    return opened(memory, settings, before)
 
 
 BUILT_IN = (

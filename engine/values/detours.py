@@ -9,17 +9,55 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Key
 from engine.values.model import Model
-from engine.values.offers import Offers, handled
-from engine.values.paths import Paths, Route
-from engine.values.promises import Draw, Promises
-from engine.values.text import Tokens, objects, union
-from engine.values.ways import Way, Ways
+from engine.values.offers import Draw, Offers, handled
+from engine.values.paths import Imagined, Paths, Way, Ways
+from engine.values.text import Key, Situation, Tokens, objects, union
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Steps to known gains.
+
+    Attributes:
+        at: Where it ends.
+        left: Steps left there.
+        value: Points expected.
+        alive: Probability of coming to the end as expected.
+        gained: Where points were gained by then, before the route included.
+        marks: (number of steps taken, place, what is carried) along it.
+        earned: (number of steps taken, points expected) for each gain.
+        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
+    """
+
+    at: Imagined
+    left: float
+    value: float = 0.0
+    alive: float = 1.0
+    actions: tuple[str, ...] = ()
+    gained: frozenset[Key] = frozenset()
+    marks: tuple[tuple[int, str, Tokens], ...] = ()
+    earned: tuple[tuple[int, float], ...] = ()
+    faithful: bool = False
+
+    @property
+    def stops(self) -> list[tuple[Key, Tokens]]:
+        """Where each step of it is taken, that step, and what is carried then."""
+        stops, at = list[tuple[Key, Tokens]](), 0
+        for number, action in enumerate(self.actions):
+            while at + 1 < len(self.marks) and self.marks[at + 1][0] <= number:
+                at += 1
+            stops.append(((self.marks[at][1], action), self.marks[at][2]))
+        return stops
+
+    @property
+    def goal(self) -> Key:
+        """Where the last step of it is taken, and that step."""
+        return self.stops[-1][0] if self.actions else ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,50 +154,36 @@ class _Start(NamedTuple):
     alive: float
 
 
-@dataclass(slots=True)
-class _Tour:
-    """A route that detours are looked for.
-
-    Attributes:
-        until: After how many of its steps there is no danger ahead any more.
-        dangers: Probabilities of dying of known moves: by whether the route has begun, what is in hand, and move.
-    """
-
-    route: Route
-    until: int
-    anchors: list[_Anchor]
-    dangers: dict[tuple[bool, Tokens, Key], float] = field(default_factory=dict)
-
-
 class Explorer:
-    """Finds what is worth trying, for one task."""
+    """Finds what is worth trying on the way along a route."""
 
     def __init__(
-        self, model: Model, numbers: PlanNumbers, paths: Paths, promises: Promises, offers: Offers, ways: Ways
+        self, model: Model, numbers: PlanNumbers, paths: Paths, offers: Offers, ways: Ways, route: Route
     ) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths
-        self._promises = promises
         self._offers = offers
         self._ways = ways
+        self._route = route
+        self._until = self._last_danger(set(model.hazards.deadly()))
+        """After how many of its steps there is no danger ahead any more."""
+        self._anchors = self._find_anchors()
 
-    def fill(self, route: Route) -> list[Detour]:
-        """Return the detours that the steps left free by a route are spent on, the best rate first."""
-        until = self._last_danger(route, set(self._m.hazards.deadly()))
-        tour = _Tour(route, until, self._anchors(route))
+    def detours(self) -> list[Detour]:
+        """Return the detours that the steps left free by the route are spent on, the best rate first."""
         queue: list[tuple[float, Key, int, Draw, _Start, Detour]] = []
 
         def look(number: int, draw: Draw, start: _Start, steps: float) -> None:
-            detour = self._detour(tour, draw, start, steps)
+            detour = self._detour(draw, start, steps)
             if detour is not None:
                 heapq.heappush(queue, (-detour.rate, detour.goal, number, draw, start, detour))
 
-        for number, draw in enumerate(self._promises.draws):
-            start = self._start(tour, draw)
+        for number, draw in enumerate(self._offers.draws):
+            start = self._start(draw)
             if start is not None:
-                look(number, draw, start, route.left)
-        taken, slack, least = list[Detour](), route.left, 0.0
+                look(number, draw, start, self._route.left)
+        taken, slack, least = list[Detour](), self._route.left, 0.0
         while queue and slack >= 1.0:
             _, _, number, draw, start, detour = heapq.heappop(queue)
             if detour.rate < least:
@@ -172,58 +196,41 @@ class Explorer:
             least = self._n.worthwhile * taken[0].rate
         return taken
 
-    def _anchors(self, route: Route) -> list[_Anchor]:
-        """Return where a route comes to each place first and last, and its end."""
-        end = len(route.actions)
+    def _find_anchors(self) -> list[_Anchor]:
+        """Return where the route comes to each place first and last, and its end."""
+        route, end, task = self._route, len(self._route.actions), self._paths.task
         moves = next((n for n, action in enumerate(route.actions) if action not in self._m.moves), end)
         marks = [*(() if route.faithful else route.marks), (end, route.at.place, route.at.have)]
-        first: dict[str, tuple[int, str, Tokens]] = {}
-        for mark in marks:
-            first.setdefault(mark[1], mark)
-        last = {mark[1]: mark for mark in marks}
+        first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
         chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
-        return [
-            _Anchor(
-                steps,
-                place,
-                have,
-                sum(points for when, points in route.earned if when > steps),
-                _named_in(route.actions[steps:]),
-                self._ways_from(steps, place, moving=steps <= moves),
-                steps < end,
-            )
-            for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2])
-        ]
+        anchors = list[_Anchor]()
+        for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2]):
+            stake = sum(points for when, points in route.earned if when > steps)
+            # From here only ways can be gone that are possible now; what is barred stays so until something is done.
+            valid = task.valid if not steps and task.valid else None
+            ways = self._ways.of(place, valid, frozenset(task.progress.barred) if steps <= moves else frozenset())
+            anchors.append(_Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end))
+        return anchors
 
-    def _ways_from(self, steps: int, place: str, *, moving: bool) -> Mapping[str, Way]:
-        """Return the ways from a point on a route: from here, only those that can be gone now.
-
-        Args:
-            steps: Steps of the route that come before it.
-            moving: Whether all that the route does before is moving: what is barred now is barred then.
-        """
-        task = self._paths.task
-        first = task.valid if not steps and task.valid else None
-        return self._ways.of(place, first, frozenset(task.progress.barred) if moving else frozenset())
-
-    def _start(self, tour: _Tour, draw: Draw) -> _Start | None:
+    def _start(self, draw: Draw) -> _Start | None:
         """Return the start on the route from which visiting a place promises most, None if there is none."""
         best: _Start | None = None
         back_from = self._ways.of(draw.goal)
-        for anchor in tour.anchors:
+        for anchor in self._anchors:
             way = anchor.ways.get(draw.goal)
             back = back_from.get(anchor.place) if anchor.returns else None
             if way is None or (anchor.returns and back is None):
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + bool(draw.sums) > tour.route.left:
+            if travel + bool(draw.sums) > self._route.left:
                 continue
-            arrives, alive = self._survival(tour, anchor, way, back)
-            brings = sum(self._promises.opened(draw.goal, anchor.have).values())
+            arrives, alive = self._survival(anchor, way, back)
+            coming, opened = self._offers.brings(draw.goal, anchor.have)
+            brings = sum(opened.values())
             if way.steps:
-                brings += self._promises.brings(draw.goal, anchor.have)
+                brings += coming
             bound = arrives * (draw.bound(travel) + brings / max(1, travel))
-            lost = (1.0 - alive) * (anchor.stake + self._paths.price(tour.route.left)) if alive < 1.0 else 0.0
+            lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
             if arrives * (draw.bonus + draw.most + brings) <= lost or bound <= 0.0:
                 continue
             start = _Start(bound, travel, anchor, way, back, arrives, alive)
@@ -231,27 +238,25 @@ class Explorer:
                 best = start
         return best
 
-    def _survival(self, tour: _Tour, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
+    def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
         """Return the probabilities of coming to a place, and of coming there and back alive."""
         arrives = alive = 1.0
         for key in way.unsure:
             arrives *= self._m.sureness(key)
         for key in way.deadly:
-            arrives *= 1.0 - self._danger_from(tour, anchor, key)
+            arrives *= 1.0 - self._danger_from(anchor, key)
         for key in back.deadly if back is not None else ():
-            alive *= 1.0 - self._danger_from(tour, anchor, key)
+            alive *= 1.0 - self._danger_from(anchor, key)
         return arrives, alive * arrives
 
-    def _detour(self, tour: _Tour, draw: Draw, start: _Start, slack: float) -> Detour | None:
+    def _detour(self, draw: Draw, start: _Start, slack: float) -> Detour | None:
         """Return the best detour to a place within so many steps, None if none is worth its danger."""
         _, travel, anchor, way, back, arrives, alive = start
-        m, promises, goal, have = self._m, self._promises, draw.goal, anchor.have
-        ahead = anchor.steps <= tour.until
-        see = self._paths.look(self._world(tour, anchor), goal, have)
+        m, goal, have, ahead = self._m, draw.goal, anchor.have, anchor.steps <= self._until
+        at = Situation(goal, have, self._paths.look(self._world(anchor), goal, have))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
-        spent = self._paths.price(tour.route.left)
-        price = anchor.stake + spent
-        leaving, staying = self._hazards(goal, have, see)
+        price = anchor.stake + self._paths.price(self._route.left)
+        leaving, staying = self._hazards(at)
         total = -(1.0 - alive) * price
         if draw.bonus:
             new = 1.0 - self._n.unmet ** m.hazards.untested(goal, have)
@@ -259,16 +264,16 @@ class Explorer:
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:
-            opened = promises.opened(goal, have).items()
-            brings = promises.brings(goal, have) + sum(promise for feature, promise in opened if feature in see)
+            coming, opened = self._offers.brings(goal, have)
+            brings = coming + sum(promise for feature, promise in opened.items() if feature in at.see)
             if brings > 0.0:
                 total += arrives * brings
                 best = (total / travel, total, travel)
         count, cost = 0, travel
-        for most, action, sought in promises.stay(draw, have, see, ahead):
+        for most, action, sought in self._offers.stay(draw, have, at.see, ahead):
             if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
-            offer = self._offers.of(goal, have, see, action, most, ahead=ahead, sought=sought)
+            offer = self._offers.of(at, action, most, ahead=ahead, sought=sought)
             if offer is None:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
@@ -279,9 +284,7 @@ class Explorer:
             promise = arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:
                 continue
-            first = first or offer.actions
-            total += promise
-            count += 1
+            first, count, total = first or offer.actions, count + 1, total + promise
             cost += len(offer.actions)
             if moves:
                 cost += self._n.look_around + (back is not None)  # a move has to be taken back
@@ -292,43 +295,36 @@ class Explorer:
         if best is None or best[1] <= 0.0 or best[2] > slack:
             return None
         rate, worth, cost = best
-        last = first[-1] if first else ""
-        return Detour(
-            rate, worth * tour.route.alive, cost, anchor.steps, (*way.actions, *first), (goal, last), way, back
-        )
+        aim = (goal, first[-1] if first else "")
+        return Detour(rate, worth * self._route.alive, cost, anchor.steps, (*way.actions, *first), aim, way, back)
 
-    def _world(self, tour: _Tour, anchor: _Anchor) -> Mapping[str, Tokens]:
+    def _world(self, anchor: _Anchor) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
-        return tour.route.at.world if anchor.steps else self._paths.task.now.world
+        return self._route.at.world if anchor.steps else self._paths.task.now.world
 
-    def _hazards(self, goal: str, have: Tokens, see: Tokens) -> tuple[float, float]:
+    def _hazards(self, at: Situation) -> tuple[float, float]:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
         # The place may look as it did to others with the same in hand: dark, say.
-        contexts = union(have, see), union(have, self._m.view(goal, have))
-        hazard = self._m.hazards.hazard
-        leaving = max(hazard(goal, context, moving=True, first=True) for context in contexts)
-        return leaving, max(hazard(goal, context, moving=False, first=True) for context in contexts)
+        contexts, hazard = (at.context, union(at.have, self._m.view(at.place, at.have))), self._m.hazards.hazard
+        leaving = max(hazard(at.place, context, moving=True, first=True) for context in contexts)
+        return leaving, max(hazard(at.place, context, moving=False, first=True) for context in contexts)
 
-    def _last_danger(self, route: Route, deadly: set[str]) -> int:
-        """Return after how many steps a route is at a deadly place for the last time; -1 if it never is."""
-        near = self._ways.of(route.at.place)
+    def _last_danger(self, deadly: set[str]) -> int:
+        """Return after how many steps the route is at a deadly place for the last time; -1 if it never is."""
+        route, near = self._route, self._ways.of(self._route.at.place)
         if any(name in near and near[name].steps <= self._n.danger_near for name in deadly):
             return len(route.actions)
         here = self._paths.here
-        now = self._m.hazards.hazard(here.place, union(here.have, here.see), moving=True) > self._n.deadly
+        now = self._m.hazards.hazard(here.place, here.context, moving=True) > self._n.deadly
         return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
-    def _danger_from(self, tour: _Tour, anchor: _Anchor, move: Key) -> float:
+    def _danger_from(self, anchor: _Anchor, move: Key) -> float:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
-        asked = (anchor.steps > 0, anchor.have, move)
-        found = tour.dangers.get(asked)
-        if found is None:
-            world = self._world(tour, anchor)
-            # The place looks as the route leaves it, or as it did to others with the same in hand: the route may
-            # come there with a light that is not yet in hand, or not any more, when a detour does.
-            looks = {self._paths.look(world, move[0], anchor.have), self._m.view(move[0], anchor.have)}
-            found = tour.dangers[asked] = max(self._m.death(move, union(anchor.have, see)) for see in looks)
-        return found
+        # The place looks as the route leaves it, or as it did to others with the same in hand: the route may come there
+        # with a light that is not yet in hand, or not any more, when a detour does.
+        look = self._paths.look(self._world(anchor), move[0], anchor.have)
+        looks = {look, self._m.view(move[0], anchor.have)}
+        return max(self._m.death(move, union(anchor.have, see)) for see in looks)
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -9,33 +9,23 @@ second half of another.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.memo import Likeness, Memo
-from engine.values.text import Situation, Tokens, name_in, union
-
-Key = tuple[str, str]
-"""A place and an action."""
-
-_NONE: Tokens = frozenset()
+from engine.values.counts import Likeness, Memo
+from engine.values.text import NONE, Key, Situation, Tokens, difference, name_in
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(NamedTuple):
     """One time an action was taken: in what context, and what it did there.
 
     Attributes:
-        number: The context's number, for comparing it with others.
-        did_something: Whether anything changed that tokens show.
         fresh: Whether it had gained nothing at this place in the same episode before.
     """
 
     context: Tokens
-    number: int
     place: str
     gained: Tokens
     lost: Tokens
@@ -44,15 +34,17 @@ class Occasion:
     moved: bool
     died: bool
     terminated: bool
-    did_something: bool
     reward: float
     fresh: bool
 
-    def did_as(self, other: Occasion) -> bool:
-        """Return whether both times the same came of it."""
-        return self._did() == other._did()
+    @property
+    def did_something(self) -> bool:
+        """Whether anything changed that tokens show."""
+        return bool(self.moved or self.gained or self.lost or self.appeared or self.vanished)
 
-    def _did(self) -> tuple[object, ...]:
+    @property
+    def did(self) -> tuple[object, ...]:
+        """What came of it."""
         return self.place, self.gained, self.lost, self.appeared, self.vanished, self.terminated, self.died
 
 
@@ -70,67 +62,73 @@ class Outcome(NamedTuple):
     death: float
 
 
+@dataclass(slots=True)
+class _Record:
+    """All occasions of one action at one place.
+
+    Attributes:
+        alike: Of how many of the last of them the same came.
+        steady: The last one if always the same came of it.
+        fatal: Whether one ever died of it.
+    """
+
+    occasions: list[Occasion] = field(default_factory=list)
+    alike: int = 0
+    steady: Occasion | None = None
+    fatal: bool = False
+
+
 class Effects:
     """All occasions of all actions."""
 
     def __init__(self, numbers: PlanNumbers, likeness: Likeness) -> None:
         self._n = numbers
         self._likeness = likeness
-        self._occasions: defaultdict[Key, list[Occasion]] = defaultdict(list)
-        self._alike: dict[Key, int] = {}
-        """Of how many of the last occasions of an action the same came."""
-        self._steady: dict[Key, Occasion] = {}
-        """The last occasion of actions of which always the same came."""
-        self._fatal: set[Key] = set()
+        self._records: dict[Key, _Record] = {}
         self._outcomes: Memo[tuple[Key, int, Tokens, float], Outcome] = Memo(1 << 14)
-        self._expected: Memo[tuple[Key, int, Tokens], float] = Memo(1 << 14)
+        self._gains: Memo[tuple[Key, int, Tokens], float] = Memo(1 << 14)
         self._weights = [numbers.recency**age for age in range(numbers.occasions - 1, -1, -1)]
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._occasions
+        return key in self._records
 
     def add(
         self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
     ) -> None:
         """Learn from a step."""
-        key, context = (now.place, action), union(now.have, now.see)
-        moved = then.place != now.place and not terminated
+        context, moved = now.context, then.place != now.place and not terminated
         occasion = Occasion(
             context=context,
-            number=self._likeness.number(context),
             place=then.place,
-            gained=then.have - now.have,
-            lost=now.have - then.have,
-            appeared=_NONE if moved else then.see - now.see,
-            vanished=_NONE if moved else now.see - then.see,
+            gained=difference(then.have, now.have),
+            lost=difference(now.have, then.have),
+            appeared=NONE if moved else difference(then.see, now.see),
+            vanished=NONE if moved else difference(now.see, then.see),
             moved=moved,
             died=died,
             terminated=terminated,
-            did_something=moved or then.have != now.have or then.see != now.see,
             reward=reward,
             fresh=fresh,
         )
-        occasions = self._occasions[key]
-        alike = self._alike[key] + 1 if occasions and occasions[-1].did_as(occasion) else 1
-        occasions.append(occasion)
-        self._alike[key] = alike
-        if died:
-            self._fatal.add(key)
-        if alike >= min(len(occasions), self._n.occasions) and not terminated:
-            self._steady[key] = occasion
-        else:
-            self._steady.pop(key, None)
+        record = self._records.setdefault((now.place, action), _Record())
+        same = bool(record.occasions) and record.occasions[-1].did == occasion.did
+        record.alike = record.alike + 1 if same else 1
+        record.occasions.append(occasion)
+        record.fatal = record.fatal or died
+        always = record.alike >= min(len(record.occasions), self._n.occasions)
+        record.steady = occasion if always and not terminated else None
 
     def always(self, key: Key) -> Occasion | None:
         """Return the last occasion of an action if the same came of it each time, else None."""
-        return self._steady.get(key)
+        record = self._records.get(key)
+        return record.steady if record is not None else None
 
     def is_settled(self, key: Key) -> bool:
         """Return whether so often the same came of an action that once more would tell nothing."""
-        return key in self._steady and self._alike[key] >= self._n.occasions
+        return self.always(key) is not None and self._records[key].alike >= self._n.occasions
 
-    def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome | None:
-        """Return what an action is expected to do, None if it was never taken at the place.
+    def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome:
+        """Return what an action is expected to do that was ever taken at the place.
 
         Late occasions count more, and the risk of dying is shrunk towards the place's: one lucky escape from a deadly
         place proves little.
@@ -138,57 +136,59 @@ class Effects:
         Args:
             hazard: Share of deadly steps at the place in this context.
         """
-        occasions = self._occasions.get(key)
-        if not occasions:
-            return None
-        steady = self._steady.get(key)
-        if steady is not None:
-            return Outcome(steady, 1.0, hazard * self.escape(key) if hazard else 0.0)
-        asked = (key, len(occasions), context, hazard)
-        return self._outcomes.find(None, asked, lambda: self._expect(key, occasions, context, hazard))
+        record = self._records[key]
+        if record.steady is not None:
+            return Outcome(record.steady, 1.0, hazard * self.escape(key) if hazard else 0.0)
+        asked = (key, len(record.occasions), context, hazard)
+        return self._outcomes.find(None, asked, lambda: self._expect(record, context, hazard))
 
-    def _expect(self, key: Key, occasions: list[Occasion], context: Tokens, hazard: float) -> Outcome:
-        near, weights = self._near(occasions[-self._n.occasions :], context)
-        total = sum(weights)
-        death = sum(w for o, w in zip(near, weights, strict=True) if o.died) if key in self._fatal else 0.0
+    def _expect(self, record: _Record, context: Tokens, hazard: float) -> Outcome:
+        near, weights = self._near(self._latest(record), context)
+        weighed, total = [*zip(near, weights, strict=True)], sum(weights)
+        death = sum(w for o, w in weighed if o.died) if record.fatal else 0.0
         effective = [o for o in near if o.did_something and not o.terminated]
         success = 1.0
         if effective and len(effective) < len(near):
-            idle = sum(w for o, w in zip(near, weights, strict=True) if not o.did_something and not o.terminated)
+            idle = sum(w for o, w in weighed if not o.did_something and not o.terminated)
             success = max(self._n.least_success, 1.0 - idle / total)
         lasting = effective or [o for o in near if not o.terminated] or near
         return Outcome(lasting[-1], success, (death + hazard) / (total + 1.0))
 
     def gain(self, key: Key, context: Tokens) -> float:
         """Return the points expected of an action that gained nothing in this episode yet."""
-        occasions = self._occasions.get(key, ())
+        record = self._records.get(key)
+        if record is None:
+            return 0.0
 
         def expected() -> float:
-            fresh = itertools.islice((o for o in reversed(occasions) if o.fresh), self._n.occasions)
+            fresh = itertools.islice((o for o in reversed(record.occasions) if o.fresh), self._n.occasions)
             near, weights = self._near([*fresh][::-1], context)
             points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
             return points / sum(weights) if near else 0.0
 
-        return self._expected.find(None, (key, len(occasions), context), expected)
+        return self._gains.find(None, (key, len(record.occasions), context), expected)
 
     def escape(self, key: Key) -> float:
         """Return what share of a place's danger an action has that nobody died of on its latest occasions."""
-        recency, times = self._n.recency, min(len(self._occasions[key]), self._n.occasions)
+        recency, times = self._n.recency, min(len(self._records[key].occasions), self._n.occasions)
         return 1.0 / (1.0 + (1.0 - recency**times) / (1.0 - recency))
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
-        latest = self._occasions.get(key, [])[-self._n.occasions :]
-        return max(self._likeness.jaccard(context, (o.number for o in latest)), default=0.0)
+        latest = self._latest(self._records[key]) if key in self._records else ()
+        return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the alias it has in this context."""
-        alias, latest = name_in(context), self._occasions.get(key, [])[-self._n.occasions :]
-        return sum(o.died and name_in(o.context) == alias for o in latest)
+        alias = name_in(context)
+        return sum(o.died and name_in(o.context) == alias for o in self._latest(self._records[key]))
+
+    def _latest(self, record: _Record) -> list[Occasion]:
+        return record.occasions[-self._n.occasions :]
 
     def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the occasions most similar to a context, and their weights."""
-        similar = self._likeness.jaccard(context, (o.number for o in latest))
+        similar = self._likeness.jaccard(context, (o.context for o in latest))
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - self._n.near]
         return near, self._weights[self._n.occasions - len(near) :]
@@ -220,7 +220,7 @@ class Views:
                 those who had not, however similar all else was.
         """
         if not self._seen:
-            return _NONE
+            return NONE
         return self._expected.find((self._version, light), have, lambda: self._most_similar(have, light))
 
     def _most_similar(self, have: Tokens, light: Tokens) -> Tokens:
@@ -228,5 +228,5 @@ class Views:
             return self._seen[have]
         latest, lit = list(reversed(self._seen)), light.isdisjoint(have)
         near = [held for held in latest if light.isdisjoint(held) == lit] or latest
-        similar = self._likeness.jaccard(have, map(self._likeness.number, near))
+        similar = self._likeness.jaccard(have, near)
         return self._seen[near[similar.index(max(similar))]]

@@ -7,16 +7,15 @@ else one of the running episode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import NamedTuple
 
 from engine import jitrl
-from engine.records import Episode, Neighbour, PlanAccount, State, Step
-from engine.values.detours import Detour, Plan
-from engine.values.effects import Key
-from engine.values.paths import Route
-from engine.values.text import Situation, Tokens
+from engine.records import Episode, Neighbour, PlanAccount, Step
+from engine.values.detours import Detour, Plan, Route
+from engine.values.text import Key, Reader, Situation, Tokens
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -56,8 +55,8 @@ class Expected(NamedTuple):
 
 
 def digest(tokens: tuple[str, ...]) -> int:
-    """Return a number that is the same for the same tokens, in this process."""
-    return hash(tokens)
+    """Return a number that is the same for the same tokens, also in another process."""
+    return int.from_bytes(blake2b("\n".join(tokens).encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 class Sources:
@@ -65,12 +64,12 @@ class Sources:
 
     Args:
         gamma: Discount of their returns.
-        read: Takes a state apart, given what can be done in it.
+        reader: Takes states apart.
     """
 
-    def __init__(self, gamma: float, read: Callable[[State, tuple[str, ...]], Situation]) -> None:
+    def __init__(self, gamma: float, reader: Reader) -> None:
         self._gamma = gamma
-        self._read = read
+        self._reader = reader
         self._lived: dict[Key, list[Lived]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
@@ -103,7 +102,7 @@ class Sources:
         """
         lived = [step for step in episode.steps if step.state.tokens]  # no others were read
         if len(self._passed) != len(lived):
-            self._passed = [self._read(step.state, step.valid_actions) for step in lived]
+            self._passed = [self._reader.read(step.state, step.valid_actions) for step in lived]
         returns = jitrl.discounted_returns([step.reward for step in episode.steps], self._gamma).tolist()
         passed = iter(self._passed)
         for number, (step, g) in enumerate(zip(episode.steps, returns, strict=True)):
@@ -115,7 +114,7 @@ class Sources:
 
     def _hit(self, step: Step, entry: int, episode: int, number: int, g: float) -> Neighbour:
         text = step.state.text
-        text = self._texts.setdefault(text, text) if len(text) <= _TEXT else self._clipped(text)
+        text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
         return Neighbour(
             entry=entry,
             similarity=1.0,
@@ -123,15 +122,11 @@ class Sources:
             g=g,
             episode=episode,
             step=number,
-            state=text,
+            state=self._texts.setdefault(text, text),
             provenance=step.provenance,
             ahead=0,
             gain=step.env_reward,
         )
-
-    def _clipped(self, text: str) -> str:
-        short = text[: _TEXT - 1] + "…"
-        return self._texts.setdefault(short, short)
 
     def _keep(self, key: Key, lived: Lived) -> None:
         """Keep a step in place of an earlier one in the same situation, but never of one that gained more."""
@@ -163,18 +158,23 @@ class Sources:
 
 def alike(lived: Lived, at: Expected) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
-    if lived.told == at.told:
-        return 1.0
     have, see = lived.now.have, lived.now.see
     seen = see if at.see is None else at.see
-    if have == at.have and see == seen:
+    if lived.told == at.told or (have == at.have and see == seen):
         return 1.0
     # What is carried is told by other tokens than what is seen.
     same = len(have & at.have) + len(see & seen)
     return same / (len(have) + len(see) + len(at.have) + len(seen) - same)
 
 
+def _shown(lived: Lived, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
+    """Return a step as it is shown where a plan repeats it after so many steps, and expects so many points of it."""
+    return replace(lived.hit, similarity=alike(lived, at), ahead=ahead, expected=expected)
+
+
 class _PlanStep(NamedTuple):
+    """A step of a plan, what is expected when it is taken, and whether, and how many, points are expected of it."""
+
     key: Key
     at: Expected
     gains: bool
@@ -188,15 +188,11 @@ class Basis:
         self._sources = sources
         self._length = 0
         self._steps: list[_PlanStep] = []
-        self._paying: list[int] = []
-        self._found: dict[int, tuple[Lived, float] | None] = {}
+        self._found: dict[int, Lived | None] = {}
+        """By number of a step of the plan, the one that it repeats."""
 
     def rest_on(
-        self,
-        plan: Plan,
-        world: Mapping[str, Tokens],
-        gains: Container[Key],
-        gained: Container[Key],
+        self, plan: Plan, world: Mapping[str, Tokens], gains: Container[Key], gained: Container[Key]
     ) -> None:
         """Look at a new plan.
 
@@ -207,12 +203,11 @@ class Basis:
         """
         taken = _expected(_along(plan.route, plan.detour), world) if plan.route is not None else ()
         earned = _earned(plan.route) if plan.route is not None else {}
+        self._length = len(plan.actions)
+        self._found.clear()
         self._steps = [
             _PlanStep(key, at, key in gains and key not in gained, earned.pop(key, 0.0)) for key, at in taken
         ]
-        self._paying = [number for number, step in enumerate(self._steps) if step.gains or step.points]
-        self._length = len(plan.actions)
-        self._found.clear()
 
     def hits(self, left: int, now: Situation, told: int, others: Iterable[str]) -> tuple[Neighbour, ...]:
         """Return the remembered steps: the plan's in its order, then one of each of the other actions.
@@ -222,30 +217,26 @@ class Basis:
             told: What `digest` says of the present state.
             others: What else was done at this place before.
         """
-        here = Expected(now.have, now.see, told)
-        begin = self._length - left
-        found: list[Neighbour] = []
-        near = range(begin, min(begin + _NEAR, len(self._steps)))
-        for number in (*near, *(n for n in self._paying if n >= near.stop)):
-            if number == begin:
-                step = self._steps[number]
-                lived = self._sources.best(step.key, here, gains=step.gains)
-                fit = (lived, alike(lived, here)) if lived is not None else None
-            else:
-                fit = self._fit(number)
-            if fit is not None:
-                found.append(_shown(*fit, number - begin, self._steps[number].points))
-                if len(found) == _MOST:
-                    break
-        for action in others:
-            lived = self._sources.best((now.place, action), here)
-            if lived is not None:
-                found.append(_shown(lived, alike(lived, here), 0))
-        return tuple(found)
+        here, begin, found = Expected(now.have, now.see, told), self._length - left, list[Neighbour]()
+        for number, (key, at, gains, points) in enumerate(self._steps[begin:], begin):
+            if (number < begin + _NEAR or gains or points) and len(found) < _MOST:
+                if number == begin:
+                    lived, at = self._sources.best(key, here, gains=gains), here
+                else:
+                    lived = self._fit(number)
+                if lived is not None:
+                    found.append(_shown(lived, at, number - begin, points))
+        also = (self._sources.best((now.place, action), here) for action in others)
+        return (*found, *(_shown(lived, here) for lived in also if lived is not None))
 
-    def account(
-        self, plan: Plan, place: str, left: float | None, now: Iterable[int]
-    ) -> PlanAccount:
+    def _fit(self, number: int) -> Lived | None:
+        """Return the remembered step that a step of the plan repeats."""
+        if number not in self._found:
+            step = self._steps[number]
+            self._found[number] = self._sources.best(step.key, step.at, gains=step.gains)
+        return self._found[number]
+
+    def account(self, plan: Plan, place: str, left: float | None, now: Iterable[int]) -> PlanAccount:
         """Return what the value of the plan in force rests on besides the hits.
 
         Args:
@@ -254,22 +245,10 @@ class Basis:
             now: How often each candidate was tried in this episode.
         """
         tries = tuple(_tried(where, action, place) for where, action in dict.fromkeys(plan.tries))
-        return PlanAccount(
-            len(plan.actions), tries, plan.spare, left, tuple(now), self._sources.remembered
-        )
-
-    def _fit(self, number: int) -> tuple[Lived, float] | None:
-        """Return the remembered step that a step of the plan repeats, and how similar it is."""
-        if number not in self._found:
-            key, at, gains, _ = self._steps[number]
-            lived = self._sources.best(key, at, gains=gains)
-            self._found[number] = (lived, alike(lived, at)) if lived is not None else None
-        return self._found[number]
+        return PlanAccount(len(plan.actions), tries, plan.spare, left, tuple(now), self._sources.remembered)
 
 
-def _expected(
-    steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]
-) -> Iterator[tuple[Key, Expected]]:
+def _expected(steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]) -> Iterator[tuple[Key, Expected]]:
     """Yield the steps with what is expected then: places look as they did last, until the plan does something there."""
     changed = set[str]()
     before = ""
@@ -287,7 +266,7 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     What was never done yet is among them: nothing is remembered of that. What a detour tries may be just what the
     route does, too, tried for another reason or earlier; the plan does it once.
     """
-    steps = _stops(route)
+    steps = route.stops
     if detour is None:
         return steps
     have = steps[detour.start][1] if detour.start < len(steps) else route.at.have
@@ -303,16 +282,6 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     return [*steps[: detour.start], *((key, have) for key in (*detour.way.moves, *tries)), *rest]
 
 
-def _stops(route: Route) -> list[tuple[Key, Tokens]]:
-    """Return where each step of a route is taken, and what is carried then."""
-    steps, marks, at = list[tuple[Key, Tokens]](), route.marks, 0
-    for number, action in enumerate(route.actions):
-        while at + 1 < len(marks) and marks[at + 1][0] <= number:
-            at += 1
-        steps.append(((marks[at][1], action), marks[at][2]))
-    return steps
-
-
 def _tried(where: str, action: str, place: str) -> str:
     """Return what a detour tries, for people."""
     name = where.removeprefix("place:")
@@ -323,15 +292,9 @@ def _tried(where: str, action: str, place: str) -> str:
 
 def _earned(route: Route) -> dict[Key, float]:
     """Return the points that a route expects, by where they are gained."""
-    stops = _stops(route)
+    stops = route.stops
     earned: dict[Key, float] = {}
     for steps, points in route.earned:
         key = stops[steps - 1][0]
         earned[key] = earned.get(key, 0.0) + points
     return earned
-
-
-def _shown(lived: Lived, similarity: float, ahead: int, expected: float = 0.0) -> Neighbour:
-    if (similarity, ahead, expected) == (1.0, 0, 0.0):
-        return lived.hit
-    return replace(lived.hit, similarity=similarity, ahead=ahead, expected=expected)

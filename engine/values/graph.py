@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,15 +23,15 @@ from engine.values.base import Query
 from engine.values.detours import NOTHING, Plan
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
-from engine.values.offers import darkening
+from engine.values.offers import darkening, novelty
 from engine.values.paths import Imagined, Progress, Task
 from engine.values.planner import Planner
-from engine.values.promises import novelty
-from engine.values.shortening import shortened
-from engine.values.text import Situation, union
+from engine.values.shortening import ways_told
+from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 
 _WAIT = "wait"
+_TERMS = ("gain", "discovery", "delay", "risk")
 
 
 class EpisodicMemory(Protocol):
@@ -42,31 +42,56 @@ class EpisodicMemory(Protocol):
         ...
 
 
+class _Nothing:
+    def entered(self) -> tuple[()]:
+        return ()
+
+
 class GraphEstimator:
     """V and Q by planning. Reads the whole memory once, then grows step by step.
 
     Args:
         before: Entry number from which on memory is not read, None to read all of it.
         numbers: What it believes before it has seen anything, and how far plans are searched.
+        known: What another one had `learnt` by these numbers from episodes that `memory` does not tell again.
     """
 
     def __init__(
-        self, memory: EpisodicMemory, settings: Settings, before: int | None = None, numbers: PlanNumbers | None = None
+        self,
+        memory: EpisodicMemory,
+        settings: Settings,
+        before: int | None = None,
+        numbers: PlanNumbers | None = None,
+        known: Mapping[str, Any] | None = None,
     ) -> None:
         self._settings = settings
         self._n = numbers = numbers or PlanNumbers()
         self._model = Model(numbers)
         self._planner = Planner(self._model, numbers)
         self._trails = Trails(numbers)
-        self._sources = Sources(settings.gamma, self._model.read)
+        self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
         self._most = 0.0
         """The most points that an episode had."""
         self._begin()
+        vars(self).update(known or {})
         for first, episode in memory.entered():
             if before is None or first < before:
                 self._relive(episode, first)
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """All that it has become by learning, to make another one of."""
+        return {name: value for name, value in vars(self).items() if name != "_settings"}
+
+    @classmethod
+    def takes(cls, known: object) -> bool:
+        """Return whether something has the parts of what one has `learnt`."""
+        parts = cls(_Nothing(), Settings()).learnt
+        return isinstance(known, dict) and {n: type(part) for n, part in known.items()} == {
+            n: type(part) for n, part in parts.items()
+        }
 
     @property
     def model(self) -> Model:
@@ -94,7 +119,7 @@ class GraphEstimator:
 
     def _end(self) -> None:
         self._most = max(self._most, *self._points)
-        self._trails.close(lambda steps: shortened(steps, self._model, self._n))
+        self._trails.close(lambda steps: ways_told(steps, self._model, self._n))
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Learn from the step just taken, as soon as it is known what can be done after it."""
@@ -146,7 +171,7 @@ class GraphEstimator:
             following = episode.steps[number + 1] if number + 1 < len(episode.steps) else None
             then = following.state if following is not None else episode.final
             if not step.state.tokens or not then.tokens:
-                self._trails.skip()
+                self._trails.histories.lose()
                 continue  # forgotten, or followed by a step that is: where it led is not known
             possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
@@ -171,7 +196,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), hash(then.tokens))
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
         self._points.append(self._points[-1] + reward)
         progress.tried[key] += 1
         if reward > 0:
@@ -204,7 +229,7 @@ class GraphEstimator:
         """
         self._catch_up(valid_actions)
         now = self._model.read(state, valid_actions)
-        trapped = self._model.hazards.hazard(now.place, union(now.have, now.see), moving=True) > self._n.deadly
+        trapped = self._model.hazards.hazard(now.place, now.context, moving=True) > self._n.deadly
         return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
 
     def again(self, query: Query, rng: np.random.Generator) -> None:
@@ -238,10 +263,7 @@ class GraphEstimator:
             q=tuple(q),
             n=tuple(tried),
             how=tuple(jitrl.KNOWN if n else jitrl.OPTIMISTIC for n in tried),
-            terms={
-                name: tuple(part[i] for part in parts)
-                for i, name in enumerate(("gain", "discovery", "delay", "risk"))
-            },
+            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(_TERMS)},
             hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
             plan=self._basis.account(plan, now.place, query.to_gain, map(min, tried, in_episode)),
         )
@@ -251,7 +273,7 @@ class GraphEstimator:
         here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
         # Who does all as in an earlier episode meets the same luck: not what killed then.
         valid = frozenset(query.valid_actions)
-        valid = valid - self._trails.deadly or valid
+        valid = valid - self._trails.histories.deadly or valid
         curiosity = self._settings.curiosity * query.outlook
         return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
 
@@ -279,7 +301,7 @@ class GraphEstimator:
         progress = self._progress
         # Who only repeats what was done before learns nothing by it, and can still do so at the end of the run.
         complete = query.to_gain is not None and self._points[-1] + query.to_gain <= self._most
-        as_before = complete or query.outlook < 1.0 or not self._trails.repeated
+        as_before = complete or query.outlook < 1.0 or not self._trails.histories.repeated
         for _ in range(self._n.plans):
             trails = self._trails.from_here(now, task.steps, task.valid, progress.gained, as_before=as_before)
             plan = self._planner.plan(task, trails, otherwise=not as_before)
@@ -312,7 +334,7 @@ class GraphEstimator:
 
     def _is_deadly(self, now: Situation, plan: Plan) -> bool:
         """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
-        outcome = self._model.outcome((now.place, plan.actions[0]), union(now.have, now.see))
+        outcome = self._model.outcome((now.place, plan.actions[0]), now.context)
         return outcome is not None and outcome.death > self._n.too_dangerous
 
     def _terms(self, action: str, now: Situation, plan: Plan, task: Task) -> tuple[float, float, float, float]:
@@ -321,8 +343,8 @@ class GraphEstimator:
         to_come = plan.known - self._had
         if plan.actions and action == plan.actions[0]:
             return to_come, plan.value - plan.known, 0.0, 0.0
-        m, n, key, context = self._model, self._n, (now.place, action), union(now.have, now.see)
-        killed = self._trails.faithfulness if action in self._trails.deadly else 0.0
+        m, n, key, context = self._model, self._n, (now.place, action), now.context
+        killed = self._trails.histories.faithfulness if action in self._trails.histories.deadly else 0.0
         risk = max(m.death(key, context), killed)
         liked = self._liking.get(now.place, {})
         own = novelty(m, n, key, task.curiosity, liked) / (1 + self._progress.tried[key])
@@ -333,7 +355,7 @@ class GraphEstimator:
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.paths(task).price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in self._progress.gained:
-            own += m.gain(key, context)
+            own += m.effects.gain(key, context)
         scale = abs(plan.value) + 1.0
         delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that

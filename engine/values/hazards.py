@@ -11,36 +11,31 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
-from engine.values.memo import Memo
-from engine.values.text import Situation, Tokens, name_in, union
-
-_NONE: Tokens = frozenset()
+from engine.values.counts import Memo, Tally
+from engine.values.text import NONE, Situation, Tokens, name_in
 
 
 @dataclass(slots=True)
 class _Risk:
-    """Steps, how many of them were deadly under which alias, and the same by each token that was there."""
+    """How many steps were deadly, by alias and by each token that was there."""
 
     numbers: PlanNumbers
-    steps: int = 0
-    deaths: int = 0
+    steps: Tally = field(default_factory=Tally)
     aliases: Counter[str] = field(default_factory=Counter)
-    with_token: Counter[str] = field(default_factory=Counter)
-    deaths_with: Counter[str] = field(default_factory=Counter)
+    with_token: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
 
-    def add(self, alias: str, context: Tokens, died: bool) -> None:
+    def add(self, died: bool, alias: str = "", context: Tokens = NONE) -> None:
         """Count a step."""
-        self.steps += 1
-        self.with_token.update(context)
+        self.steps.add(died)
+        for token in context:
+            self.with_token[token].add(died)
         if died:
-            self.deaths += 1
             self.aliases[alias] += 1
-            self.deaths_with.update(context)
 
     @property
     def share(self) -> float:
         """The share of deadly steps, cautiously low where hardly anything is known."""
-        return self.deaths / (self.steps + self.numbers.unharmed)
+        return self.steps.rate(0.0, self.numbers.unharmed)
 
     def share_with(self, context: Tokens) -> float:
         """Return the lowest share that holds with anything in a context: it may be what makes the difference.
@@ -51,45 +46,55 @@ class _Risk:
         if not whole:
             return 0.0
         for token in context:
-            steps = self.with_token[token]
-            rate = (self.deaths_with[token] + whole) / (steps + 1.0) if steps else self.numbers.unmet * whole
-            share = min(share, rate)
+            known = self.with_token.get(token)
+            share = min(share, self.numbers.unmet * whole if known is None else known.rate(whole, 1.0))
         return share
 
     @property
     def hope(self) -> float:
         """How likely something new in hand helps against this danger, after all that did not."""
-        hope = self.numbers.hope
-        return hope / (hope + sum(token.startswith("have:") for token in self.deaths_with))
+        hope, vain = self.numbers.hope, (token for token, steps in self.with_token.items() if steps.hits)
+        return hope / (hope + sum(token.startswith("have:") for token in vain))
 
     @property
     def alias(self) -> str:
         """The alias under which one mostly died, "" if there is none."""
-        least = self.numbers.mostly * self.deaths
+        least = self.numbers.mostly * self.steps.hits
         return next((alias for alias, deaths in self.aliases.items() if deaths >= least), "")
 
 
-@dataclass(slots=True)
-class _Place:
-    """The dangers of one place."""
+class _Risks:
+    """The dangers of moves and of all other steps, by whether it is a move."""
 
-    staying: _Risk
-    moving: _Risk
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._of = _Risk(numbers), _Risk(numbers)
+
+    def __getitem__(self, moving: bool) -> _Risk:
+        return self._of[moving]
+
+    @property
+    def worst(self) -> float:
+        """The greater share of deadly steps."""
+        return max(risk.share for risk in self._of)
 
 
-@dataclass(slots=True)
 class _Alias:
     """A name that several places go by at times, and what was in hand then.
 
     Attributes:
-        risks: Of all moves (True) and other steps (False) where a place went by it.
+        risks: Of all steps where a place went by it.
         first: Of those that were taken at their place for the first time.
     """
 
-    risks: dict[bool, _Risk]
-    first: dict[bool, _Risk]
-    places: set[str] = field(default_factory=set)
-    carried: set[str] = field(default_factory=set)
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self.risks, self.first = _Risks(numbers), _Risks(numbers)
+        self.places: set[str] = set()
+        self.carried: set[str] = set()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several places went by it."""
+        return len(self.places) > 1
 
 
 class Hazards:
@@ -102,14 +107,8 @@ class Hazards:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.version = 0
-
-        def risk() -> _Risk:
-            return _Risk(numbers)
-
-        self._places: defaultdict[str, _Place] = defaultdict(lambda: _Place(risk(), risk()))
-        self._aliases: defaultdict[str, _Alias] = defaultdict(
-            lambda: _Alias({True: risk(), False: risk()}, {True: risk(), False: risk()})
-        )
+        self._places: dict[str, _Risks] = {}
+        self._aliases: dict[str, _Alias] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
         self._told: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
@@ -125,31 +124,23 @@ class Hazards:
             moving: Whether it left the place, or would have.
             first: Whether the action was never taken at the place.
         """
-        alias, place = name_in(now.see), self._places[now.place]
-        risk = place.moving if moving else place.staying
-        before = self._known(alias, now)
-        context = union(now.have, now.see)
-        risk.add(alias, context, died)
-        if alias:
-            known = self._aliases[alias]
-            known.places.add(now.place)
-            known.carried |= now.have
-            known.risks[moving].add("", _NONE, died)
+        name, risk = name_in(now.see), self._places.setdefault(now.place, _Risks(self._n))[moving]
+        risk.add(died, name, now.context)
+        deaths, otherwise = bool(risk.steps.hits), False
+        if name:
+            alias, key = self._aliases.setdefault(name, _Alias(self._n)), (now.place, name)
+            before = len(alias.places), len(alias.carried), self._always.get(key)
+            alias.places.add(now.place)
+            alias.carried |= now.have
+            alias.risks[moving].add(died)
             if first:
-                known.first[moving].add("", _NONE, died)
-            always = self._always.get((now.place, alias))
-            self._always[(now.place, alias)] = now.have if always is None else always & now.have
-        deaths = bool(risk.deaths or (alias and known.risks[moving].deaths))
-        self.version += deaths or before != self._known(alias, now)
+                alias.first[moving].add(died)
+            always = self._always[key] = self._always.get(key, now.have) & now.have
+            deaths = deaths or bool(alias.risks[moving].steps.hits)
+            otherwise = before != (len(alias.places), len(alias.carried), always)  # what lifts an alias
+        self.version += deaths or otherwise
 
-    def _known(self, alias: str, now: Situation) -> object:
-        """Return what decides what lifts an alias."""
-        if not alias:
-            return None
-        known = self._aliases[alias]
-        return len(known.places), len(known.carried), self._always.get((now.place, alias))
-
-    def hazard(self, place: str, context: Tokens = _NONE, *, moving: bool, first: bool = False) -> float:
+    def hazard(self, place: str, context: Tokens = NONE, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
 
         Args:
@@ -160,66 +151,54 @@ class Hazards:
         return self._told.find(self.version, key, lambda: self._hazard(*key))
 
     def _hazard(self, place: str, context: Tokens, moving: bool, first: bool) -> float:
-        known = self._places.get(place)
-        elsewhere = self._elsewhere(context, moving, first)
+        known, name = self._places.get(place), name_in(context)
+        elsewhere = self._elsewhere(name, context, moving, first)
         if known is None:
             return elsewhere
-        risk = known.moving if moving else known.staying
-        share, alias = risk.share_with(context), risk.alias
-        if alias and (name_in(context) not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
+        share, alias = known[moving].share_with(context), known[moving].alias
+        if alias and (name not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
             share *= self._n.lifted
         return max(share, elsewhere)
 
-    def _elsewhere(self, context: Tokens, moving: bool, first: bool) -> float:
+    def _elsewhere(self, name: str, context: Tokens, moving: bool, first: bool) -> float:
         """Return the share of deadly steps wherever a place goes by the alias that it has in this context."""
-        name = name_in(context)
         alias = self._aliases.get(name)
-        if alias is None or len(alias.places) < 2 or not context.isdisjoint(self._lifts(name)):
+        if alias is None or not alias.is_shared or not context.isdisjoint(self._lifts(name)):
             return 0.0
-        share, tries = alias.risks[moving].share, alias.first[moving]
+        share = alias.risks[moving].share
         # For what was never done at a place, what came of first tries elsewhere counts most.
-        prior = self._n.unharmed
-        return (tries.deaths + prior * share) / (tries.steps + prior) if first else share
+        return alias.first[moving].steps.rate(share, self._n.unharmed) if first else share
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any alias that a place has in common with others."""
-        return self._worst.find(
-            self.version,
-            place,
-            lambda: max(
-                (
-                    risk.share
-                    for alias in self._aliases.values()
-                    if place in alias.places and len(alias.places) > 1
-                    for risk in alias.risks.values()
-                ),
-                default=0.0,
-            ),
-        )
+
+        def worst() -> float:
+            shared = (alias for alias in self._aliases.values() if place in alias.places and alias.is_shared)
+            return max((alias.risks.worst for alias in shared), default=0.0)
+
+        return self._worst.find(self.version, place, worst)
 
     def is_safe(self, place: str) -> bool:
         """Return whether nobody ever died of leaving a place, nor of being where it is called as this one at times."""
         known = self._places.get(place)
-        return (known is None or not known.moving.deaths) and not self.worst(place)
+        return (known is None or not known[True].steps.hits) and not self.worst(place)
 
     def deadly(self) -> tuple[str, ...]:
         """Return the places that one dies of leaving often when nothing lifts the danger."""
-        return self._deadly.find(
-            self.version,
-            None,
-            lambda: tuple(
-                name for name, place in self._places.items() if self._at_worst(place.moving) > self._n.deadly
-            ),
-        )
 
-    def _at_worst(self, risk: _Risk) -> float:
-        alias = risk.alias
-        return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
+        def at_worst(risk: _Risk) -> float:
+            alias = risk.alias
+            return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
+
+        def deadly() -> tuple[str, ...]:
+            return tuple(name for name, risks in self._places.items() if at_worst(risks[True]) > self._n.deadly)
+
+        return self._deadly.find(self.version, None, deadly)
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
         known = self._places.get(place)
-        return self._lifts(known.moving.alias) if known is not None and known.moving.deaths else _NONE
+        return self._lifts(known[True].alias) if known is not None and known[True].steps.hits else NONE
 
     def helps(self, token: str) -> bool:
         """Return whether something lifts the danger of leaving any of the deadly places."""
@@ -228,16 +207,11 @@ class Hazards:
     @property
     def light(self) -> Tokens:
         """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
+        return self._light.find(self.version, None, self._find_light)
 
-        def light() -> Tokens:
-            deadly = (
-                name
-                for name, alias in self._aliases.items()
-                if any(risk.share > self._n.deadly for risk in alias.risks.values())
-            )
-            return _NONE.union(*map(self._lifts, deadly))
-
-        return self._light.find(self.version, None, light)
+    def _find_light(self) -> Tokens:
+        deadly = (name for name, alias in self._aliases.items() if alias.risks.worst > self._n.deadly)
+        return NONE.union(*map(self._lifts, deadly))
 
     def is_lifted(self, see: Tokens) -> bool:
         """Return whether a place goes by an alias that something in hand would lift: it is dark."""
@@ -247,12 +221,12 @@ class Hazards:
         """Return what was always in hand where a place did not go by that alias, and never where one did."""
 
         def lifts() -> Tokens:
-            alias, found = self._aliases.get(name), _NONE
-            if alias is not None and len(alias.places) > 1:
-                for (place, other), always in self._always.items():
-                    if other != name and place in alias.places:
-                        found |= always - alias.carried
-            return found
+            alias = self._aliases.get(name)
+            if alias is None or not alias.is_shared:
+                return NONE
+            names = self._always.items()
+            otherwise = (always for (place, other), always in names if other != name and place in alias.places)
+            return NONE.union(*otherwise) - alias.carried
 
         return self._lifting.find(self.version, name, lifts)
 
@@ -265,8 +239,8 @@ class Hazards:
         known = self._places.get(place)
         if known is None:
             return len(have)
-        return sum(not (known.moving.with_token[token] or known.staying.with_token[token]) for token in have)
+        return sum(token not in known[True].with_token and token not in known[False].with_token for token in have)
 
     def hope(self, place: str) -> float:
         """Return how likely something new in hand helps at a deadly place, after all that did not."""
-        return self._places[place].moving.hope
+        return self._places[place][True].hope

@@ -16,22 +16,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from engine.settings.planning import PlanNumbers
-from engine.values.text import CAN, Situation, Tokens, concerns, name_in, names_in, objects
-
-Key = tuple[str, str]
-"""A place and an action."""
+from engine.values.counts import Tally
+from engine.values.text import CAN, NONE, Key, Situation, Tokens, concerns, name_in, names_in, objects
 
 
 class Yields:
-    """Counts of first tries and of what they brought."""
+    """Counts of first tries, by class of action, and of what they brought and cost.
+
+    Attributes:
+        version: Grows with each first try.
+    """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._tries: defaultdict[str, float] = defaultdict(float)
-        self._losses: defaultdict[str, float] = defaultdict(float)
-        self._brought: defaultdict[str, float] = defaultdict(float)
         self.version = 0
-        """Grows with each first try."""
+        self._brought: defaultdict[str, Tally] = defaultdict(Tally)
+        self._lost: defaultdict[str, Tally] = defaultdict(Tally)
 
     def add(self, kind: str, brought: float, *, lost: bool, share: float = 1.0) -> None:
         """Count a first try.
@@ -43,31 +43,31 @@ class Yields:
             share: What part of what the class brings was promised.
         """
         self.version += 1
-        self._tries[kind] += share
-        self._losses[kind] += lost * share
-        self._brought[kind] += brought
+        self._brought[kind].add(brought, share)
+        self._lost[kind].add(lost * share, share)
 
     def rate(self, kind: str) -> float:
         """Return the points that trying an action of a class for the first time brings."""
-        n = self._n
-        return (self._brought[kind] + n.first * n.first_tries) / (self._tries[kind] + n.first_tries)
+        return self._brought[kind].rate(self._n.first, self._n.first_tries)
 
     def loss_rate(self, kind: str) -> float:
         """Return how often an action of a class, tried for the first time, cost something in hand."""
-        return (self._losses[kind] + self._n.loss) / (self._tries[kind] + 1.0)
+        return self._lost[kind].rate(self._n.loss, 1.0)
 
 
 class Vain:
-    """Counts of what showed nothing, by place and action, and of what came of doing it again, by class."""
+    """Counts of what showed nothing, by place and action, and of what came of doing it again, by class.
+
+    Attributes:
+        version: Grows with each further try of what had shown nothing.
+    """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.version = 0
-        """Grows with each further try of what had shown nothing."""
         self._vain: Counter[Key] = Counter()
         self._showed: set[Key] = set()
-        self._times: Counter[str] = Counter()
-        self._came: Counter[str] = Counter()
+        self._again: defaultdict[str, Tally] = defaultdict(Tally)
 
     def add(self, kind: str, key: Key, *, showed: bool, died: bool) -> None:
         """Count a try.
@@ -76,12 +76,11 @@ class Vain:
             kind: The class of the action.
             showed: Whether anything came of it that shows, dying apart.
         """
-        again = self.holds(key)
+        again, came = self.holds(key), showed and not died
         if again:
             self.version += 1
-            self._times[kind] += 1
-            self._came[kind] += showed and not died
-        if showed and not died:
+            self._again[kind].add(came)
+        if came:
             self._showed.add(key)
         elif not died or again:
             self._vain[key] += 1
@@ -92,29 +91,35 @@ class Vain:
 
     def hope(self, kind: str, key: Key) -> float:
         """Return how likely something comes at last of an action that showed nothing so far."""
-        n = self._n
-        rate = (self._came[kind] + n.vain_came) / (self._times[kind] + n.vain_times)
-        return rate * n.vain_patience / (n.vain_patience + self._vain[key] - 1.0)
+        n, again = self._n, self._again[kind]
+        came = (again.hits + n.vain_came) / (again.tries + n.vain_times)
+        return came * n.vain_patience / (n.vain_patience + self._vain[key] - 1.0)
 
 
 class Bringing:
-    """What was in hand where, and what it opened there."""
+    """What was in hand where, and what it opened there.
+
+    What was opened at a place is like a place of its own, (place, what was opened): things may be put to use on it.
+
+    Attributes:
+        things: Tokens of all that was ever in hand; how it was packed makes no other thing of it.
+        names: Words that name what was ever in hand, or in something in hand.
+        openers: By place, what was opened there, or is otherwise not as it was, and what was done to it.
+        places: By token, at how many places it was in hand.
+    """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.things: set[str] = set()
-        """Tokens of all that was ever in hand; how it was packed makes no other thing of it."""
         self.names: set[str] = set()
-        """Words that name what was ever in hand, or in something in hand."""
-        self._at: dict[str, set[str]] = {}
-        self._places: Counter[str] = Counter()
-        self._actions: set[str] = set()
-        self._brought: Counter[str] = Counter()
-        self._opened: Counter[str] = Counter()
-        self._opened_at: Counter[str] = Counter()
-        self._brought_to: Counter[str] = Counter()
         self.openers: dict[str, dict[str, str]] = {}
-        """By place, what was opened there, or is otherwise not as it was, and what was done to it."""
+        self.places: Counter[str] = Counter()
+        self._at: dict[Key, set[str]] = {}
+        """By place and what is opened there, "" for the place itself, what was in hand there."""
+        self._actions: set[str] = set()
+        self._all = Tally()
+        self._of: defaultdict[str, Tally] = defaultdict(Tally)
+        self._to: defaultdict[Key, Tally] = defaultdict(Tally)
 
     def open(self, now: Situation, action: str, then: Situation) -> None:
         """Learn what an action opened at a place; things that were ever in hand apart, and the dark."""
@@ -126,86 +131,58 @@ class Bringing:
                 self.openers.setdefault(now.place, {})[token] = action
 
     def see(
-        self,
-        place: str,
-        have: Tokens,
-        possible: tuple[str, ...],
-        *,
-        known: bool,
-        new: bool,
-        see: Tokens = frozenset(),
+        self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool, see: Tokens = NONE
     ) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
 
-        What was opened there is like a place of its own: things may be put to use on it then.
-
         Args:
-            see: What is to be seen there.
             possible: What can be done: an action never possible anywhere that puts the thing to use on something.
             known: Whether the place was known before, so that what is new there comes of what was brought.
             new: Whether anything is seen that never was seen.
+            see: What is to be seen there.
         """
-        there = self._at.setdefault(place, set())
+        there = self._at.setdefault((place, ""), set())
         opened = [token for token in self.openers.get(place, ()) if token in see]
         if opened or not have <= there:
             unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
             put_to_use = {token for token in have if any(concerns(action, token) for action in unheard)}
+            whole = {token for token in have if "@" not in token}  # how things are packed makes no other things of them
             for feature in opened:
-                at = _at(place, feature)
-                if at in self._at:
-                    for token in self._whole(have & there) - self._at[at]:
-                        self._count(at, token, token in put_to_use)
+                at = (place, feature)
+                for token in (whole & there) - self._at[at] if at in self._at else ():
+                    self._count(at, token, token in put_to_use)
                 self._at.setdefault(at, set()).update(have)
             for token in have - there:
                 self.names |= names_in(token.partition("@")[0])
-            for token in self._whole(have) - there:
+            for token in whole - there:
                 if known and token in self.things:
-                    self._count(place, token, new or token in put_to_use)
+                    self._count((place, ""), token, new or token in put_to_use)
                 there.add(token)
-                self._places[token] += 1
+                self.places[token] += 1
                 self.things.add(token)
         self._actions.update(possible)
 
-    @staticmethod
-    def _whole(have: Tokens) -> Tokens:
-        """Return the things themselves: how they are packed makes no other things of them."""
-        return frozenset(token for token in have if "@" not in token)
-
-    def _count(self, place: str, token: str, opened: bool) -> None:
-        self._brought_to[place] += 1
-        self._opened_at[place] += opened
-        self._brought[token] += 1
-        self._opened[token] += opened
+    def _count(self, at: Key, token: str, opened: bool) -> None:
+        for tally in (self._all, self._of[token], self._to[at]):
+            tally.add(opened)
 
     def opens(self, token: str) -> float:
         """Return how likely bringing a thing to a place where it never was makes something new possible, or seen."""
-        n = self._n
-        overall = (self._opened.total() + n.opening * n.opening_tries) / (self._brought.total() + n.opening_tries)
-        return (self._opened[token] + n.opening_own * overall) / (self._brought[token] + n.opening_own)
+        overall = self._all.rate(self._n.opening, self._n.opening_tries)
+        return self._of[token].rate(overall, self._n.opening_own)
 
-    def opens_at(self, token: str, place: str) -> float:
-        """Return how likely bringing a thing to just this place does so, by what other things did there."""
-        own = self._n.opening_own
-        return (self._opened_at[place] + own * self.opens(token)) / (self._brought_to[place] + own)
+    def chances(self, place: str, have: Tokens, feature: str = "") -> list[float]:
+        """Return how likely each thing that never was at a place, or where something is opened there, opens more there.
 
-    def new_at(self, place: str, have: Tokens) -> Tokens:
-        """Return what of this was in hand somewhere and never at that place."""
-        return have.difference(self._at.get(place, ())) & self.things
+        Counted is what the thing did anywhere, and what other things did just there.
+        """
+        to = self._to[(place, feature)]
+        return [to.rate(self.opens(token), self._n.opening_own) for token in self.new_at(place, have, feature)]
 
-    def new_with(self, place: str, feature: str, have: Tokens) -> list[float]:
-        """Return how likely each thing in hand that never was where something is opened opens more there."""
-        at = _at(place, feature)
-        return [self.opens_at(token, at) for token in self.new_at(at, have)]
+    def new_at(self, place: str, have: Tokens, feature: str = "") -> Tokens:
+        """Return what of this was in hand somewhere and never at that place, or where something is opened there."""
+        return have.difference(self._at.get((place, feature), ())) & self.things
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""
-        return len(self._at.get(place, ())) == len(self.things)
-
-    def places_with(self, token: str) -> int:
-        """Return at how many places a thing was in hand."""
-        return self._places[token]
-
-
-def _at(place: str, feature: str) -> str:
-    """Return the place that a place is with something opened there."""
-    return f"{place} {feature}"
+        return len(self._at.get((place, ""), ())) == len(self.things)

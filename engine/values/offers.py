@@ -1,16 +1,51 @@
-"""What can be tried in a situation: what is left of an action's promise, what makes it possible, and what it risks."""
+"""What could be tried where: what it promises, what makes it possible, and what it risks.
+
+A place draws by what was never tried there (`novelty`), by what helps where one dies or is worth carrying about and can
+be had there, and by things in hand that never were there. What is left of the promise of an action in a situation, how
+it becomes possible there, and what dying of it costs makes it an `Offer`.
+"""
 
 from __future__ import annotations
 
 import functools
+import heapq
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Key
-from engine.values.memo import Memo
-from engine.values.model import Model
-from engine.values.paths import Imagined, Paths
-from engine.values.text import Tokens, concerns, names_in, union, words_of
+from engine.values.model import MOVE, Model
+from engine.values.paths import Paths, Way
+from engine.values.text import Key, Situation, Tokens, concerns, names_in, objects, words_of
+
+_Promising = tuple[tuple[float, str], ...]
+"""Actions that promise something at a place, with that, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What draws to a place.
+
+    Attributes:
+        bonus: For coming there with something new in hand, because it is deadly and nothing is known to help.
+        sums: The most that so many things tried there can promise together, for one, two and so on.
+    """
+
+    goal: str
+    promising: _Promising
+    bonus: float
+    sums: tuple[float, ...]
+
+    @property
+    def most(self) -> float:
+        """The most that all of it together can promise, the bonus apart."""
+        return self.sums[-1] if self.sums else 0.0
+
+    def bound(self, travel: int) -> float:
+        """Return the highest rate that a detour of this length can have."""
+        rates = ((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
+        return max(rates, default=0.0)
 
 
 class Offer(NamedTuple):
@@ -32,26 +67,173 @@ class Offer(NamedTuple):
     handles: bool = False
 
 
-OfferMemo = Memo[tuple[object, ...], Offer | None]
-
-
 class Offers:
     """Tells what can be tried, for one task.
 
-    Args:
-        memo: Answers that hold for other tasks, too.
+    Attributes:
+        draws: What draws to each place.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, memo: OfferMemo | None = None) -> None:
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths
-        self._memo: OfferMemo = memo if memo is not None else Memo(1 << 15)
+        self._curiosity = paths.task.curiosity
+        self._bonus = self._curiosity * model.yields.rate(MOVE)
+        """What having in hand what lifts a danger ahead is worth: as much as a move never taken."""
+        self._brought: dict[tuple[str, Tokens], tuple[float, dict[str, float]]] = {}
+        self._helpful, self._carry = self._uses()
+        self._wanted = self._wants()
+        self.draws = self._draws()
 
-    def of(
-        self, place: str, have: Tokens, see: Tokens, action: str, promise: float, *, ahead: bool, sought: bool
-    ) -> Offer | None:
-        """Return what trying an action at a place comes to, None if nothing is left of its promise.
+    # ----------------------------------------------------------------------------------------- draws
+
+    def _draws(self) -> list[Draw]:
+        m, bonus, progress = self._m, self._bonus, self._paths.task.progress
+        spent: dict[str, set[str]] = {}
+        for key in (*progress.tried, *progress.failed):
+            if key in progress.failed or not m.vain.holds(key):
+                spent.setdefault(key[0], set()).add(key[1])
+        found, helpless = list[Draw](), set(m.hazards.helpless())
+        for name in m.places:
+            promising = self._most_promising(name, frozenset(spent.get(name, ())))
+            wanted = len(self._wanted.get(name, ()))
+            if promising or wanted or name in m.bringing.openers or not m.bringing.all_were_at(name):
+                promises = sorted([bonus] * wanted + [promise for promise, _ in promising], reverse=True)
+                sums = tuple(itertools.accumulate(promises))
+                found.append(Draw(name, promising, bonus if name in helpless else 0.0, sums))
+        return found
+
+    def _most_promising(self, name: str, spent: Tokens) -> _Promising:
+        """Return the most promising actions of a place that were not tried yet in this episode."""
+        m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, {})
+
+        def best() -> _Promising:
+            rated = list[tuple[float, str]]()
+            for action in place.possible:
+                key = (name, action)
+                if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
+                    promise = novelty(m, self._n, key, self._curiosity, liked)
+                    if promise >= self._n.least:
+                        rated.append((-promise, action))
+            return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
+
+        version = (m.yields.version, m.vain.version, len(m.moves), self._curiosity, place.version)
+        found: _Promising = self._paths.memo.find(None, ("best", version, name, spent, tuple(liked.items())), best)
+        return found
+
+    def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
+        """Return the shut ways that one comes to first on the way to what promises most for its distance.
+
+        Args:
+            ways: The ways from here.
+        """
+        paths, task, best = self._paths, self._paths.task, dict[Key, float]()
+
+        def is_shut(key: Key) -> bool:
+            context = paths.seen(task.now._replace(place=key[0])).context
+            return bool(self._m.places[key[0]].possible.missing(key[1], context)) or key in task.progress.barred
+
+        for draw in self.draws:
+            way = ways.get(draw.goal)
+            first = next(filter(is_shut, way.moves), None) if way is not None and draw.promising else None
+            if way is not None and first is not None:
+                best[first] = max(best.get(first, 0.0), draw.bound(way.steps))
+        return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
+
+    # ----------------------------------------------------------------------------------------- bringing
+
+    def brings(self, place: str, have: Tokens) -> tuple[float, dict[str, float]]:
+        """Return what bringing there things that never were there promises, in points.
+
+        That is what coming there with them does, and, by what can be opened there, what being there once it is open.
+        """
+        found = self._brought.get((place, have))
+        if found is None:
+            opened = dict[str, float]()
+            for feature, action in self._m.bringing.openers.get(place, {}).items():
+                promise = self._worth((place, action), self._m.bringing.chances(place, have, feature))
+                if promise:
+                    opened[feature] = promise
+            brings = self._worth((place, ""), self._m.bringing.chances(place, have))
+            found = self._brought[(place, have)] = (brings, opened)
+        return found
+
+    def _worth(self, key: Key, chances: list[float]) -> float:
+        """Return what as many of the best chances as are taken on one visit promise, in points."""
+        if key in self._paths.task.progress.failed:
+            return 0.0
+        best = sum(sorted(chances, reverse=True)[: self._n.several])
+        return self._curiosity * best / (1.0 + self._m.missed[key]) ** 2
+
+    def _uses(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return how much things help where one dies, and what carrying them about promises, in units of the bonus."""
+        m, helpful, carry, helpless = self._m, dict[str, float](), dict[str, float](), self._m.hazards.helpless()
+        scale = self._n.carry * self._curiosity / self._bonus if self._curiosity else 0.0
+        for token in m.sources:
+            if "@" in token:
+                continue  # how things are packed makes no new thing
+            if m.hazards.helps(token):
+                helpful[token] = 1.0
+            else:  # what was never there may help
+                thing = frozenset((token,))
+                hopes = (m.hazards.hope(name) for name in helpless if m.hazards.untested(name, thing))
+                helpful[token] = self._n.fetch * max(hopes, default=0.0)
+            unknown = len(m.places) - m.bringing.places[token]
+            use = min(1.0, scale * m.bringing.opens(token) * min(unknown, self._n.carry_places))
+            if unknown and use * self._bonus > self._n.least:
+                carry[token] = use
+        return helpful, carry
+
+    def _wants(self) -> dict[str, list[tuple[str, str]]]:
+        """Return by place the actions that bring in hand what helps or may help where one dies, or is to be carried."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        task = self._paths.task
+        here, progress = task.now.place, task.progress
+        for token, sources in self._m.sources.items():
+            if not self._helpful.get(token) and token not in self._carry:
+                continue
+            for place, action in itertools.islice(sources, self._n.sources):
+                if (place, action) not in progress.tried and (place, action) not in progress.failed:
+                    found.setdefault(place, []).append((action, token))
+            # What brought it about by being done to it elsewhere may be possible here: a lamp can be lit anywhere.
+            names = names_in(token)
+            for action in dict.fromkeys(action for _, action in sources):
+                wanted = (action, token) not in found.get(here, ()) and (here, action) not in progress.tried
+                if wanted and action in task.valid and not objects(action).isdisjoint(names):
+                    found.setdefault(here, []).append((action, token))
+        return found
+
+    def _use(self, token: str, have: Tokens, ahead: bool) -> float:
+        """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
+
+        def use(token: str) -> float:
+            return max(self._helpful.get(token, 0.0) if ahead else 0.0, self._carry.get(token, 0.0))
+
+        kind, own = token.partition("=")[0], use(token)
+        same = (use(held) for held in have if held.partition("=")[0] == kind)
+        return own if token not in have and own > max(same, default=0.0) else 0.0
+
+    # ----------------------------------------------------------------------------------------- offers
+
+    def stay(self, draw: Draw, have: Tokens, see: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
+        """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
+
+        What is sought comes first, then the most promising.
+
+        Args:
+            ahead: Whether there is danger ahead.
+        """
+        goal = draw.goal
+        sought = [(self._use(token, have, ahead) * self._bonus, action) for action, token in self._wanted.get(goal, ())]
+        openers = self._m.bringing.openers.get(goal, {})
+        shut = ((feature, promise) for feature, promise in self.brings(goal, have)[1].items() if feature not in see)
+        sought += ((promise, openers[feature]) for feature, promise in shut)
+        yield from ((promise, action, True) for promise, action in sought if promise >= self._n.least)
+        yield from ((promise, action, False) for promise, action in draw.promising)
+
+    def of(self, at: Situation, action: str, promise: float, *, ahead: bool, sought: bool) -> Offer | None:
+        """Return what trying an action in a situation comes to, None if nothing is left of its promise.
 
         Args:
             promise: What it promises where nothing is known to be missing.
@@ -59,34 +241,31 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, task = self._m, self._paths.task
-        version = (len(m.moves), m.hazards.version)
-        valid = task.valid if place == task.now.place else None
-        lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(have) else None
-        key = (place, m.places[place].version, valid, lit, have, see, action, promise, ahead, sought)
-        return self._memo.find(
-            version, key, lambda: self._offer(place, have, see, action, promise, ahead, sought)
-        )
+        version = (len(m.moves), m.hazards.version, m.places[at.place].version)
+        valid = task.valid if at.place == task.now.place else None
+        lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(at.have) else None
+        key = ("offer", version, valid, lit, at, action, promise, ahead, sought)
+        found: Offer | None = self._paths.memo.find(None, key, lambda: self._offer(at, action, promise, ahead, sought))
+        return found
 
-    def _offer(
-        self, place: str, have: Tokens, see: Tokens, action: str, promise: float, ahead: bool, sought: bool
-    ) -> Offer | None:
-        m, key, here = self._m, (place, action), self._paths.is_here(place, have, see)
-        opened = self._paths.enable(Imagined(place, have, {place: see}), action, self._n.helped)
+    def _offer(self, at: Situation, action: str, promise: float, ahead: bool, sought: bool) -> Offer | None:
+        m, key = self._m, (at.place, action)
+        opened = self._paths.enable(at, action, self._n.helped)
         if opened is None:
             return None
-        actions, then = (*opened.actions, action), union(opened.have, opened.see)
-        if not here:
+        actions, then = (*opened.actions, action), opened.at.context
+        if at != self._paths.here:
             promise *= opened.sure / (1.0 + m.missed.get(key, 0)) ** 2
         if not sought:
             promise *= self._left(key, then)
         if promise < self._n.least:
             return None
-        death = self._made(place, have, actions, then, ahead)
+        death = self._made(at, actions, then, ahead)
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
-        handles = bool(handled(action, have))
-        names = handles or not words_of(have).isdisjoint(action.split())
+        handles = bool(handled(action, at.have))
+        names = handles or not words_of(at.have).isdisjoint(action.split())
         return Offer(promise, actions, max(death, own), names, handles)
 
     def _left(self, key: Key, then: Tokens) -> float:
@@ -101,7 +280,7 @@ class Offers:
             share *= 1.0 - m.effects.similarity(key, then)
         return share
 
-    def _made(self, place: str, have: Tokens, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
+    def _made(self, at: Situation, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
         """Return the hazard of the situation that an action, or what makes it possible, brings about.
 
         Args:
@@ -110,15 +289,34 @@ class Offers:
             ahead: Whether there is danger ahead, for which light is needed.
         """
         m, action = self._m, actions[-1]
-        lightless = darkening(m, self._n, place, have, action, ahead=ahead)
+        lightless = darkening(m, self._n, at.place, at.have, action, ahead=ahead)
         if len(actions) < 2:
             return lightless
-        light = m.hazards.light & have
+        light = m.hazards.light & at.have
         if light and light.isdisjoint(then):
-            lightless = _dark(m, self._n, place, ahead)
+            lightless = _dark(m, self._n, at.place, ahead)
         hazard = m.hazards.hazard
-        moving = hazard(place, then, moving=True, first=action in m.moves)
-        return max(lightless, moving, hazard(place, then, moving=False))
+        moving = hazard(at.place, then, moving=True, first=action in m.moves)
+        return max(lightless, moving, hazard(at.place, then, moving=False))
+
+
+def novelty(model: Model, numbers: PlanNumbers, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
+    """Return what taking an action at a place promises to discover, in points.
+
+    Args:
+        curiosity: Factor on what discoveries are worth.
+        liked: By action, a factor from a model's opinion.
+    """
+    action, kind = key[1], model.kind(key[1])
+    promise = model.yields.rate(kind) * curiosity * liked.get(action, 1.0)
+    # What was deadly led nowhere: what comes of it else is as unknown as before.
+    led = model.tried.get(key, 0) - model.fatal.get(key, 0)
+    if kind == MOVE:
+        return promise if led == 0 else promise * numbers.again / led**2
+    if model.vain.holds(key):
+        return promise * model.vain.hope(kind, key)
+    promise /= model.staleness(action)
+    return promise if led == 0 else promise * numbers.again / led
 
 
 def darkening(

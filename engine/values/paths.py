@@ -1,22 +1,22 @@
 """Paths through the model: what a plan is made for, how actions become possible, and the cheapest ways to places.
 
 `Task` says where an episode stands. `Paths` answers questions for one task: how an action can be made possible, what is
-expected after it, and which places can be reached at what cost and risk.
+expected after it, and which places can be reached at what cost and risk. `Ways` tells, for any task, how far apart
+places are by moves that are known, and which of these may go wrong.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Key
-from engine.values.memo import Memo
+from engine.values.counts import Memo
 from engine.values.model import Model
-from engine.values.text import Situation, Tokens, union
+from engine.values.text import Key, Situation, Tokens
 
 Liking = Mapping[str, Mapping[str, float]]
 """By place and action, a factor on what it promises, from a model's opinion; 1 if absent."""
@@ -76,38 +76,6 @@ class Task:
     to_gain: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Steps to known gains.
-
-    Attributes:
-        at: Where it ends.
-        left: Steps left there.
-        value: Points expected.
-        alive: Probability of coming to the end as expected.
-        gained: Where points were gained by then, before the route included.
-        marks: (number of steps taken, place, what is carried) along it.
-        earned: (number of steps taken, points expected) for each gain.
-        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
-    """
-
-    at: Imagined
-    left: float
-    value: float = 0.0
-    alive: float = 1.0
-    actions: tuple[str, ...] = ()
-    gained: frozenset[Key] = frozenset()
-    marks: tuple[tuple[int, str, Tokens], ...] = ()
-    earned: tuple[tuple[int, float], ...] = ()
-    faithful: bool = False
-
-    @property
-    def goal(self) -> Key:
-        """Where the last step of it is taken, and that step."""
-        before = [place for steps, place, _ in self.marks if steps < len(self.actions)]
-        return (before[-1], self.actions[-1]) if self.actions and before else ("", "")
-
-
 class Reached(NamedTuple):
     """The cheapest known way to a place.
 
@@ -133,38 +101,35 @@ class Enabled(NamedTuple):
 
     Attributes:
         actions: What makes it possible.
-        have: What is carried after that.
-        see: What is seen at the place after that.
+        at: The situation after that.
         sure: Probability that all of these, and the action itself, are possible.
     """
 
     actions: tuple[str, ...]
-    have: Tokens
-    see: Tokens
+    at: Situation
     sure: float
 
-    def after(self, at: Imagined) -> Imagined:
-        """Return the situation after that, where this is the one before it."""
-        return Imagined(at.place, self.have, {**at.world, at.place: self.see}) if self.actions else at
+    def after(self, begin: Imagined) -> Imagined:
+        """Return the situation after that, where `begin` is the one before it."""
+        return Imagined(begin.place, self.at.have, {**begin.world, begin.place: self.at.see}) if self.actions else begin
 
 
-EnabledMemo = Memo[tuple[object, ...], Enabled | None]
+Answers = Memo[tuple[object, ...], Any]
 
 
 class Paths:
     """Answers for one task.
 
     Args:
-        memo: Answers that hold for other tasks, too.
+        memo: Answers that hold for other tasks, too. Part of each question is what it depends on.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, task: Task, memo: EnabledMemo | None = None) -> None:
+    def __init__(self, model: Model, numbers: PlanNumbers, task: Task, memo: Answers | None = None) -> None:
         self._m = model
         self._n = numbers
         self.task = task
-        now = task.now
-        self.here = Situation(now.place, now.have, self.look(now.world, now.place, now.have))
-        self._memo: EnabledMemo = memo if memo is not None else Memo(1 << 15)
+        self.memo: Answers = memo if memo is not None else Memo()
+        self.here = self.seen(task.now)
         self._reached: dict[object, tuple[float, dict[str, Reached]]] = {}
 
     @property
@@ -176,10 +141,6 @@ class Paths:
         """Return the points that dying costs, known gains apart: score, and what so many steps could discover."""
         return self.death_cost + self._n.step_value * self.task.curiosity * steps
 
-    def is_here(self, place: str, have: Tokens, see: Tokens) -> bool:
-        """Return whether that is the present situation."""
-        return (place, have, see) == self.here
-
     def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
         """Return what is expected to be seen at a place: what was seen last, unless with a light that is gone."""
         seen = world.get(place)
@@ -187,52 +148,47 @@ class Paths:
             return self._m.view(place, have)
         return seen if place == self.task.now.place else self._m.relit(place, have, seen)
 
+    def seen(self, at: Imagined) -> Situation:
+        """Return an imagined situation with what is expected to be seen."""
+        return Situation(at.place, at.have, self.look(at.world, at.place, at.have))
+
     # ----------------------------------------------------------------------------------------- actions
 
-    def enable(self, at: Imagined, action: str, depth: int) -> Enabled | None:
-        """Return how `action` becomes possible at this place by known actions; None if it does not."""
-        return self._enabling(at.place, at.have, self.look(at.world, at.place, at.have), action, depth)
-
-    def _enabling(self, place: str, have: Tokens, see: Tokens, action: str, depth: int) -> Enabled | None:
-        m, here = self._m, self.is_here(place, have, see)
+    def enable(self, at: Situation, action: str, depth: int) -> Enabled | None:
+        """Return how `action` becomes possible in a situation by known actions; None if it does not."""
+        m, here, place = self._m, at == self.here, self._m.places[at.place]
         if here and action in self.task.valid:
-            return Enabled((), have, see, 1.0)
-        possible = m.places[place].possible
-        needed = possible.missing(action, union(have, see))
+            return Enabled((), at, 1.0)
+        needed = place.possible.missing(action, at.context)
         if not needed:
-            chance = 0.0 if here else possible.chance(action, union(have, see))
+            chance = 0.0 if here else place.possible.chance(action, at.context)
             # Where it hardly ever was possible with all that, something is missing that nobody knows.
-            return Enabled((), have, see, chance) if chance > self._n.hopeless else None
+            return Enabled((), at, chance) if chance > self._n.hopeless else None
         if depth == 0:
             return None
         # The same is asked thousands of times between two changes at a place.
-        valid = self.task.valid if place == self.here.place else None
-        key = (place, m.places[place].version, len(m.moves), valid, action, depth, have, see)
-        return self._memo.find(None, key, lambda: self._helped(place, have, see, action, depth, needed))
+        valid = self.task.valid if at.place == self.here.place else None
+        key = ("enabled", place.version, len(m.moves), valid, action, depth, at)
+        found: Enabled | None = self.memo.find(None, key, lambda: self._helped(at, action, depth, needed))
+        return found
 
-    def _helped(
-        self, place: str, have: Tokens, see: Tokens, action: str, depth: int, needed: Tokens
-    ) -> Enabled | None:
+    def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs, each made possible first."""
-        for helper in self._m.places[place].makers.helpers(needed, union(have, see), 2 * depth - 2):
-            if helper == action:
+        for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
+            before = self.enable(at, helper, depth - 1) if helper != action else None
+            done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None
+            if before is None or done is None or done[0].place != at.place:
                 continue
-            before = self._enabling(place, have, see, helper, depth - 1)
-            if before is None:
-                continue
-            done = self.do(Imagined(place, before.have, {place: before.see}), helper)
-            if done is None or done[0].place != place:
-                continue
-            after = self._enabling(place, done[0].have, done[0].world[place], action, depth - 1)
+            then = Situation(at.place, done[0].have, done[0].world[at.place])
+            after = self.enable(then, action, depth - 1)
             if after is not None:
-                actions = (*before.actions, helper, *after.actions)
-                return Enabled(actions, after.have, after.see, before.sure * after.sure)
+                return Enabled((*before.actions, helper, *after.actions), after.at, before.sure * after.sure)
         return None
 
     def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
-        see = self.look(at.world, at.place, at.have)
-        outcome = self._m.outcome((at.place, action), union(at.have, see))
+        now = self.seen(at)
+        outcome = self._m.outcome((at.place, action), now.context)
         if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
             return None
         did = outcome.occasion
@@ -240,7 +196,7 @@ class Paths:
         tries = 1.0 / max(outcome.success, self._n.least_success)
         if did.moved:
             return Imagined(did.place, have, at.world), tries, outcome.death
-        world = {**at.world, at.place: (see - did.vanished) | did.appeared}
+        world = {**at.world, at.place: (now.see - did.vanished) | did.appeared}
         return Imagined(at.place, have, world), tries, outcome.death
 
     # ----------------------------------------------------------------------------------------- ways
@@ -269,49 +225,103 @@ class Paths:
             settled.add(name)
             start, hazard, elsewhere = reached[name], 0.0, name != self.here.place
             if not elsewhere or not m.hazards.is_safe(name):
-                see = self.look(start.at.world, name, start.at.have)
-                elsewhere = not self.is_here(name, start.at.have, see)
-                hazard = m.hazards.hazard(name, union(start.at.have, see), moving=True)
+                now = self.seen(start.at)
+                elsewhere, hazard = now != self.here, m.hazards.hazard(name, now.context, moving=True)
             for action, free in m.ways_out(name):
-                if free in settled or (name, action) in barred:
+                known = reached.get(free)
+                if (name, action) in barred or (known is not None and known.cost <= cost + 1.0):
                     continue
-                leads = free or m.destination((name, action))
-                known = reached.get(leads) if leads else None
-                if known is not None and known.cost <= cost + 1.0:
-                    continue
+                found: Reached | None
                 if free and elsewhere:  # it needs nothing, and always leads there
                     death = hazard * m.effects.escape((name, action)) if hazard else 0.0
                     there = Imagined(free, start.at.have, start.at.world)
-                    found = Reached(
-                        cost + 1.0 + risky * death, name, (action,), start.alive * (1.0 - death), there, start.sure
-                    )
+                    alive = start.alive * (1.0 - death)
+                    found = Reached(cost + 1.0 + risky * death, name, (action,), alive, there, start.sure)
                 else:
-                    further = self._move(start, name, action, cost, risky)
-                    if further is None:
-                        continue
-                    found = further
-                name_there = found.at.place
-                better = name_there not in reached or found.cost < reached[name_there].cost
-                if name_there not in settled and found.cost <= steps and better:
-                    reached[name_there] = found
-                    heapq.heappush(queue, (found.cost, name_there))
+                    found = self._move(start, action, risky)
+                if found is None or found.at.place in settled or found.cost > steps:
+                    continue
+                if found.at.place not in reached or found.cost < reached[found.at.place].cost:
+                    reached[found.at.place] = found
+                    heapq.heappush(queue, (found.cost, found.at.place))
         return reached
 
-    def _move(self, start: Reached, name: str, action: str, cost: float, risky: float) -> Reached | None:
+    def _move(self, start: Reached, action: str, risky: float) -> Reached | None:
         """Return where a move leads that may need something first."""
-        opening = self.enable(start.at, action, 1)
-        if opening is None:
-            return None
-        outcome = self._m.outcome((name, action), union(opening.have, opening.see))
-        if outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
+        name = start.at.place
+        opening = self.enable(self.seen(start.at), action, 1)
+        outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
+        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
-        ready = opening.after(start.at)
         return Reached(
-            cost + len(opening.actions) + tries + risky * outcome.death,
+            start.cost + len(opening.actions) + tries + risky * outcome.death,
             name,
             (*opening.actions, action),
             start.alive * (1.0 - outcome.death),
-            Imagined(outcome.occasion.place, ready.have, ready.world),
+            opening.after(start.at)._replace(place=outcome.occasion.place),
             start.sure * opening.sure,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A shortest way.
+
+    Attributes:
+        moves: The moves on it, each with its place.
+        deadly: Those from places that somebody died of leaving.
+        unsure: Those that were not possible at times, though memory had them.
+    """
+
+    moves: tuple[Key, ...] = ()
+    deadly: tuple[Key, ...] = ()
+    unsure: tuple[Key, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Its length."""
+        return len(self.moves)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The moves alone."""
+        return tuple(action for _, action in self.moves)
+
+
+class Ways:
+    """Shortest ways between all places, worked out from each place when asked for it."""
+
+    def __init__(self, model: Model) -> None:
+        self._m = model
+        self._from: Memo[tuple[str, frozenset[str] | None, frozenset[Key]], dict[str, Way]] = Memo()
+
+    def of(
+        self, place: str, first: frozenset[str] | None = None, barred: frozenset[Key] = frozenset()
+    ) -> dict[str, Way]:
+        """Return the shortest ways from a place, itself included.
+
+        Args:
+            first: Moves that a way can begin with, None for all.
+            barred: Moves that a way cannot go on with.
+        """
+        version = (self._m.ways_version, self._m.hazards.version)
+        return self._from.find(version, (place, first, barred), lambda: self._search(place, first, barred))
+
+    def _search(self, place: str, first: Container[str] | None, barred: Container[Key]) -> dict[str, Way]:
+        m, found, queue = self._m, {place: Way()}, deque([place])
+        while queue:
+            name = queue.popleft()
+            here = found[name]
+            deadly = m.hazards.hazard(name, moving=True) > 0.0
+            for action, there in m.exits(name):
+                key = (name, action)
+                if there in found or (key in barred if first is None or name != place else action not in first):
+                    continue
+                found[there] = Way(
+                    (*here.moves, key),
+                    (*here.deadly, key) if deadly else here.deadly,
+                    (*here.unsure, key) if m.missed.get(key) else here.unsure,
+                )
+                queue.append(there)
+        return found

@@ -1,24 +1,24 @@
 """Plans: the best route to known gains, and what is tried in the steps that it leaves free.
 
-Routes are found by `engine.values.routes`, detours from them by `engine.values.detours`. A plan is made for one `Task`,
-and everything that answers questions about it is made anew for the task. Only answers that hold for other tasks, too,
-are kept between plans.
+Routes follow remembered trails again, or join known gains by the cheapest known ways; `engine.values.detours` finds the
+detours from them. A plan is made for one `Task`, and everything that answers questions about it is made anew for the
+task. Only answers that hold for other tasks, too, are kept between plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.detours import NOTHING, Detour, Explorer, Plan
-from engine.values.memo import Memo
+from engine.values.counts import Memo
+from engine.values.detours import NOTHING, Detour, Explorer, Plan, Route
 from engine.values.model import Model
-from engine.values.offers import OfferMemo, Offers
-from engine.values.paths import EnabledMemo, Imagined, Paths, Route, Task
-from engine.values.promises import Offered, Promises
-from engine.values.routes import Router
+from engine.values.offers import Offers
+from engine.values.paths import Answers, Enabled, Imagined, Paths, Reached, Task, Ways
+from engine.values.text import Key, Tokens, union
 from engine.values.trails import Trail
-from engine.values.ways import Ways
 
 
 class Planner:
@@ -28,9 +28,7 @@ class Planner:
         self._m = model
         self._n = numbers
         self._ways = Ways(model)
-        self._enabled: EnabledMemo = Memo(1 << 15)
-        self._offers: OfferMemo = Memo(1 << 15)
-        self._promising: Memo[object, Offered] = Memo()
+        self._answers: Answers = Memo(1 << 15)
 
     def plan(self, task: Task, trails: Sequence[Trail] = (), *, otherwise: bool = False) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
@@ -42,26 +40,27 @@ class Planner:
         """
         paths = self.paths(task)
         router = Router(self._m, self._n, paths)
-        route = router.best(trails)
+        route, nowhere = router.best(trails), router.nowhere
         if self._is_complete(route, task):  # nothing is left to discover
             return Plan(route.value, route.value, route.actions, route.goal, route)
-        offers = Offers(self._m, self._n, paths, self._offers)
-        promises = Promises(self._m, self._n, paths, self._promising)
-        explorer = Explorer(self._m, self._n, paths, promises, offers, self._ways)
-        plan, nowhere = self._with_detours(route, explorer.fill(route)), router.nowhere()
+        offers = Offers(self._m, self._n, paths)
+
+        def filled(route: Route) -> Plan:
+            return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
+
+        plan = filled(route)
         # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
-        shut = promises.shut_ways(self._ways.of(task.now.place))
-        others = [router.through(base, key) for key in shut for base in {id(r): r for r in (nowhere, route)}.values()]
+        bases = (nowhere, route) if route is not nowhere else (nowhere,)
+        shut = offers.shut_ways(self._ways.of(task.now.place))
+        others = [router.through(base, key) for key in shut for base in bases]
         others += [nowhere] if otherwise and not plan.tries else []
-        for other in others:
-            if other is not None:
-                instead = self._with_detours(other, explorer.fill(other))
-                plan = max(plan, instead, key=lambda plan: plan.value)
+        instead = (filled(other) for other in others if other is not None)
+        plan = max((plan, *instead), key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
 
     def paths(self, task: Task) -> Paths:
         """Return what answers questions about where a task stands."""
-        return Paths(self._m, self._n, task, self._enabled)
+        return Paths(self._m, self._n, task, self._answers)
 
     def expect(self, task: Task, action: str) -> Imagined | None:
         """Return the situation expected after an action, None if it was never taken at this place."""
@@ -87,3 +86,214 @@ class Planner:
         value = route.value + sum(detour.worth for detour in taken) + spare
         tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
+
+
+class _Done(NamedTuple):
+    """An action at the end of a route, with the way there and what makes it possible.
+
+    Attributes:
+        then: Where it leads.
+        cost: Steps of all of it.
+        survives: Probability of surviving the way and the action.
+    """
+
+    way: Reached
+    enabled: Enabled
+    then: Imagined
+    cost: float
+    survives: float
+
+
+class Router:
+    """Finds routes for one task.
+
+    Attributes:
+        nowhere: The route that goes nowhere.
+    """
+
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
+        self._m = model
+        self._n = numbers
+        self._paths = paths
+        task, now = paths.task, paths.task.now
+        marks = ((0, now.place, now.have),)
+        self.nowhere = Route(now, float(task.steps), gained=frozenset(task.progress.gained), marks=marks)
+
+    def best(self, trails: Sequence[Trail]) -> Route:
+        """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
+        trails = [trail for trail in trails if trail.faithful or self._passable(trail)]
+        told_anew = [trail for trail in trails if not trail.faithful][: self._n.retold]
+        retold = (route for trail in told_anew for route in self._retell(trail))
+        found = [self.nowhere, *map(self._follow, trails), *retold]
+        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
+        for _ in range(self._n.depth):
+            longer = [further for route in beam for further in self._further(route)]
+            if not longer:
+                break
+            unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
+            found += beam
+        return max(found, key=lambda route: route.value + self._n.spare * route.left)
+
+    # ----------------------------------------------------------------------------------------- trails
+
+    def _follow(self, trail: Trail) -> Route:
+        """Return the route that is a trail."""
+        start, end, actions, stops = self.nowhere, trail.end, trail.actions, trail.stops
+        fresh = {gain.key for gain in trail.earned if gain.key not in start.gained}
+        extra = start.at.have - stops[0].have
+        alive, possible = self._survival(trail, extra)
+        earned = tuple(
+            (steps, gain * sure * alive[steps - 1] * possible[steps - 1])
+            for steps, key, gain, sure in trail.earned
+            if key in fresh
+        )
+        return Route(
+            Imagined(end.place, end.have | extra, {**start.at.world, **trail.world}),
+            start.left - len(actions),
+            sum(gain for _, gain in earned) - self._paths.death_cost * (1.0 - alive[-1]),
+            trail.sure * alive[-1] * possible[-1],
+            actions,
+            start.gained | fresh,
+            tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
+            earned,
+            faithful=trail.faithful > 0.0,
+        )
+
+    def _passable(self, trail: Trail) -> bool:
+        """Return whether what a trail does first at each place is possible as this episode left the place."""
+        paths, now = self._paths, self._paths.task.now
+        extra, come = now.have - trail.stops[0].have, set[str]()
+        for (place, had, _), action in zip(trail.stops, trail.actions, strict=True):
+            if place in come:
+                continue
+            come.add(place)
+            at = paths.seen(Imagined(place, had | extra, now.world))
+            if (not at.see and place not in now.world) or at == paths.here:
+                continue
+            if not self._m.places[place].possible.chance(action, at.context):
+                return False
+        return True
+
+    def _survival(self, trail: Trail, extra: Tokens) -> tuple[list[float], list[float]]:
+        """Return the probabilities of being alive after each step of a trail, and that all was possible up to it.
+
+        A lucky way through the dark is none; nor does all that was done there once work each time.
+        """
+        alive = sure = 1.0
+        lived, found = list[float](), list[float]()
+        for (place, had, see), action in zip(trail.stops, trail.actions, strict=True):
+            context = union(had | extra if extra else had, see)
+            outcome = self._m.outcome((place, action), context)
+            alive *= 1.0 - outcome.death if outcome is not None else 1.0
+            known = self._m.places.get(place)
+            if found and known is not None:  # what is done first is possible
+                sure *= known.possible.lasting(action, context)
+            lived.append(max(trail.faithful, alive))
+            found.append(max(trail.faithful, sure))
+        return lived, found
+
+    def _retell(self, trail: Trail) -> Iterator[Route]:
+        """Yield the route to the gains of a trail, in its order, by the cheapest known ways."""
+        route = self.nowhere
+        for gain in trail.earned:
+            if gain.key not in route.gained:
+                further = self._goal(route, self._paths.reach(route.at, route.left), gain.key)
+                route = further[1] if further is not None else route
+        if route is not self.nowhere:
+            yield route
+
+    # ----------------------------------------------------------------------------------------- known gains
+
+    def _further(self, route: Route) -> list[Route]:
+        """Return `route` with each of the best next known gains added."""
+        reached, width = self._paths.reach(route.at, route.left), self._n.width
+        # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
+        hopes = sorted(
+            (-gain / (reached[key[0]].cost + 1.0 + self._n.overhead), number, key)
+            for number, (key, gain) in enumerate(self._m.gains.items())
+            if key not in route.gained and key[0] in reached
+        )
+        rated = list[tuple[float, int, Route]]()
+        for hope, number, key in hopes:
+            if len(rated) >= width and -hope * route.alive <= -rated[width - 1][0]:
+                break
+            goal = self._goal(route, reached, key)
+            if goal is not None:
+                rated.append((-goal[0], number, goal[1]))
+                rated.sort(key=lambda item: item[:2])
+        return [following for _, _, following in rated[:width]]
+
+    def _goal(self, route: Route, reached: Mapping[str, Reached], key: Key) -> tuple[float, Route] | None:
+        """Return the points per step of one known gain, and the route with it added."""
+        if key in self._paths.task.progress.failed or key[0] not in reached or reached[key[0]].cost + 1 > route.left:
+            return None
+        done = self._done(reached, key, 2)
+        if done is None:
+            return None
+        gain = self._m.effects.gain(key, done.enabled.at.context)
+        if gain < self._n.least_gain or done.cost > route.left:
+            return None
+        alive = route.alive * done.survives * done.way.sure * done.enabled.sure
+        value = gain * alive - self._paths.death_cost * route.alive * (1.0 - done.survives)
+        further = _longer(route, reached, key, done)
+        further = replace(
+            further,
+            value=route.value + value,
+            alive=alive,
+            gained=route.gained | {key},
+            earned=(*route.earned, (len(further.actions), gain * alive)),
+        )
+        return value / (done.cost + self._n.overhead), further
+
+    def through(self, route: Route, key: Key) -> Route | None:
+        """Return a route with a shut way opened and gone through at its end; None if that is not known to be possible.
+
+        What lies behind a way that needs something, past a troll or a locked door, is no known gain, and detours only
+        go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
+        """
+        reached = self._paths.reach(route.at, route.left)
+        done = self._done(reached, key, self._n.helped) if key[0] in reached else None
+        if done is None or not done.enabled.actions or done.then.place == key[0] or done.cost >= route.left:
+            return None
+        context, survives = self._paths.seen(done.way.at).context, done.survives
+        for helper in done.enabled.actions:
+            outcome = self._m.outcome((key[0], helper), context)
+            survives *= 1.0 - outcome.death if outcome is not None else 1.0
+        return replace(
+            _longer(route, reached, key, done),
+            value=route.value - self._paths.death_cost * route.alive * (1.0 - survives),
+            alive=route.alive * survives * done.way.sure * done.enabled.sure,
+        )
+
+    def _done(self, reached: Mapping[str, Reached], key: Key, depth: int) -> _Done | None:
+        """Return what going to a place and taking an action there comes to, None if it is not known to be possible."""
+        way = reached[key[0]]
+        enabled = self._paths.enable(self._paths.seen(way.at), key[1], depth)
+        done = self._paths.do(enabled.after(way.at), key[1]) if enabled is not None else None
+        if enabled is None or done is None:
+            return None
+        then, tries, death = done
+        return _Done(way, enabled, then, way.cost + len(enabled.actions) + tries, way.alive * (1.0 - death))
+
+
+def _longer(route: Route, reached: Mapping[str, Reached], key: Key, done: _Done) -> Route:
+    """Return a route with the way to a place, and what is done there, at its end."""
+    legs: list[tuple[tuple[str, ...], str]] = []
+    at, before = key[0], reached[key[0]].before
+    while before is not None:
+        legs.append((reached[at].actions, at))
+        at, before = before, reached[before].before
+    actions, marks = list(route.actions), list(route.marks)
+    for taken, name in reversed(legs):
+        actions.extend(taken)
+        marks.append((len(actions), name, reached[name].at.have))
+    actions.extend((*done.enabled.actions, key[1]))
+    return replace(
+        route,
+        at=done.then,
+        left=route.left - done.cost,
+        actions=tuple(actions),
+        marks=(*marks, (len(actions), done.then.place, done.then.have)),
+        faithful=False,
+    )

@@ -14,15 +14,15 @@ these is there, nor can be made first, the action makes no such thing.
 from __future__ import annotations
 
 import functools
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.memo import Memo
-from engine.values.text import Tokens, names_in, objects, words_of, words_of_token
+from engine.values.counts import Memo, rate
+from engine.values.text import NONE, Tokens, kept_once, names_in, objects, words_of, words_of_token
 
-_NONE: Tokens = frozenset()
 _KEPT = 1 << 10
 """Situations for which it is kept what was said to be missing."""
 
@@ -41,6 +41,28 @@ class Told(NamedTuple):
     action: bool
 
 
+@dataclass(slots=True)
+class _Action:
+    """What is known of one action of a place. All but the first two is read when asked for, and anew after a surprise.
+
+    Attributes:
+        clauses: By what told of the things that it names when it was possible, all that was there each time.
+        there: All that ever told of these things then.
+        chances: How often it was possible, by which of its needs was there and whether it was free of hindrances.
+    """
+
+    clauses: dict[Tokens, Tokens] = field(default_factory=dict)
+    there: set[str] = field(default_factory=set)
+    hindrances: Tokens | None = None
+    needs: tuple[Tokens, ...] | None = None
+    chances: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Have all read anew."""
+        self.hindrances = self.needs = None
+        self.chances.clear()
+
+
 class Preconditions:
     """The actions of one place, and when each is possible.
 
@@ -53,29 +75,20 @@ class Preconditions:
         self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
         self._met: Counter[Tokens] = Counter()
-        self._not: dict[Tokens, Counter[str]] = {}
+        self._not: defaultdict[Tokens, Counter[str]] = defaultdict(Counter)
         """By situation, how often an action was not possible in it that was at other times."""
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._counts: Counter[str] = Counter()
-        self._clauses: dict[str, dict[Tokens, Tokens]] = {}
-        self._there: dict[str, set[str]] = {}
-        """By action, all that ever told of the things that it names when it was possible."""
-        self._naming: dict[str, set[str]] = {}
+        self._actions: dict[str, _Action] = {}
+        self._naming: defaultdict[str, set[str]] = defaultdict(set)
         """By word, all tokens ever seen here that it is in."""
-        self._hindrances: dict[str, Tokens] = {}
-        self._needs: dict[str, tuple[Tokens, ...]] = {}
         self._missing: dict[Tokens, dict[str, Tokens]] = {}
         """By situation and action, what was said to be missing."""
         self._unread = 0
-        self._chances: dict[tuple[str, Tokens, bool], float] = {}
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
-        return iter(self._clauses)
-
-    def __len__(self) -> int:
-        """How many situations are known."""
-        return len(self._contexts)
+        return iter(self._actions)
 
     def see(self, context: Tokens, possible: tuple[str, ...]) -> Told:
         """Learn from a situation.
@@ -90,65 +103,56 @@ class Preconditions:
         if known is None:
             for token in context.difference(self._counts):
                 for word in words_of_token(token):
-                    self._naming.setdefault(word, set()).add(token)
+                    self._naming[word].add(token)
             self._counts.update(context)
             self._latest.append(context)
-        self._contexts[context] = frozenset(possible).union(known or ())
-        named: dict[str, set[str]] = {}
+        self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
+        named: defaultdict[str, set[str]] = defaultdict(set)
         for token in context:
             for word in words_of_token(token):
-                named.setdefault(word, set()).add(token)
+                named[word].add(token)
         # What names nothing may be possible for other reasons where the place goes by another name: in the dark.
         guise = frozenset(token for token in context if token.startswith("place:"))
         new, surprise = False, known is not None
-        for action in possible:
-            clauses = self._clauses.get(action)
-            if clauses is None:
-                clauses, new = self._clauses.setdefault(action, {}), True
-            about = objects(action)
-            clause = _NONE.union(*(named.get(word, ()) for word in about)) if about else guise
-            clauses[clause] = clauses.pop(clause, context) & context
-            self._there.setdefault(action, set()).update(clause)
+        for name in possible:
+            action, about = self._actions.get(name), objects(name)
+            if action is None:
+                action, new = self._actions.setdefault(name, _Action()), True
+            clauses = action.clauses
+            clause = NONE.union(*(named.get(word, ()) for word in about)) if about else guise
+            clauses[clause] = kept_once(clauses.pop(clause, context) & context)
+            action.there.update(clause)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
-            needs = self._needs.get(action)
-            surprise = surprise or (needs is not None and not any(need <= context for need in needs))
+            surprise = surprise or (action.needs is not None and not any(need <= context for need in action.needs))
         self._unread += 1
         if new or surprise or self._unread * self._n.unread > len(self._contexts):
-            self._forget()
+            self.version += 1
+            self._unread = 0
+            self._missing.clear()
+            for action in self._actions.values():
+                action.forget()
             return Told(known is None, True, new)
         told = self._missing.pop(context, {})
         wrong = any((action in possible) == bool(missing) for action, missing in told.items())
         return Told(True, wrong, new)
-
-    def _forget(self) -> None:
-        """Read anew from now on what actions need."""
-        self.version += 1
-        self._unread = 0
-        self._hindrances.clear()
-        self._needs.clear()
-        self._missing.clear()
-        self._chances.clear()
 
     def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
         """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
         met = self._met[context]
         self._met[context] += 1
         if known is not None and (len(known) != len(possible) or not known.issuperset(possible)):
-            seldom = self._not.setdefault(context, Counter())
-            seldom.update(known.difference(possible))
-            seldom.update({action: met for action in possible if action not in known})
-
-    def was_met(self, context: Tokens) -> bool:
-        """Return whether just this situation was met: what is possible there is known."""
-        return context in self._contexts
+            self._not[context].update(known.difference(possible))
+            self._not[context].update({action: met for action in possible if action not in known})
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
         """Return sets of tokens, any one of which makes the action possible as far as is known."""
-        found = self._needs.get(action)
-        if found is None:
-            found = self._needs[action] = self._read(action)
-        return found
+        known = self._actions.get(action)
+        if known is None:
+            return ()
+        if known.needs is None:
+            known.needs = self._read(action, known.clauses)
+        return known.needs
 
     def missing(self, action: str, context: Tokens) -> Tokens:
         """Return the fewest tokens that have to be added to a context to make the action possible."""
@@ -160,11 +164,10 @@ class Preconditions:
             told = self._missing[context] = {}
         found = told.get(action)
         if found is None:
-            known = self._contexts.get(context)
-            if known is not None and action in known:
-                found = _NONE
+            if action in self._contexts.get(context, ()):
+                found = NONE
             else:
-                found = min((need - context for need in self.needs(action)), key=len, default=_NONE)
+                found = min((need - context for need in self.needs(action)), key=len, default=NONE) or NONE
             told[action] = found
         return found
 
@@ -183,41 +186,37 @@ class Preconditions:
         need = next((need for need in self.needs(action) if need <= context), None)
         return 0.0 if need is None else self._share(action, need, context)
 
-    def _share(self, action: str, need: Tokens, context: Tokens = _NONE) -> float:
-        hindrances = self.hindrances(action)
+    def _share(self, action: str, need: Tokens, context: Tokens = NONE) -> float:
+        """Return in what share of the situations like this one that had what it needs an action was possible."""
+        hindrances, chances = self.hindrances(action), self._actions[action].chances
         free = hindrances.isdisjoint(context)
-        found = self._chances.get((action, need, free))
-        if found is None:
+        if (need, free) not in chances:
             had = [seen for seen in self._latest if need <= seen]
             alike = [seen for seen in had if hindrances.isdisjoint(seen) == free] or had
             possible = sum(action in self._contexts[seen] for seen in alike)
-            prior = self._n.possible
-            found = self._chances[(action, need, free)] = (possible + prior) / (len(alike) + prior)
-        return found
+            chances[(need, free)] = rate(possible, len(alike), 1.0, self._n.possible)
+        return chances[(need, free)]
 
     def lasting(self, action: str, context: Tokens) -> float:
         """Return how often the action was possible in this situation, 1 if that was never met."""
-        return self.chance(action, context) if self.was_met(context) else 1.0
+        return self.chance(action, context) if context in self._contexts else 1.0
 
     def is_free(self, action: str) -> bool:
         """Return whether nothing is needed for the action, and it hardly ever was not possible."""
-        return _NONE in self.needs(action) and self._share(action, _NONE) >= self._n.free
+        return NONE in self.needs(action) and self._share(action, NONE) >= self._n.free
 
     def hindrances(self, action: str) -> Tokens:
         """Return what tells of the things that an action names and never was there when it was possible."""
-        found = self._hindrances.get(action)
-        if found is None:
-            named = _NONE.union(*(self._naming.get(word, ()) for word in objects(action)))
-            found = named.difference(self._there.get(action, ()))
-            self._hindrances[action] = found
-        return found
+        known = self._actions[action]
+        if known.hindrances is None:
+            named = NONE.union(*(self._naming.get(word, ()) for word in objects(action)))
+            known.hindrances = named.difference(known.there)
+        return known.hindrances
 
-    def _read(self, action: str) -> tuple[Tokens, ...]:
-        clauses = self._clauses.get(action)
-        if not clauses:
-            return ()
+    def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:
+        """Return what an action needs, by the situations in which it was possible and those in which it was not."""
         # Where one of these was, nothing else was missing, for all that is known.
-        hindrances = self.hindrances(action)
+        hindrances, about = self.hindrances(action), objects(action)
         against = [
             context
             for context in self._latest
@@ -226,28 +225,23 @@ class Preconditions:
         if len(clauses) > 1:
             # What all have in common is enough, if it names as much and was never there in vain.
             common = functools.reduce(frozenset.__and__, clauses)
-            about = objects(action)
             names = about & words_of(common)
-            if all(about & words_of(clause) == names for clause in clauses) and not any(
-                common <= context for context in against
-            ):
-                always = functools.reduce(frozenset.__and__, clauses.values())
-                clauses = {common: always}
-        if len(clauses) == 1 and not objects(action):
+            in_vain = any(common <= context for context in against)
+            if not in_vain and all(about & words_of(clause) == names for clause in clauses):
+                clauses = {common: functools.reduce(frozenset.__and__, clauses.values())}
+        if len(clauses) == 1 and not about:
             # The place never went by another name when it was possible: its name says nothing then.
-            clauses = {_NONE: next(iter(clauses.values()))}
+            clauses = {NONE: next(iter(clauses.values()))}
         found: list[Tokens] = []
         for clause, always in clauses.items():
             vain = [context for context in against if clause <= context]
             if vain:
-                need = clause | (always - _NONE.union(*vain))
+                need = clause | (always - NONE.union(*vain))
                 if need == clause:
                     need |= _telling(always - clause, vain, self._n.unexplained)
-            elif clause:
-                need = clause
-            else:
+            else:  # what names nothing needs what was not there in all situations
                 seen = len(self._contexts)
-                need = frozenset(token for token in always if self._counts[token] < seen)
+                need = clause or frozenset(token for token in always if self._counts[token] < seen)
             found.append(need)
         return tuple(need for need in found if not any(other < need for other in found))
 
@@ -262,7 +256,7 @@ def _telling(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
         alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
         token = min(alone, key=alone.__getitem__, default="")
         if not token or alone[token] == len(left):
-            return frozenset(chosen) if len(left) <= unexplained * len(vain) else _NONE
+            return frozenset(chosen) if len(left) <= unexplained * len(vain) else NONE
         chosen.add(token)
         left = [context for context in left if token in context]
     return frozenset(chosen)
@@ -287,16 +281,16 @@ class Makers:
         self.version = 0
         self._possible = possible
         self._moves = moves
-        self._made: dict[str, dict[str, set[Tokens]]] = {}
+        self._made: defaultdict[str, dict[str, set[Tokens]]] = defaultdict(dict)
         """By token, what made it, and out of what."""
         self._told: Memo[tuple[str, str, Tokens, int], bool] = Memo(1 << 14)
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
-        kinds = self._made.setdefault(token, {}).setdefault(action, set())
+        kinds = self._made[token].setdefault(action, set())
         known = len(kinds)
         if known < self._kinds:
-            kinds.add(of_its_kind(token, context))
+            kinds.add(_of_its_kind(token, context))
         self.version += not known or len(kinds) != known
 
     def helpers(self, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
@@ -310,31 +304,28 @@ class Makers:
 
     def _makes(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
         """Return whether an action may become possible, and may then make the token of something that may be there."""
-        if action in self._moves:
-            return False
-        version = (self._possible.version, self.version, len(self._moves))
-        key = (action, token, context, rounds)
-        return self._told.find(version, key, lambda: self._worked_out(*key))
 
-    def _worked_out(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
-        if not any(self._all_there(need, context, rounds) for need in self._possible.needs(action)):
-            return False
-        kinds = self._made[token][action]
-        return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
+        def makes() -> bool:
+            if not any(self._all_there(need, context, rounds) for need in self._possible.needs(action)):
+                return False
+            kinds = self._made[token][action]
+            return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
+
+        version = (self._possible.version, self.version, len(self._moves))
+        return action not in self._moves and self._told.find(version, (action, token, context, rounds), makes)
 
     def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
         """Return whether all of these are there or may be made."""
         missing = tokens - context
-        if not missing:
-            return True
-        if not rounds or not self._made.keys() >= missing:
-            return False
+        if not missing or not rounds:
+            return not missing
         return all(
-            any(self._makes(action, token, context, rounds - 1) for action in self._made[token]) for token in missing
+            any(self._makes(action, token, context, rounds - 1) for action in self._made.get(token, ()))
+            for token in missing
         )
 
 
-def of_its_kind(token: str, context: Tokens) -> Tokens:
+def _of_its_kind(token: str, context: Tokens) -> Tokens:
     """Return what in a context shares a name with a token."""
     wanted = names_in(token)
     return frozenset(other for other in context if not wanted.isdisjoint(names_in(other)))

@@ -1,19 +1,54 @@
 """What a remembered episode did, without what it did in vain.
 
-Episodes that explore do much that has nothing to do with what they gained. A step is left out where, by all that is
-known of what actions need, the rest is still possible without it, no more deadly, and what protects is still in hand
-where it does and at the end.
+Episodes that explore do much that has nothing to do with what they gained. Parts that led back to where they began
+with nothing changed are left out. A step is left out where, by all that is known of what actions need, the rest is
+still possible without it, no more deadly, and what protects is still in hand where it does and at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from engine.settings.planning import PlanNumbers
 from engine.values.model import Model
-from engine.values.text import Situation, Tokens, union
+from engine.values.text import Situation, Tokens, kept_once, union
 from engine.values.trails import TrailStep
+
+
+def ways_told(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:
+    """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
+    direct = without_loops(steps)
+    shorter = shortened(direct, model, numbers)
+    yield from (told for told in (direct, shorter) if told)
+
+
+def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
+    """Return the steps without parts that led back to where they began with nothing gained or changed.
+
+    Nothing changed means: the same is carried, and every place known before or seen on the way looks as it did when it
+    was last, or first, seen.
+    """
+    kept: list[TrailStep] = []
+    worlds: list[dict[str, Tokens]] = []
+    """What all places looked like before each step kept."""
+    first: dict[str, Tokens] = {}
+    world: dict[str, Tokens] = {}
+    for step in steps:
+        now = step.now
+        world = {**world, now.place: now.see}
+        first.setdefault(now.place, now.see)
+        for index, begun in enumerate(worlds):
+            then = kept[index].now
+            if (
+                (then.place, then.have) == (now.place, now.have)
+                and not any(other.reward for other in kept[index:])
+                and all(begun.get(place, first[place]) == see for place, see in world.items())
+            ):
+                del kept[index:], worlds[index:]
+                break
+        worlds.append(world)
+        kept.append(step)
+    return kept
 
 
 def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> list[TrailStep] | None:
@@ -23,15 +58,10 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
     if not kept:
         return None
     walk = _Walk(kept, model, numbers)
-    # Up to a step that may be left out nothing is left out yet, for they are looked at from the last one on.
-    begun = walk.standings(kept)
     for number in range(len(kept) - 2, -1, -1):
-        step = kept[number]
-        stays = step.reward <= 0 and step.then.place == step.now.place
-        if stays and number < len(begun):
-            rest = kept[number + 1 :]
-            if walk.along(rest, begun[number] if number else None) is not None:
-                del kept[number]
+        step, without = kept[number], kept[:number] + kept[number + 1 :]
+        if step.reward <= 0 and step.then.place == step.now.place and walk.along(without) is not None:
+            kept = without
     number = 0
     while number < len(kept):
         # Ways that lead back to where they began, with nothing done on them.
@@ -39,7 +69,15 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
         if end > number and walk.along(kept[:number] + kept[end:]) is not None:
             del kept[number:end]
         number += 1
-    return walk.along(kept) if len(kept) < last + 1 else None
+    walked = walk.along(kept) if len(kept) < last + 1 else None
+    return [_kept_once(step) for step in walked] if walked is not None else None
+
+
+def _kept_once(step: TrailStep) -> TrailStep:
+    now, then = (
+        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
+    )
+    return step._replace(now=now, then=then)
 
 
 def _way_back(kept: list[TrailStep], begin: int) -> int:
@@ -52,14 +90,6 @@ def _way_back(kept: list[TrailStep], begin: int) -> int:
         if step.then.place == place:
             found = number + 1
     return found
-
-
-class _Standing(NamedTuple):
-    """Where one stands before a step, with what in hand, and what all places look like."""
-
-    place: str
-    have: Tokens
-    world: dict[str, Tokens]
 
 
 class _Walk:
@@ -76,63 +106,35 @@ class _Walk:
         lifting = model.hazards.lifting
         self._guarded = {step.now: step.now.have & lifting(step.now.place) for step in steps}
         # What a step left out would have changed is not changed: places look as they did at first.
-        self._first: dict[str, Tokens] = {}
-        for step in steps:
-            self._first.setdefault(step.now.place, step.now.see)
+        self._first = {step.now.place: step.now.see for step in reversed(steps)}
 
-    def along(self, steps: Sequence[TrailStep], begun: _Standing | None = None) -> list[TrailStep] | None:
-        """Return the steps with what would be carried and seen, None if one of them is not possible or deadly.
-
-        Args:
-            begun: Where they begin; by default where the first of them did.
-        """
-        standing, walked = begun or self._begin(steps), list[TrailStep]()
-        world = dict(standing.world)
+    def along(self, steps: Sequence[TrailStep]) -> list[TrailStep] | None:
+        """Return the steps with what would be carried and seen, None if one of them is not possible or deadly."""
+        place, have, world = steps[0].now.place, steps[0].now.have, dict(self._first)
+        walked = list[TrailStep]()
         for step in steps:
-            taken = self._take(step, standing.place, standing.have, world)
-            if taken is None:
+            before, after, now = step.now, step.then, Situation(place, have, world[place])
+            if before.place != place or not self._is_possible(step, now):
                 return None
-            walked.append(taken)
-            standing = _Standing(taken.then.place, taken.then.have, world)
-        return walked if self._kept_have <= standing.have else None
+            have = _changed(have, before.have, after.have)
+            if after.place == place:
+                world[place] = _changed(now.see, before.see, after.see)
+            place = after.place
+            then = Situation(place, have, world.get(place, after.see))
+            walked.append(step._replace(now=now, then=then))
+        return walked if self._kept_have <= have else None
 
-    def standings(self, steps: Sequence[TrailStep]) -> list[_Standing]:
-        """Return where one stands before each step, as far as they can be walked."""
-        standing, found = self._begin(steps), list[_Standing]()
-        for step in steps:
-            found.append(standing)
-            world = dict(standing.world)
-            taken = self._take(step, standing.place, standing.have, world)
-            if taken is None:
-                break
-            standing = _Standing(taken.then.place, taken.then.have, world)
-        return found
-
-    def _begin(self, steps: Sequence[TrailStep]) -> _Standing:
-        return _Standing(steps[0].now.place, steps[0].now.have, self._first)
-
-    def _take(self, step: TrailStep, place: str, have: Tokens, world: dict[str, Tokens]) -> TrailStep | None:
-        """Return a step as it would be taken, None if it is not possible or deadly; note in `world` what it changes."""
-        if step.now.place != place:
-            return None
-        see, before, after = world[place], step.now, step.then
-        if self._m.places[place].possible.missing(step.action, union(have, see)) or not self._guarded[before] <= have:
-            return None
-        if (have, see) != (before.have, before.see):
-            outcome = self._m.outcome((place, step.action), union(have, see))
-            if outcome is not None and outcome.death > self._n.too_dangerous:
-                return None
-        now = Situation(place, have, see)
-        have = _changed(have, before.have, after.have)
-        if after.place == place:
-            see = _changed(see, before.see, after.see)
-        world[place] = see
-        then = Situation(after.place, have, world.get(after.place, after.see))
-        return TrailStep(now, step.action, step.reward, then, step.died, step.terminated)
+    def _is_possible(self, step: TrailStep, now: Situation) -> bool:
+        """Return whether a step is possible here, no more deadly, and what protected there is still in hand."""
+        context = union(now.have, now.see)
+        if self._m.places[now.place].possible.missing(step.action, context):
+            return False
+        if not self._guarded[step.now] <= now.have:
+            return False
+        outcome = self._m.outcome((now.place, step.action), context) if now != step.now else None
+        return outcome is None or outcome.death <= self._n.too_dangerous
 
 
 def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
     """Return tokens changed as others were."""
-    if before == after:
-        return tokens
-    return after if tokens == before else (tokens - (before - after)) | (after - before)
+    return tokens if before == after else (tokens - (before - after)) | (after - before)

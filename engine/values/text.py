@@ -14,18 +14,44 @@ All other modules work on sets of tokens and know nothing of texts. What they ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Set
-from typing import NamedTuple
+from collections.abc import Hashable, Set
+from typing import NamedTuple, TypeVar, cast
 
 from engine.records import State, Step
 
 Tokens = frozenset[str]
+NONE: Tokens = frozenset()
+Key = tuple[str, str]
+"""A place and an action."""
 
 CAN = "can:"
 """Class of the tokens that stand for what does not show."""
-_SMALL = frozenset(
-    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
-)
+_SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def union(have: Tokens, see: Tokens) -> Tokens:
+    """Return what is carried and seen together: the same object each time, whose hash is known then."""
+    return have | see if have else see
+
+
+_Known = TypeVar("_Known", bound=Hashable)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _first_of(known: Hashable) -> Hashable:
+    return known
+
+
+def kept_once(known: _Known) -> _Known:
+    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
+    return cast(_Known, _first_of(known))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def difference(tokens: Tokens, others: Tokens) -> Tokens:
+    """Return tokens without others: the same object each time."""
+    return kept_once(tokens - others)
 
 
 class Situation(NamedTuple):
@@ -39,6 +65,11 @@ class Situation(NamedTuple):
     place: str
     have: Tokens
     see: Tokens
+
+    @property
+    def context(self) -> Tokens:
+        """What is carried and seen together."""
+        return union(self.have, self.see)
 
 
 def situation(state: State) -> Situation:
@@ -54,7 +85,13 @@ def situation(state: State) -> Situation:
             see += [token] if known else []
         elif not token.startswith("load:"):
             see.append(token)
-    return Situation(place, frozenset(have), frozenset(see))
+    return kept_once(Situation(place, kept_once(frozenset(have)), kept_once(frozenset(see))))
+
+
+@functools.cache
+def verb(action: str) -> str:
+    """Return the first word of an action."""
+    return action.split(" ", 1)[0]
 
 
 @functools.cache
@@ -95,87 +132,23 @@ def words_of(tokens: Tokens) -> frozenset[str]:
     return frozenset().union(*map(words_of_token, tokens))
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def union(have: Tokens, see: Tokens) -> Tokens:
-    """Return what is carried and seen together: the same object each time, whose hash is known then."""
-    return have | see
-
-
-class Unseen:
-    """By place, actions that tell what does not show."""
-
-    def __init__(self) -> None:
-        self._telling: dict[str, set[str]] = {}
-
-    def learn(
-        self,
-        now: Situation,
-        action: str,
-        before: tuple[str, ...],
-        then: Situation,
-        after: tuple[str, ...],
-        *,
-        moves: Set[str] = frozenset(),
-        portable: Set[str] = frozenset(),
-    ) -> None:
-        """Learn from a step.
-
-        Args:
-            before: What was possible before it.
-            after: What was possible after it.
-            moves: Actions that lead from place to place.
-            portable: Words of things that were ever in hand: they tell nothing of a place.
-        """
-        if then != now or not before or not after:
-            return
-        telling = self._telling.get(now.place, set[str]())
-        appeared, vanished = set(after).difference(before), set(before).difference(after)
-        if not telling.isdisjoint(appeared | vanished):
-            return  # that is known to show it
-        standing = words_of(now.see) - words_of(now.have) - portable
-        for changed in (appeared, vanished - {action}):
-            # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
-            told = [
-                other
-                for other in changed
-                if other in moves or (objects(other) and objects(other) <= standing)
-            ]
-            if told:
-                self._telling.setdefault(now.place, set()).add(min(told))
-                return
-
-    def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
-        """Return the situation with what does not show, as far as it is known."""
-        telling = self._telling.get(now.place)
-        if not telling:
-            return now
-        told = frozenset(CAN + action for action in telling.intersection(possible))
-        return now._replace(see=now.see | told) if told else now
-
-    def told(self, now: Situation) -> Tokens:
-        """Return what does not show of a situation."""
-        return frozenset(token for token in now.see if token.startswith(CAN))
-
-
 class Reader:
-    """Takes states apart.
+    """Takes states apart, and learns by place which actions tell of what does not show.
 
     Args:
-        portable: Words that name what was ever in hand; grows as they are learnt.
+        portable: Words that name what was ever in hand, and tell nothing of a place; grows as they are learnt.
         moves: Actions that lead from place to place; grows as they are learnt.
     """
 
-    def __init__(self, portable: Set[str], moves: Set[str]) -> None:
+    def __init__(self, portable: Set[str] = frozenset(), moves: Set[str] = frozenset()) -> None:
         self._portable, self._moves = portable, moves
-        self._unseen = Unseen()
+        self._telling: dict[str, set[str]] = {}
 
     def read(self, state: State, possible: tuple[str, ...]) -> Situation:
         """Take a state apart, and add what only `possible` tells."""
-        return self._unseen.add(situation(state), possible)
+        return self.add(situation(state), possible)
 
-    def read_step(
-        self, step: Step, then: State, possible: tuple[str, ...] | None
-    ) -> tuple[Situation, Situation]:
+    def read_step(self, step: Step, then: State, possible: tuple[str, ...] | None) -> tuple[Situation, Situation]:
         """Take the states before and after a step apart, and learn what does not show.
 
         Args:
@@ -183,10 +156,43 @@ class Reader:
         """
         now, after = situation(step.state), situation(then)
         if possible is not None:
-            before, moves, portable = step.valid_actions, self._moves, self._portable
-            self._unseen.learn(now, step.action, before, after, possible, moves=moves, portable=portable)
-            return self._unseen.add(now, step.valid_actions), self._unseen.add(after, possible)
-        now = self._unseen.add(now, step.valid_actions)
+            self.learn(now, step.action, step.valid_actions, after, possible)
+            return self.add(now, step.valid_actions), self.add(after, possible)
+        now = self.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
-        told = self._unseen.told(now) if after.place == now.place else frozenset[str]()
-        return now, after._replace(see=after.see | told) if told else after
+        told = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
+        return now, _showing(after, told) if told else after
+
+    def learn(
+        self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
+    ) -> None:
+        """Learn from a step.
+
+        Args:
+            before: What was possible before it.
+            after: What was possible after it.
+        """
+        if then != now or not before or not after:
+            return
+        telling = self._telling.get(now.place, set[str]())
+        appeared, vanished = set(after).difference(before), set(before).difference(after)
+        if not telling.isdisjoint(appeared | vanished):
+            return  # that is known to show it
+        standing = words_of(now.see) - words_of(now.have) - self._portable
+        for changed in (appeared, vanished - {action}):
+            # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
+            told = [one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)]
+            if told:
+                self._telling.setdefault(now.place, set()).add(min(told))
+                return
+
+    def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
+        """Return the situation with what does not show, as far as it is known."""
+        telling = self._telling.get(now.place)
+        told = frozenset(CAN + action for action in telling.intersection(possible)) if telling else None
+        return _showing(now, told) if told else now
+
+
+def _showing(now: Situation, told: Tokens) -> Situation:
+    """Return a situation with what does not show."""
+    return kept_once(now._replace(see=union(now.see, told)))

@@ -1,20 +1,24 @@
-"""Trails: what remembered episodes did from a situation on, to be followed again as far as it paid.
+"""Replay: what remembered episodes did from a situation on, to be followed again as far as it paid.
 
-The planner joins single remembered steps, and what it believes about them is only as good as what tokens
-show. A trail needs no such belief: the same actions in the same situation led there before, with all that was
-carried or lit on the way, known or not to have mattered. How sure that is, is counted.
+The planner joins single remembered steps, and what it believes about them is only as good as what tokens show. A trail
+needs no such belief: the same actions in the same situation led there before, with all that was carried or lit on the
+way, known or not to have mattered. How sure that is, is counted.
+
+Games draw their luck from a generator that begins alike, so who does everything as in an earlier episode mostly meets
+the same luck: a fight won once is won again. `Histories` knows what was done from the beginning of episodes on, and
+counts how far that holds wherever luck was seen to matter; where episodes do not begin alike, or luck falls anew each
+time, it soon counts for nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Key
-from engine.values.histories import Histories
-from engine.values.text import Situation, Tokens
+from engine.values.counts import Tally, jaccard, rate
+from engine.values.text import NONE, Key, Situation, Tokens, verb
 
 
 class TrailStep(NamedTuple):
@@ -28,47 +32,13 @@ class TrailStep(NamedTuple):
     terminated: bool
 
 
-class Trail(NamedTuple):
-    """A part of a remembered episode.
+class Earned(NamedTuple):
+    """A gain on a trail: the number of steps it takes, where it is, its points, and how sure it is."""
 
-    Attributes:
-        actions: What was done.
-        gains: What was gained where on it, in order.
-        sure: Probability that the same happens again.
-        begin: Where it began.
-        end: Where it led.
-        world: What was last seen at the places on it.
-        earned: For each gain the number of steps it takes, where it is, and how sure it is.
-        marks: (number of steps taken, place, what is carried) before each step.
-        seen: What was seen there then.
-        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
-    """
-
-    actions: tuple[str, ...]
-    gains: tuple[tuple[Key, float], ...]
+    steps: int
+    key: Key
+    reward: float
     sure: float
-    begin: Situation
-    end: Situation
-    world: Mapping[str, Tokens]
-    earned: tuple[tuple[int, Key, float, float], ...]
-    marks: tuple[tuple[int, str, Tokens], ...]
-    seen: tuple[Tokens, ...]
-    faithful: float = 0.0
-
-
-class _Cut(NamedTuple):
-    """A part of a remembered episode that ends with a gain.
-
-    Attributes:
-        worth: What is gained on it, times the probability that it is.
-        faithful: As of a trail.
-    """
-
-    worth: float
-    number: int
-    start: int
-    end: int
-    faithful: float
 
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
@@ -76,27 +46,76 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 def _came(step: TrailStep) -> _Came:
     """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else frozenset[str]()
+    see = step.then.see if step.then.place == step.now.place else NONE
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
+class _Told(NamedTuple):
+    """A step of an episode that can be followed, what came of it, and how often all that ever came of it did."""
+
+    step: TrailStep
+    came: _Came
+    outcomes: Counter[_Came]
+
+
+class Trail(NamedTuple):
+    """A part of a remembered episode that ends with a gain.
+
+    Attributes:
+        worth: What is gained on it, times the probability that it is.
+        steps: Its steps.
+        earned: What was gained on it, in order.
+        sure: Probability that the same happens again.
+        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
+    """
+
+    worth: float
+    steps: list[_Told]
+    earned: tuple[Earned, ...]
+    sure: float
+    faithful: float
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What was done."""
+        return tuple(told.step.action for told in self.steps)
+
+    @property
+    def stops(self) -> list[Situation]:
+        """The situation before each step."""
+        return [told.step.now for told in self.steps]
+
+    @property
+    def end(self) -> Situation:
+        """Where it led."""
+        return self.steps[-1].step.then
+
+    @property
+    def world(self) -> dict[str, Tokens]:
+        """What was last seen at the places on it."""
+        return {at.place: at.see for told in self.steps for at in (told.step.now, told.step.then)}
+
+
 class Trails:
-    """All remembered episodes, found by the situations they went through."""
+    """All remembered episodes, found by the situations they went through.
+
+    Attributes:
+        histories: The episodes from their beginning on.
+    """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._episodes: list[list[TrailStep]] = []
+        self.histories = Histories(numbers)
+        self._episodes: list[list[_Told]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
-        self._told: list[list[tuple[Counter[_Came], _Came, str]]] = []
-        """By episode and step, what ever came of it, what came of it then, and its verb."""
-        self._at: dict[str, dict[Tokens, list[tuple[float, int, int]]]] = {}
-        self._outcomes: dict[tuple[Situation, str], Counter[_Came]] = {}
+        self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
+        """By place and what was in hand, the most that was still gained, negative, the step, and the episode."""
+        self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
         self._gained: set[Key] = set()
-        self._repeated: dict[str, tuple[int, int]] = {}
-        """By verb, how often it was done where just that was done before, and how often something else came of it."""
-        self._histories = Histories(numbers)
+        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
+        """By verb, how often something else came of it than before where it was done in the same situation."""
 
     def add(self, step: TrailStep, told: int | None = None) -> None:
         """Remember a step of the episode that is going on.
@@ -105,95 +124,44 @@ class Trails:
             told: A digest of the state after it as the game told it; by default of how it was read.
         """
         told = hash(step.then) if told is None else told
-        key = (step.now.place, step.action)
+        key, so = (step.now.place, step.action), (step.now, step.action)
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
-        if key not in self._gained and not self._histories.is_as_before(step.action, told, step.reward):
-            outcomes = self._outcomes.setdefault((step.now, step.action), Counter())
-            came = _came(step)
+        if key not in self._gained and not self.histories.is_as_before(step.action, told, step.reward):
+            outcomes, came = self._outcomes[so], _came(step)
             if outcomes and step.then.place == step.now.place:
-                verb = _verb(step.action)
-                repeated, otherwise = self._repeated.get(verb, (0, 0))
-                self._repeated[verb] = (repeated + 1, otherwise + (came not in outcomes or len(outcomes) > 1))
+                self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         if step.reward > 0:
             self._gained.add(key)
-        by_luck = len(self._outcomes.get((step.now, step.action), ())) > 1
-        self._histories.add(step.action, told, step.reward, by_luck=by_luck, died=step.died)
+        by_luck = len(self._outcomes.get(so, ())) > 1
+        self.histories.add(step.action, told, step.reward, by_luck=by_luck, died=step.died)
         self._current.append(step)
 
-    @property
-    def deadly(self) -> frozenset[str]:
-        """Return the actions that killed in an earlier episode that was like this one up to now."""
-        return self._histories.deadly
-
-    @property
-    def faithfulness(self) -> float:
-        """Return how likely luck falls as it did when all that was done before is the same."""
-        return self._histories.faithfulness
-
-    @property
-    def repeated(self) -> bool:
-        """Whether all of the last episode was done before, and came to the same: nothing was learnt in it."""
-        return self._histories.repeated
-
-    def skip(self) -> None:
-        """Take note that a step of the episode is not known."""
-        self._histories.lose()
-
-    def close(self, shorten: Callable[[list[TrailStep]], list[TrailStep] | None] | None = None) -> None:
+    def close(self, ways_told: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)) -> None:
         """End the episode: from now on its steps can be followed.
 
         Args:
-            shorten: Returns the steps without those that were in vain, to be followed as well.
+            ways_told: Returns the ways in which an episode is told: its steps without some of those in vain.
         """
-        walked, self._current = self._current, []
+        lived, self._current = self._current, []
         self._gained.clear()
-        if self._histories.close([step.reward for step in walked], len(self._episodes)) > 0.0:
-            self._store(walked)
-        steps = without_loops(walked)
-        if steps:
-            self._keep(steps)
-            shorter = shorten(steps) if shorten is not None else None
-            if shorter:
-                self._keep(shorter)
-
-    def _sure(self, verb: str, same: int, times: int) -> float:
-        """Return how likely the same comes of an action as did so many times of all."""
-        repeated, otherwise = self._repeated.get(verb, (0, 0))
-        if not otherwise:
-            return (same + 1.0) / (times + 1.0)
-        strength = self._n.strength
-        return (same + strength * (1.0 - otherwise / repeated)) / (times + strength)
-
-    def _keep(self, steps: list[TrailStep]) -> None:
-        number = self._store(steps)
-        best = 0.0
-        for index in range(len(steps) - 1, -1, -1):
-            best = max(0.0, best + steps[index].reward)
-            if best <= 0.0:
-                continue
-            situation = steps[index].now
-            known = self._at.setdefault(situation.place, {}).setdefault(situation.have, [])
-            known.append((best, number, index))
-            if len(known) > self._n.kept_trails:
-                known.sort(key=lambda t: (-t[0], t[2], -t[1]))
-                del known[self._n.kept_trails :]
+        if self.histories.close([step.reward for step in lived], len(self._episodes)) > 0.0:
+            self._store(lived)
+        for steps in ways_told(lived):
+            number, best = self._store(steps), 0.0
+            for index in range(len(steps) - 1, -1, -1):
+                best, now = max(0.0, best + steps[index].reward), steps[index].now
+                if best > 0.0:
+                    known = self._at[now.place].setdefault(now.have, [])
+                    known.append((-best, index, -number))
+                    if len(known) > self._n.kept_trails:
+                        known.sort()
+                        del known[self._n.kept_trails :]
 
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
-        self._episodes.append(steps)
-        gains = (number for number, step in enumerate(steps, 1) if step.reward > 0)
-        self._paying.append(max(gains, default=0))
-        self._told.append(
-            [
-                (
-                    self._outcomes.setdefault((step.now, step.action), Counter()),
-                    _came(step),
-                    _verb(step.action),
-                )
-                for step in steps
-            ]
-        )
+        self._episodes.append([_Told(step, _came(step), self._outcomes[(step.now, step.action)]) for step in steps])
+        self._paying.append(max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0))
         return len(self._episodes) - 1
 
     def from_here(
@@ -214,119 +182,144 @@ class Trails:
 
         Each ends with something to be gained. Those with the highest gain come first.
         """
-        found: list[_Cut] = []
+        found: list[Trail] = []
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
-        known = [t for have, ts in self._at.get(now.place, {}).items() if have <= now.have for t in ts]
-        known.sort(key=lambda t: (-t[0], t[2], -t[1]))
-        for _, number, index in known[: 2 * self._n.kept_trails]:
-            begin = self._episodes[number][index]
-            if begin.action in valid and _alike(begin.now.see, now.see) >= self._n.alike:
-                found += self._cuts(number, index, steps, gained)
-        for number, index in self._histories.continued() if as_before else ():
-            if self._episodes[number][index].action in valid:
-                found += self._cuts(number, index, steps, gained, self._histories.faithfulness)
-        found.sort(key=lambda cut: (-cut.worth, -cut.faithful))
-        chosen: dict[tuple[str, ...], _Cut] = {}
-        for cut in found:
-            part = self._episodes[cut.number][cut.start : cut.end]
-            chosen.setdefault(tuple(step.action for step in part), cut)
+        at = self._at.get(now.place, {})
+        known = sorted(begun for have, begins in at.items() if have <= now.have for begun in begins)
+        for _, index, number in known[: 2 * self._n.kept_trails]:
+            begin = self._episodes[-number][index].step
+            if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
+                found += self._parts(-number, index, steps, gained)
+        for number, index in self.histories.continued() if as_before else ():
+            if self._episodes[number][index].step.action in valid:
+                found += self._parts(number, index, steps, gained, self.histories.faithfulness)
+        chosen: dict[tuple[str, ...], Trail] = {}
+        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.faithful)):
+            chosen.setdefault(trail.actions, trail)
             if len(chosen) >= self._n.trails:
                 break
-        return [self._trail(cut, actions, gained) for actions, cut in chosen.items()]
+        return list(chosen.values())
 
-    def _cuts(
+    def _parts(
         self, number: int, start: int, steps: int, gained: Container[Key], faithful: float = 0.0
-    ) -> Iterator[_Cut]:
+    ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
-        total = 0.0
-        for end, step, sure in self._surely(number, start, start + steps, faithful):
-            if step.reward > 0 and (step.now.place, step.action) in gained:
-                continue
-            total += step.reward
-            if step.reward > 0:
-                yield _Cut(total * sure, number, start, end, faithful)
-
-    def _surely(
-        self, number: int, start: int, end: int, faithful: float
-    ) -> Iterator[tuple[int, TrailStep, float]]:
-        """Yield the steps of an episode to its last gain, each with its end and how sure all is up to there."""
-        counted = 1.0
-        part = slice(start, min(end, self._paying[number]))
-        steps = zip(self._episodes[number][part], self._told[number][part], strict=True)
-        for after, (step, (outcomes, came, verb)) in enumerate(steps, start + 1):
+        total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
+        part = self._episodes[number][start : min(start + steps, self._paying[number])]
+        for taken, (step, came, outcomes) in enumerate(part, 1):
             if step.terminated:
                 break
-            same = outcomes[came]
-            counted *= self._sure(verb, same, same if same and len(outcomes) == 1 else sum(outcomes.values()))
+            same, times = outcomes[came], outcomes.total()
+            otherwise = self._otherwise.get(verb(step.action))
+            if otherwise is None or not otherwise.hits:
+                counted *= rate(same, times, 1.0, 1.0)
+            else:
+                counted *= rate(same, times, 1.0 - otherwise.rate(), self._n.strength)
             sure = max(faithful, counted)
             if sure < self._n.unlikely:
                 break
-            yield after, step, sure
-
-    def _trail(self, cut: _Cut, actions: tuple[str, ...], gained: Container[Key]) -> Trail:
-        """Return a part of an episode, with all that can be known of it."""
-        world: dict[str, Tokens] = {}
-        earned: list[tuple[int, Key, float, float]] = []
-        steps, sure = self._episodes[cut.number][cut.start : cut.end], 1.0
-        for end, step, sure in self._surely(cut.number, cut.start, cut.end, cut.faithful):
-            world[step.now.place] = step.now.see
-            world[step.then.place] = step.then.see
             key = (step.now.place, step.action)
-            if step.reward > 0 and key not in gained:
-                earned.append((end - cut.start, key, step.reward, sure))
-        return Trail(
-            actions,
-            tuple((key, reward) for _, key, reward, _ in earned),
-            sure,
-            steps[0].now,
-            steps[-1].then,
-            world,
-            tuple(earned),
-            tuple((number, step.now.place, step.now.have) for number, step in enumerate(steps)),
-            tuple(step.now.see for step in steps),
-            cut.faithful,
-        )
+            if step.reward > 0 and key in gained:
+                continue
+            total += step.reward
+            if step.reward > 0:
+                earned = (*earned, Earned(taken, key, step.reward, sure))
+                yield Trail(total * sure, part[:taken], earned, sure, faithful)
 
 
-def _verb(action: str) -> str:
-    return action.split(" ", 1)[0]
+class _Known(NamedTuple):
+    """What came of an action after a history: the history that it made, a digest of what was told, and the points."""
+
+    history: int
+    told: int
+    reward: float
 
 
-def without_loops(steps: list[TrailStep]) -> list[TrailStep]:
-    """Return the steps without parts that led back to where they began with nothing gained or changed.
+class Histories:
+    """A tree of all that was done from the beginning of episodes on, and where this episode stands in it.
 
-    Nothing changed means: the same is carried, and every place known before or seen on the way looks as it
-    did when it was last, or first, seen.
+    Attributes:
+        repeated: Whether all of the last episode was done before, and came to the same: nothing was learnt in it.
     """
-    kept: list[TrailStep] = []
-    worlds: list[dict[str, Tokens]] = []
-    latest: dict[tuple[str, Tokens], list[int]] = {}
-    first: dict[str, Tokens] = {}
-    world: dict[str, Tokens] = {}
-    for step in steps:
-        now = step.now
-        world = {**world, now.place: now.see}
-        first.setdefault(now.place, now.see)
-        key = (now.place, now.have)
-        for index in latest.get(key, ()):
-            if index >= len(kept):
-                break
-            begun = worlds[index]
-            gained = any(other.reward != 0 for other in kept[index:])
-            same = all(begun.get(place, first[place]) == see for place, see in world.items())
-            if not gained and same:
-                for other in kept[index:]:
-                    indices = latest[(other.now.place, other.now.have)]
-                    while indices and indices[-1] >= index:
-                        indices.pop()
-                del kept[index:], worlds[index:]
-                break
-        latest.setdefault(key, []).append(len(kept))
-        worlds.append(world)
-        kept.append(step)
-    return kept
 
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
+        self.repeated = False
+        self._now: int | None = 0
+        """Number of the history so far, None if a part of it is not known."""
+        self._passed: list[int | None] = []
+        self._count = 0
+        self._led: dict[tuple[int, str], _Known] = {}
+        self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
+        """By history, the most that was still gained after it, negative, the episode, negative, and the step."""
+        self._killed: defaultdict[int, set[str]] = defaultdict(set)
+        """By history, what killed when it was done last."""
+        self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
+        self._departed = False
 
-def _alike(a: Tokens, b: Tokens) -> float:
-    union = len(a | b)
-    return len(a & b) / union if union else 1.0
+    @property
+    def faithfulness(self) -> float:
+        """Return how likely luck falls as it did when all that was done before is the same."""
+        return self._as_before / (self._as_before + self._otherwise)
+
+    @property
+    def deadly(self) -> frozenset[str]:
+        """Return the actions that killed after all the same; none where luck mostly falls otherwise."""
+        if self._now is None or self.faithfulness <= self._n.faithful:
+            return frozenset()
+        return frozenset(self._killed.get(self._now, ()))
+
+    def add(self, action: str, told: int, reward: float, *, by_luck: bool, died: bool = False) -> None:
+        """Go on by a step of the present episode.
+
+        Args:
+            told: A digest of the state after it as the game told it: how states are read changes as more is known.
+            by_luck: Whether different things were seen to come of this action in the same situation.
+        """
+        self._passed.append(self._now)
+        if self._now is None:
+            return
+        if died:
+            self._killed[self._now].add(action)
+        elif self._now in self._killed:
+            self._killed[self._now].discard(action)
+        key, same = (self._now, action), self.is_as_before(action, told, reward)
+        known = self._led.get(key)
+        self._departed = self._departed or not same
+        if known is None:
+            self._count += 1
+        elif by_luck:
+            self._as_before += same
+            self._otherwise += not same
+        self._now = self._count if known is None else known.history
+        self._led[key] = _Known(self._now, told, reward)
+
+    def is_as_before(self, action: str, told: int, reward: float) -> bool:
+        """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
+        known = self._led.get((self._now, action)) if self._now is not None else None
+        return known is not None and (known.told, known.reward) == (told, reward)
+
+    def lose(self) -> None:
+        """Take note that a step of this episode is not known: it is no known history any more."""
+        self._now, self._departed = None, True
+
+    def close(self, rewards: Sequence[float], number: int) -> float:
+        """End the episode, kept elsewhere under this number; return the most that was gained in any last part of it."""
+        best = most = 0.0
+        for index in range(len(rewards) - 1, -1, -1):
+            best, history = max(0.0, best + rewards[index]), self._passed[index]
+            most = max(most, best)
+            if best > 0.0 and history is not None:
+                known = self._after[history]
+                known.append((-best, -number, index))
+                known.sort()
+                del known[self._n.continuations :]
+        if rewards:
+            self.repeated = not self._departed
+        self._now, self._passed, self._departed = 0, [], False
+        return most
+
+    def continued(self) -> Iterator[tuple[int, int]]:
+        """Yield the episodes that went on best from here, by number, and the step with which they did."""
+        for _, number, index in self._after.get(self._now, ()) if self._now is not None else ():
+            yield -number, index

@@ -17,14 +17,16 @@ from engine.bench.life import opened
 from engine.bench.plan import planned
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.kinds import Places
-from engine.memory import Memory, upkeep
-from engine.memory.scope import JOURNAL
+from engine.memory import Memory, learnt, upkeep
+from engine.memory.scope import JOURNAL, LEARNT
 from engine.memory.shared import schema
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.server import Server
 from engine.records import Kept
-from engine.settings import SessionConfig
+from engine.settings import SessionConfig, Settings
 from engine.settings.address import in_space, parsed_address
+from engine.settings.planning import OpeningNumbers
+from engine.values import opening
 from jitrl_tui import cli
 from tests.arena.running import SMALL
 from tests.memory.lives import make_episode
@@ -333,3 +335,33 @@ def test_each_cell_of_a_benchmark_has_a_space_of_its_own(tmp_path: Path) -> None
     cells = planned(suite, Places(tmp_path), "small.toml", "postgresql:#team").cells
     found = [opened(cell, 0, tmp_path / "a run" / "cells" / cell.name).config.memory for cell in cells]
     assert found == [f"postgresql:#team/a run/{cell.name}" for cell in cells]
+
+
+def test_what_was_learnt_is_kept_beside_the_replica(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    rng = random.Random(5)
+    with SharedMemory(address, tmp_path / "s", follow=False) as shared:
+        scope = shared.scope(NAME)
+        scope.append_all(make_episode(rng, f"e{number}") for number in range(4))
+        opening.opened(scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
+        (path,) = (tmp_path / "s").rglob(LEARNT)
+        assert path.parent == scope.folder
+        scope.append(make_episode(rng, "late"))
+    known: list[int] = []
+    load = learnt.load
+
+    def loaded(*arguments: Any) -> Any:
+        found = load(*arguments)
+        known.append(0 if found is None else found[0])
+        return found
+
+    monkeypatch.setattr(learnt, "load", loaded)
+    with SharedMemory(address, tmp_path / "s", follow=False) as shared:
+        scope = shared.scope(NAME)
+        opening.opened(scope, Settings())
+        assert known == [sum(len(episode.steps) for episode in list(scope.episodes())[:4])]
+    with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
+        opening.opened(shared.scope(NAME), Settings())
+        assert known[1:] == [0]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from engine.settings.planning import PlanNumbers
-from engine.values.detours import Explorer, Plan
+from engine.values.detours import Explorer, Plan, Route
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task
-from engine.values.planner import Planner
-from engine.values.promises import Promises
-from engine.values.routes import Router
+from engine.values.paths import Imagined, Paths, Progress, Task, Ways
+from engine.values.planner import Planner, Router
 from engine.values.trails import Trail
-from engine.values.ways import Ways
 
 NUMBERS = PlanNumbers()
 
@@ -31,11 +31,11 @@ def router(model: Model, here: Imagined, valid=(), **options) -> Router:
     return Router(model, NUMBERS, standing(model, here, valid, **options))
 
 
-def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Explorer, Promises, Offers]:
-    """Return what finds detours from here, with what it asks."""
+def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:
+    """Return what finds detours along routes from here, and what can be tried."""
     paths = standing(model, here, valid, **options)
-    promises, offers = Promises(model, NUMBERS, paths), Offers(model, NUMBERS, paths)
-    return Explorer(model, NUMBERS, paths, promises, offers, Ways(model)), promises, offers
+    offers = Offers(model, NUMBERS, paths)
+    return partial(Explorer, model, NUMBERS, paths, offers, Ways(model)), offers
 
 
 class Planning:

@@ -66,7 +66,7 @@ def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_change
             x.see(hall, ("left", "right"))
             won = float(rng.random() < (0.8 if (action == "left") != swapped else 0.3))
             x.learn(hall, action, won, end, terminated=True, died=False)
-        estimated.append([x.gain(("hall", action), frozenset()) for action in ("left", "right")])
+        estimated.append([x.effects.gain(("hall", action), frozenset()) for action in ("left", "right")])
     left, right = np.mean(estimated, axis=0)
     # The weights .75^age leave about seven occasions a lever: four standard errors of the mean of 30 such estimates.
     error = 4 * 0.5 / np.sqrt(7 * 30)

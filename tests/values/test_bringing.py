@@ -47,7 +47,7 @@ def test_what_opened_something_elsewhere_promises_more_than_what_never_did():
     assert bringing.new_at("cave", key) == key
     assert not bringing.all_were_at("cave")
     assert bringing.all_were_at("den")
-    assert (bringing.places_with("have:key"), bringing.places_with("have:lamp")) == (4, 0)
+    assert (bringing.places["have:key"], bringing.places["have:lamp"]) == (4, 0)
 
 
 def test_where_other_things_opened_something_one_more_promises_more():
@@ -58,7 +58,7 @@ def test_where_other_things_opened_something_one_more_promises_more():
         give = f"give {thing} to dog"
         bringing.see("yard", frozenset({f"have:{thing}"}), (give,), known=True, new=False)
         bringing.see("mill", frozenset({f"have:{thing}"}), (), known=True, new=False)
-    yard, cave, mill = (bringing.opens_at("have:bone", place) for place in ("yard", "cave", "mill"))
+    yard, cave, mill = (bringing.chances(place, frozenset({"have:bone"}))[0] for place in ("yard", "cave", "mill"))
     assert 1.0 > yard > cave == bringing.opens("have:bone") > mill > 0.0
     before = bringing.opens("have:bone")
     bringing.see("barn", frozenset({"have:bone"}), ("give bone to cat",), known=True, new=False)
@@ -81,8 +81,8 @@ def test_things_are_brought_first_to_where_others_opened_something():
     hall = at("hall", "bone", "bell", "book", "cup", "pipe")
     for _ in range(2):
         x.see(hall, ("east",))
-    _, promises, _ = explorer(x, Imagined(hall.place, hall.have, {}))
-    yard, mill = (promises.brings(f"place:{place}", hall.have) for place in ("yard", "mill"))
+    _, offers = explorer(x, Imagined(hall.place, hall.have, {}))
+    yard, mill = (offers.brings(f"place:{place}", hall.have)[0] for place in ("yard", "mill"))
     assert yard > 2 * mill > 0.0
 
 

@@ -8,11 +8,10 @@ from collections import Counter
 
 import pytest
 
-from engine.values.detours import _Tour
+from engine.values.detours import Route
 from engine.values.offers import darkening
-from engine.values.paths import Imagined, Progress, Route
+from engine.values.paths import Imagined, Progress, Ways
 from engine.values.text import Situation
-from engine.values.ways import Ways
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
 
@@ -105,12 +104,12 @@ def wandered(seed, side=5, steps=120, danger=0.0):
     return x, Imagined("room 0", frozenset(), {}), possible
 
 
-def every(promises, offers, goal, have, see, ahead):
+def every(offers, goal, have, see, ahead):
     """All that can be tried at a place."""
-    (draw,) = (draw for draw in promises.draws if draw.goal == goal)
-    asked = promises.stay(draw, have, see, ahead)
+    (draw,) = (draw for draw in offers.draws if draw.goal == goal)
+    asked = offers.stay(draw, have, see, ahead)
     found = (
-        offers.of(goal, have, see, action, promise, ahead=ahead, sought=sought)
+        offers.of(Situation(goal, have, see), action, promise, ahead=ahead, sought=sought)
         for promise, action, sought in asked
     )
     return [offer for offer in found if offer is not None]
@@ -133,14 +132,14 @@ def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_lef
     x, now, possible = wandered(seed, danger=danger)
     finder, *_ = explorer(x, now, possible)
     route = far(x, now)
-    taken = finder.fill(route)
+    taken = finder(route).detours()
     assert len(taken) > 3
     assert [d.rate for d in taken] == sorted((d.rate for d in taken), reverse=True)
     assert taken[-1].rate >= NUMBERS.worthwhile * taken[0].rate
     assert sum(detour.cost for detour in taken) <= route.left
     assert len({detour.goal[0] for detour in taken}) == len(taken)
     short = dataclasses.replace(route, left=6.0)
-    assert sum(detour.cost for detour in finder.fill(short)) <= 6.0
+    assert sum(detour.cost for detour in finder(short).detours()) <= 6.0
 
 
 def cellar(deadly):
@@ -163,11 +162,11 @@ def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_dea
     for deadly in (False, True):
         x, light = cellar(deadly)
         now = Imagined(light.place, light.have, {light.place: light.see})
-        finder, promises, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
-        tried = every(promises, offers, "room 1", light.have, light.see, True)
+        finder, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
+        tried = every(offers, "room 1", light.have, light.see, True)
         offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
         assert (offer.death > 0.3) == deadly
-        tried = {d.actions for d in finder.fill(Route(now, 20.0, marks=((0, now.place, now.have),)))}
+        tried = {d.actions for d in finder(Route(now, 20.0, marks=((0, now.place, now.have),))).detours()}
         assert (("put out lamp", "ask ghost") in tried) == (not deadly)
 
 
@@ -175,8 +174,8 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
-    _, promises, offers = explorer(x, now, ("throw lamp",))
-    assert every(promises, offers, "hall", now.have, frozenset(), False)[0].handles
+    _, offers = explorer(x, now, ("throw lamp",))
+    assert every(offers, "hall", now.have, frozenset(), False)[0].handles
 
 
 def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
@@ -206,8 +205,8 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
 
     def made(at, ahead):
         now = Imagined(at.place, lit, {at.place: at.see})
-        _, promises, offers = explorer(x, now, ("throw lamp at tree",))
-        tried = every(promises, offers, at.place, lit, at.see, ahead)
+        _, offers = explorer(x, now, ("throw lamp at tree",))
+        tried = every(offers, at.place, lit, at.see, ahead)
         return next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",))
 
     assert darkening(x, NUMBERS, hall.place, lit, "throw lamp at tree") > 0.3
@@ -284,12 +283,12 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
         marks=((0, hall.place, none), (1, hall.place, lamp), (2, cellar.place, lamp)),
         earned=((3, 5.0),),
     )
-    tour = _Tour(route, -1, finder._anchors(route))
-    start, end = tour.anchors[0], tour.anchors[-1]
+    along = finder(route)
+    start, end = along._anchors[0], along._anchors[-1]
     assert (start.have, end.have) == (none, lamp)
-    assert finder._danger_from(tour, start, (cellar.place, "north")) > 0.3
-    assert finder._danger_from(tour, end, (cellar.place, "north")) < 0.1
-    taken = finder.fill(route)
+    assert along._danger_from(start, (cellar.place, "north")) > 0.3
+    assert along._danger_from(end, (cellar.place, "north")) < 0.1
+    taken = along.detours()
     chest = [detour for detour in taken if detour.actions[-1] == "open chest"]
     assert chest
     assert all(detour.start > 0 for detour in chest)
@@ -302,8 +301,8 @@ def test_what_was_not_possible_just_now_is_offered_no_more():
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        _, promises, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
-        return {offer.actions[-1] for offer in every(promises, offers, "hall", dusty.have, dusty.see, False)}
+        _, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        return {offer.actions[-1] for offer in every(offers, "hall", dusty.have, dusty.see, False)}
 
     assert "open box" in offered()
     x.see(dusty, ("south",))

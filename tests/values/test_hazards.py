@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.values.paths import Ways
 from engine.values.text import Situation, union
-from engine.values.ways import Ways
 from tests.values.planning import new_model
 from tests.values.test_memos import Wanderer
 

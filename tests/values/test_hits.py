@@ -15,12 +15,11 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, Neighbour, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.detours import Detour
+from engine.values.detours import Detour, Route
 from engine.values.explanation import Expected, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Imagined, Route
+from engine.values.paths import Imagined, Way
 from engine.values.text import Situation
-from engine.values.ways import Way
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered
 
@@ -119,7 +118,7 @@ def along(at, actions, marks, detour):
 
 
 def aside(start, actions, goal, way=(), back=()):
-    return Detour(1.0, 1.0, 1.0, start, tuple(actions), goal, Way(len(way), way), Way(len(back), back))
+    return Detour(1.0, 1.0, 1.0, start, tuple(actions), goal, Way(way), Way(back))
 
 
 def test_what_a_detour_tries_that_the_route_does_next_is_one_step():

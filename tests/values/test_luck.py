@@ -12,9 +12,8 @@ from engine.environments import profile
 from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.graph import GraphEstimator
-from engine.values.histories import Histories
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep
+from engine.values.trails import Histories, Trails, TrailStep
 from tests.values.planning import NUMBERS
 from tests.values.test_graph import Remembered
 
@@ -80,6 +79,16 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
     assert list(histories.continued()) == [(1, 1), (2, 1), (0, 1)]
     histories.lose()
     assert list(histories.continued()) == []
+
+
+def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
+    trails = Trails(NUMBERS)
+    for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
+        trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
+    trails.close(lambda lived: [lived[2:]])  # told without what was in vain
+    trails.add(TrailStep(HALL, "pay", -5.0, HALL, died=False, terminated=False))
+    found = trails.from_here(HALL, 9, ("wait",))
+    assert [trail.actions for trail in found] == [("wait", "dig")]
 
 
 def test_what_killed_after_all_the_same_is_known_and_forgotten_where_luck_falls_otherwise():

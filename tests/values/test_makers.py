@@ -69,12 +69,11 @@ def test_nothing_is_told_to_be_out_of_reach_that_the_search_would_find(length, m
     x, actions, at = chain(length)
     elsewhere, found = Imagined("yard", NONE, {}), 0
     for situation, action, depth in itertools.product(at, actions, (1, 2)):
-        here = Imagined(situation.place, situation.have, {situation.place: situation.see})
-        pruned = standing(x, elsewhere).enable(here, action, depth)
+        pruned = standing(x, elsewhere).enable(situation, action, depth)
         with monkeypatch.context() as patch:
             # Everything that ever made what is missing is tried.
             patch.setattr(Makers, "_makes", lambda self, action, *asked: action not in x.moves)
-            full = standing(x, elsewhere).enable(here, action, depth)
+            full = standing(x, elsewhere).enable(situation, action, depth)
         assert (pruned and pruned[0]) == (full and full[0]), (situation, action, depth)
         found += bool(pruned and pruned[0])
     assert found

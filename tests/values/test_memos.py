@@ -7,11 +7,10 @@ import random
 import pytest
 
 from engine.settings.planning import PlanNumbers
-from engine.values.memo import Memo
+from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Imagined, Paths, Progress, Task
-from engine.values.promises import Promises
 from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 from tests.bench.dungeons import Dungeon
@@ -47,40 +46,41 @@ class Wanderer:
                 break
 
 
-def answers(x, memos, met):
+def answers(x, memo, met):
     """Return what is told of every action in situations met, and in what they look like with other things in hand."""
     told = {}
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
-    paths = Paths(x, EAGER, Task(Imagined(here, have, {here: see}), 20, Progress()), memos[0])
-    promises, offers = Promises(x, EAGER, paths, memos[1]), Offers(x, EAGER, paths, memos[2])
+    paths = Paths(x, EAGER, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
+    offers = Offers(x, EAGER, paths)
     hands = [next(iter(situations))[0] for situations in met.values()]
     for place, situations in met.items():
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:
+            at = paths.seen(Imagined(place, have, {place: see}))
             for action in sorted(x.places[place].possible):
                 told[(place, have, see, action)] = (
-                    paths.enable(Imagined(place, have, {place: see}), action, 2),
-                    offers.of(place, have, see, action, 1.0, ahead=True, sought=False),
+                    paths.enable(at, action, 2),
+                    offers.of(at, action, 1.0, ahead=True, sought=False),
                 )
         for have in hands[-3:]:
-            told[(place, have)] = promises.brings(place, have), promises.opened(place, have)
-    return told, promises.draws
+            told[(place, have)] = offers.brings(place, have)
+    return told, offers.draws
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
     wanderer, asked, fresh = Wanderer(seed), Model(EAGER), Model(EAGER)
-    memos = Memo(1 << 15), Memo(), Memo(1 << 15)
+    memo = Memo(1 << 15)
     for _ in range(5):
         wanderer.walk(asked, fresh)
-        answers(asked, memos, wanderer.met)
+        answers(asked, memo, wanderer.met)
     wanderer.walk(asked, fresh, steps=15)
-    expected = answers(fresh, (Memo(1 << 15), Memo(), Memo(1 << 15)), wanderer.met)
+    expected = answers(fresh, Memo(1 << 15), wanderer.met)
     enabled = [told[0] for key, told in expected[0].items() if len(key) == 4]
     assert sum(one is not None for one in enabled) > 100
     assert sum(bool(one and one.actions) for one in enabled) > 10
-    assert answers(asked, memos, wanderer.met) == expected
+    assert answers(asked, memo, wanderer.met) == expected
 
 
 def step(place, action, then, reward=0.0, have=()):

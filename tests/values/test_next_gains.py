@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.values.paths import Route
+from engine.values.detours import Route
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, router
 from tests.values.test_detours import wandered

@@ -15,9 +15,9 @@ from engine.values.base import Query
 from engine.values.knn import KnnEstimator
 from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.shortening import shortened
+from engine.values.shortening import shortened, without_loops
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep, without_loops
+from engine.values.trails import Trails, TrailStep
 from tests.values.planning import NUMBERS, new_model, router
 
 NONE: frozenset[str] = frozenset()
@@ -56,11 +56,11 @@ def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_i
     trails.close()
     laden = at("a", have=("lamp",))
     (trail,) = trails.from_here(laden, 9, ("east", "west"))
-    assert (trail.actions, trail.gains) == (("east", "take coin"), ((("b", "take coin"), 3.0),))
+    assert (trail.actions, trail.earned) == (("east", "take coin"), ((2, ("b", "take coin"), 3.0, 1.0),))
     assert trails.from_here(laden, 9, ("west",)) == []
     assert trails.from_here(laden, 1, ("east",)) == []
     assert (
-        trails.from_here(laden, 9, ("east", "west"), {trail.gains[-1][0]}) == []
+        trails.from_here(laden, 9, ("east", "west"), {trail.earned[-1].key}) == []
     )  # it was gained already
 
 
@@ -191,16 +191,16 @@ def test_a_gain_is_expected_where_it_was_had_and_less_each_time_it_stays_away():
     other = at("bank", see=("robbers", "smoke"))
     x.see(now, ("ask",))
     x.learn(now, "ask", 5.0, now, terminated=False, died=False)
-    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
+    assert x.effects.gain(("bank", "ask"), now.have | now.see) == 5.0
     x.learn(
         now, "ask", 0.0, now, terminated=False, died=False, fresh=False
     )  # the same episode: it had paid already
-    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
+    assert x.effects.gain(("bank", "ask"), now.have | now.see) == 5.0
     x.learn(other, "ask", 0.0, other, terminated=False, died=False)
-    assert x.gain(("bank", "ask"), now.have | now.see) == 5.0
-    assert x.gain(("bank", "ask"), other.have | other.see) == 0.0
+    assert x.effects.gain(("bank", "ask"), now.have | now.see) == 5.0
+    assert x.effects.gain(("bank", "ask"), other.have | other.see) == 0.0
     x.learn(now, "ask", 0.0, now, terminated=False, died=False)
-    assert 0.0 < x.gain(("bank", "ask"), now.have | now.see) < 2.5
+    assert 0.0 < x.effects.gain(("bank", "ask"), now.have | now.see) < 2.5
 
 
 def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
@@ -328,7 +328,7 @@ def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
         here = Imagined(lit.place, lit.have, {lit.place: lit.see})
         finder = router(x, here, ("put lamp out", "wait"))
         told = trails.from_here(lit, 20, ("put lamp out",))
-        followed = [finder._follow(finder.nowhere(), trail) for trail in told]
+        followed = [finder._follow(trail) for trail in told]
         return next(r for r in followed if r.actions[:2] == ("put lamp out", "south"))
 
     lucky = route()
@@ -358,7 +358,7 @@ def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
         x.see(now, ("take ring",))
         x.learn(now, "take ring", 9.0, at("vault", have=("ring",)), terminated=False, died=False)
         assert x.staleness("take lamp") == 1.0 + lamps
-        return x.discovery_rate("take")
+        return x.yields.rate("take")
 
     assert rate(10) > 0.6 * rate(1)
     assert rate(100) > 0.4 * rate(1)

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
+from engine.values.counts import Likeness
 from engine.values.hazards import _Risk
-from engine.values.memo import Likeness
 from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
 from engine.values.shortening import _Walk, shortened
-from engine.values.text import Situation, union
+from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, new_model, standing
@@ -30,7 +30,7 @@ def test_likeness_is_the_share_of_tokens_in_common(seed):
     for _ in range(200):
         one, others = some(dice), [some(dice) for _ in range(4)]
         expected = [len(one & other) / len(one | other) if one | other else 1.0 for other in others]
-        assert likeness.jaccard(one, map(likeness.number, others)) == expected
+        assert likeness.jaccard(one, others) == expected
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -38,7 +38,7 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
     dice, risk, steps = random.Random(seed), _Risk(NUMBERS), []
     for _ in range(60):
         context, died = some(dice), dice.random() < 0.3
-        risk.add("", context, died)
+        risk.add(died, context=context)
         steps.append((context, died))
         share = sum(died for _, died in steps) / (len(steps) + 2.0)
         asked = some(dice) | {"see:never there"} if dice.random() < 0.2 else some(dice)
@@ -164,17 +164,17 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
     for _ in range(len(x.places)):
         for place in list(costs):
             for action, _ in x.exits(place):
-                opened = router.enable(at[place], action, 1)
+                opened = router.enable(router.seen(at[place]), action, 1)
                 if opened is None:
                     continue
-                outcome = x.outcome((place, action), union(opened.have, opened.see))
+                outcome = x.outcome((place, action), opened.at.context)
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
                 cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = cost, Imagined(there, opened.have, opened.after(at[place]).world)
+                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.after(at[place]).world)
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State, Step
+from engine.values.detours import Route
 from engine.values.graph import GraphEstimator
 from engine.values.novelty import Bringing
 from engine.values.paths import Imagined, Progress
-from engine.values.text import Reader, Situation, Unseen
+from engine.values.text import Reader, Situation
 from tests.values.gridworld import live
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 from tests.values.test_graph import SETTLED, Remembered, play
@@ -66,7 +67,7 @@ def test_what_was_opened_and_does_not_show_is_opened_for_what_needs_it():
 
 
 def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
-    unseen = Unseen()
+    unseen = Reader()
     unseen.learn(HALL, OPEN, ("up", OPEN), HALL, ("up", CLOSE, PUT))
     assert unseen.add(HALL, ("up", CLOSE, PUT)).see == {"see:case", "can:close case"}
     assert unseen.add(HALL, ("up", OPEN)) == HALL
@@ -89,22 +90,22 @@ def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
     ],
 )
 def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
-    unseen = Unseen()
+    unseen = Reader({"box"}, {"up"})
     hall = Situation(HALL.place, HALL.have, HALL.see | {"see:box", "see:egg cup"})
     before = ("up", OPEN, "wait")
-    unseen.learn(hall, action, before, hall, after, moves={"up"}, portable={"box"})
+    unseen.learn(hall, action, before, hall, after)
     assert unseen.add(hall, after) == unseen.add(hall, before) == hall
 
 
 def test_a_way_that_opens_without_a_word_tells_of_it():
-    unseen = Unseen()
+    unseen = Reader(moves={"north", "up"})
     before, after = ("up", "pull lever"), ("up", "pull lever", "north", "wait")
-    unseen.learn(HALL, "pull lever", before, HALL, after, moves={"north", "up"})
+    unseen.learn(HALL, "pull lever", before, HALL, after)
     assert unseen.add(HALL, after).see == {"see:case", "can:north"}
 
 
 def test_what_shows_is_no_secret():
-    unseen = Unseen()
+    unseen = Reader()
     opened = Situation("hall", HALL.have, frozenset({"see:case=open"}))
     unseen.learn(HALL, OPEN, ("up", OPEN), opened, ("up", CLOSE, PUT))
     assert unseen.add(opened, ("up", CLOSE, PUT)) == opened
@@ -151,7 +152,7 @@ def test_the_dark_is_no_news_in_the_next_room():
         x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), terminated=False, died=False)
         x.see(x.read(dark), ("light lamp",))
     assert (
-        x.discovery_rate("extinguish") / x.staleness("extinguish lamp") < 0.15
+        x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
     )  # new in the first room alone
 
 
@@ -172,7 +173,7 @@ def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_know
     x.see(dark[8], ("north", "south"))
     here = Imagined(dark[8].place, dark[8].have, {dark[8].place: dark[8].see})
     finder, *_ = explorer(x, here, ("north", "south"))
-    assert finder._hazards(dark[8].place, dark[8].have, dark[8].see)[0] == untried
+    assert finder(Route(here, 9.0))._hazards(dark[8])[0] == untried
 
 
 def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
@@ -240,7 +241,7 @@ def test_something_new_is_brought_to_what_stands_open(brought):
     plan = planner.plan(Imagined(den, egg, world), 6, Progress(world=dict(world)), valid=("west",))
     assert (plan.goal == (hall, "")) == (not brought)
     if not brought:
-        _, promises, _ = explorer(x, Imagined(den, egg, world), ("west",), steps=6)
-        draw = next(draw for draw in promises.draws if draw.goal == hall)
-        asked = promises.stay(draw, egg, ajar, False)
+        _, offers = explorer(x, Imagined(den, egg, world), ("west",), steps=6)
+        draw = next(draw for draw in offers.draws if draw.goal == hall)
+        asked = offers.stay(draw, egg, ajar, False)
         assert all(action != OPEN for _, action, sought in asked if sought)  # it is open

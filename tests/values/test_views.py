@@ -9,9 +9,9 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
+from engine.values.counts import Likeness
 from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
-from engine.values.memo import Likeness
 from engine.values.model import Model
 from engine.values.paths import Imagined, Progress
 from engine.values.text import Situation

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from sys import intern
 from typing import Any
 
 from engine import limits
@@ -108,21 +109,21 @@ def to_episode(document: Mapping[str, Any]) -> Episode:
     """
     check(document)
     states, histories = document["states"], document["histories"]
-    valid = [tuple(actions) for actions in document["valid"]]
+    valid = [tuple(map(intern, actions)) for actions in document["valid"]]  # each text once for all episodes
     built: dict[tuple[int, int], State] = {}
 
     def state(index: int, history: int) -> State:
         key = (index, history)
         if key not in built:
             s, h = states[index], histories[history]
-            tokens, history_tokens = tuple(s["tokens"]), tuple(h["tokens"])
+            tokens, history_tokens = tuple(map(intern, s["tokens"])), tuple(h["tokens"])
             built[key] = State(s["text"], tokens, h["text"], history_tokens, s.get("place", ""))
         return built[key]
 
     steps = tuple(
         Step(
             state=state(fields["state"], fields["history"]),
-            action=fields["action"],
+            action=intern(fields["action"]),
             reward=float(fields["reward"]),
             env_reward=float(fields.get("env_reward", 0.0)),
             score=float(fields.get("score", 0.0)),

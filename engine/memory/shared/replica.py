@@ -27,7 +27,7 @@ from engine.memory.disk import files, frame
 from engine.memory.disk.header import FORMAT
 from engine.memory.disk.journal import Changes, Journal
 from engine.memory.disk.reader import Document, Listener, Schema
-from engine.memory.scope import SNAPSHOT
+from engine.memory.scope import LEARNT, SNAPSHOT
 from engine.memory.shared.log import Counters, Log, Turn
 from engine.memory.shared.rows import Logged, Stored
 from engine.memory.shared.server import Away
@@ -92,8 +92,8 @@ class Replica(Journal):
         except BadFile:
             sound = False
         if not sound:
-            for path in (self.path, self.path.with_name(SNAPSHOT), self.path.with_name(CURSOR)):
-                path.unlink(missing_ok=True)
+            for name in (self.path.name, SNAPSHOT, LEARNT, CURSOR):
+                self.path.with_name(name).unlink(missing_ok=True)
             self._reader.load()
         for left in self.path.parent.glob("anew-*.part"):
             if left.name != f"anew-{os.getpid()}.part":
@@ -264,7 +264,7 @@ class Replica(Journal):
             with log.all_of(self._scope) as (counters, rows), files.new_file(partial, replace=True) as fd:
                 last = write_journal(fd, self._scope, counters, rows, self._notice)
             with self._held():
-                for name in (CURSOR, SNAPSHOT):
+                for name in (CURSOR, SNAPSHOT, LEARNT):
                     self.path.with_name(name).unlink(missing_ok=True)
                 if counters.generation:
                     os.replace(partial, self.path)

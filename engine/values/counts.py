@@ -1,4 +1,4 @@
-"""Answers that are kept until what they depend on changes, and a fast comparison of sets."""
+"""What all statistics here are made with: rates with a prior, answers that are kept, and a fast comparison of sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,35 @@ from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Answer = TypeVar("_Answer")
+
+
+def rate(hits: float, tries: float, prior: float, strength: float) -> float:
+    """Return the mean of a Beta distribution: the share of hits, shrunk towards a prior worth so many tries."""
+    return (hits + prior * strength) / (tries + strength)
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of tokens that two sets have in common, 1 if both are empty."""
+    union = len(one | other)
+    return len(one & other) / union if union else 1.0
+
+
+class Tally:
+    """A count of tries and of what they came to."""
+
+    __slots__ = ("hits", "tries")
+
+    def __init__(self) -> None:
+        self.tries = self.hits = 0.0
+
+    def add(self, hits: float, tries: float = 1.0) -> None:
+        """Count tries."""
+        self.tries += tries
+        self.hits += hits
+
+    def rate(self, prior: float = 0.0, strength: float = 0.0) -> float:
+        """Return what a try comes to, where `strength` tries that came to `prior` each are added to those counted."""
+        return (self.hits + prior * strength) / (self.tries + strength)
 
 
 class Memo(Generic[_Key, _Answer]):
@@ -34,9 +63,9 @@ class Memo(Generic[_Key, _Answer]):
             found = self._answers[key] = answer()
             return found
 
-    def clear(self) -> None:
-        """Forget all answers."""
-        self._answers.clear()
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the answers out of a copy: they can be worked out again."""
+        return type(self), (self._most,)
 
 
 class Likeness:
@@ -61,11 +90,15 @@ class Likeness:
             found = self._numbers[tokens] = sum(bits.setdefault(token, 1 << len(bits)) for token in tokens)
         return found
 
-    def jaccard(self, tokens: frozenset[str], others: Iterable[int]) -> list[float]:
-        """Return the shares of tokens that a set has in common with others, by their numbers; 1 if there are none."""
-        number, size = self.number(tokens), len(tokens)
+    def jaccard(self, tokens: frozenset[str], others: Iterable[frozenset[str]]) -> list[float]:
+        """Return the shares of tokens that a set has in common with others; 1 if there are none."""
+        number, size, numbered = self.number(tokens), len(tokens), self.number
         if not size:
             return [float(not other) for other in others]
         return [
-            (common := (number & other).bit_count()) / (size + other.bit_count() - common) for other in others
+            (common := (number & numbered(other)).bit_count()) / (size + len(other) - common) for other in others
         ]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the numbers out of a copy: they can be made again."""
+        return type(self), (self._most,)

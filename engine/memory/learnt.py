@@ -1,0 +1,186 @@
+"""What an estimator learnt from the first episodes of a scope, kept beside the journal, so that a large memory opens
+quickly. It can always be learnt anew from the journal.
+
+The file holds one framed line of JSON, then the learnt objects as a pickle. The line says from what they were learnt,
+by which code and settings, and has the SHA-256 of the pickle. If any of it does not fit, the file is not used.
+
+A pickle can run code when it is read. This one cannot: only a few plain collections are admitted, and classes from
+modules that the caller names. No function is admitted.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import gc
+import hashlib
+import io
+import json
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine import limits
+from engine.disk import open_descriptor
+from engine.errors import BadFile
+from engine.memory.disk import files, frame
+from engine.memory.scope import LEARNT
+from engine.memory.view import View
+
+FORMAT = "jitrl-learnt"
+VERSION = 1
+_HEAD = 1 << 16
+"""Most bytes of the first line."""
+_LARGEST = 4 << 30
+"""Most bytes of the pickle."""
+_COLLECTIONS = {
+    ("collections", "Counter"): collections.Counter,
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("collections", "deque"): collections.deque,
+    ("builtins", "dict"): dict,
+    ("builtins", "float"): float,
+    ("builtins", "frozenset"): frozenset,
+    ("builtins", "int"): int,
+    ("builtins", "list"): list,
+    ("builtins", "set"): set,
+}
+_LOG = logging.getLogger("jitrl.memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Which episodes of a scope something was learnt from.
+
+    Attributes:
+        entry: All that were stored below this entry number.
+        digest: Of their lines in the journal, and of the corrections of their steps.
+    """
+
+    entry: int
+    digest: str
+
+
+def marked(view: View, entry: int | None = None) -> Mark:
+    """Return the mark of the episodes below an entry number as they are stored and corrected now; None for all."""
+    entry = view.scope.next_entry if entry is None else entry
+    corrections = sorted(
+        (number, one.gain) for number, one in view.scope.corrections(view.lens).items()
+        if one.gain is not None and number < entry
+    )  # fmt: skip
+    return Mark(entry, _digest_of(view.scope.fingerprint(entry), corrections))
+
+
+def load(view: View, before: int | None, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
+    """Return what was learnt and the entry number below which it was; None if there is nothing that fits.
+
+    Args:
+        view: The memory. What was learnt does not fit a view that hides steps below that entry number.
+        before: Entry number from which on nothing may have been learnt, None for no such limit.
+        by: Digest of the code and the settings that learn.
+        admitted: Modules whose classes may be in it. "a.b" also admits the modules in the package a.b.
+    """
+    path = view.scope.folder / LEARNT
+    try:
+        fd = open_descriptor(path, os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        try:
+            head = limits.parsed(frame.decode(file.readline(_HEAD).removesuffix(b"\n")) or b"null")
+            if head["format"] != FORMAT or head["version"] != VERSION or head["by"] != by or not by:
+                return None
+            entry, length = head["entry"], head["length"]
+            if not (limits.is_count(entry) and limits.is_count(length)) or length > _LARGEST:
+                raise BadFile("it has no length")
+            if view.lens.without or entry > min(_or_inf(before), _or_inf(view.lens.before), view.scope.next_entry):
+                return None
+            if marked(view, entry) != Mark(entry, head["learnt"]):
+                return None
+            body = file.read(length + 1)
+            if len(body) != length or hashlib.sha256(body).hexdigest() != head["sha256"]:
+                raise BadFile("its checksum is wrong")
+            with uncollected():
+                return entry, _Unpickler(io.BytesIO(body), admitted).load()
+        except Exception as error:  # a pickle that was tampered with may raise anything
+            refuse(view, f"{type(error).__name__}: {error}")
+            return None
+
+
+def save(view: View, mark: Mark, by: str, learnt: Any) -> None:
+    """Keep what was learnt, unless the memory has changed since `mark` was made. Failure to write is ignored.
+
+    Args:
+        mark: The episodes it was learnt from.
+        by: As for `load`.
+        learnt: Plain collections, and objects of classes that `load` will admit.
+    """
+    path = view.scope.folder / LEARNT
+    if not by or not view.scope.journal.reader.exists or marked(view) != mark:
+        return
+    body = pickle.dumps(learnt, protocol=5)
+    head = {"format": FORMAT, "version": VERSION, "by": by, "entry": mark.entry, "learnt": mark.digest,
+            "length": len(body), "sha256": hashlib.sha256(body).hexdigest()}  # fmt: skip
+    line = frame.encode(json.dumps(head, separators=(",", ":")).encode())
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f"{path.name}.*.part"):  # of a process that was killed
+            left.unlink()
+        files.replace_file(path, (line, body), durable=False)  # not synced: `load` finds an incomplete file
+
+
+def refuse(view: View, why: str) -> None:
+    """Say in the log that the file is not used though it should have fitted."""
+    _LOG.warning("%s is damaged and not used, so memory opens more slowly: %s", view.scope.folder / LEARNT, why)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Make many objects without the garbage collector, which would look at all of them again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        # Both together make all objects old ones: a few new ones do not set off a look at all of them.
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a pickle of objects of admitted classes.
+
+    Args:
+        admitted: Modules, as for `load`.
+    """
+
+    def __init__(self, file: io.BytesIO, admitted: Collection[str]) -> None:
+        super().__init__(file)
+        self._admitted = admitted
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return an admitted class.
+
+        Raises:
+            pickle.UnpicklingError: It is not admitted.
+        """
+        if (module, name) in _COLLECTIONS:
+            return _COLLECTIONS[module, name]
+        found = vars(sys.modules[module]).get(name) if module in sys.modules else None
+        known = any(module == one or module.startswith(f"{one}.") for one in self._admitted)
+        if not known or not isinstance(found, type) or found.__module__ != module:
+            raise pickle.UnpicklingError(f"{limits.shown(f'{module}.{name}')} is not admitted")
+        return found
+
+
+def _digest_of(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _or_inf(entry: int | None) -> float:
+    return float("inf") if entry is None else entry

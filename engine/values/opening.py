@@ -1,0 +1,80 @@
+"""Opens the graph estimator: from what was kept of an earlier opening, if it fits, and the episodes after that.
+
+What is kept was learnt from remembered episodes alone, before the first decision, so an estimator decides the same
+whether it was opened with it or without.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import engine
+from engine.memory import learnt
+from engine.memory.scope import Scope
+from engine.memory.search import Lens
+from engine.memory.view import View
+from engine.paths import code_digest
+from engine.records import Episode
+from engine.settings import Settings
+from engine.settings.planning import OpeningNumbers, PlanNumbers
+from engine.values.graph import GraphEstimator
+
+_LEARNS = ("jitrl.py", "memory", "records", "settings/planning.py", "values")
+"""The code on which it depends what is learnt from a journal."""
+_ADMITTED = ("engine.records", "engine.settings.planning", "engine.values")
+
+
+class _Rest:
+    """The episodes of a memory from an entry number on."""
+
+    def __init__(self, view: View, since: int) -> None:
+        self._view, self._since = view, since
+
+    def entered(self) -> Iterator[tuple[int, Episode]]:
+        """Return the episodes, oldest first, each with the entry number of its step 0."""
+        return self._view.entered(self._since)
+
+
+def opened(
+    memory: Scope | View,
+    settings: Settings,
+    before: int | None = None,
+    numbers: PlanNumbers | None = None,
+    opening: OpeningNumbers | None = None,
+) -> GraphEstimator:
+    """Return an estimator that has learnt what memory has.
+
+    Args:
+        before: Entry number from which on memory is not read, None to read all of it.
+        opening: When what was learnt is kept. It is kept only of a whole memory, not of a view or a part of one.
+    """
+    numbers, opening = numbers or PlanNumbers(), opening or OpeningNumbers()
+    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
+    by = _by(settings, numbers)
+    whole = view is not memory and before is None
+    mark = learnt.marked(view) if whole else None
+    with learnt.uncollected():
+        found = learnt.load(view, before, by, _ADMITTED)
+        if found is not None and not GraphEstimator.takes(found[1]):
+            learnt.refuse(view, "it is of something else")
+            found = None
+        since, known = found or (0, None)
+        begun = time.perf_counter()
+        estimator = GraphEstimator(_Rest(view, since), settings, before, numbers, known)
+    if mark is not None and time.perf_counter() - begun > opening.relived_s:
+        learnt.save(view, mark, by, estimator.learnt)
+    return estimator
+
+
+def _by(settings: Settings, numbers: PlanNumbers) -> str:
+    """Return a digest of the code and the settings that learn, "" if the code cannot be read."""
+    root = Path(engine.__file__ or "").parent
+    code = [code_digest(root / name) for name in _LEARNS]
+    said = [code, platform.python_version(), settings.gamma, dataclasses.asdict(numbers)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest() if all(code) else ""
