@@ -41,6 +41,7 @@ class LanguageModel:
         probe: Finds out with one or two small calls which reading to use. It is called only when this is
             needed.
         asking: How it is asked for actions in this kind of environment.
+        constrained: Whether its scores are those of a choice among the valid actions.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class LanguageModel:
         scored_after: str = "actions_transcript",
         probe: Callable[[Client], str] | None = None,
         asking: Asking = TEXT_ASKING,
+        constrained: bool = False,
     ) -> None:
         self.name = client.name
         self.reading = reading
@@ -72,6 +74,7 @@ class LanguageModel:
             self._count(engine),
             scored_after=scored_after,
             asking=asking,
+            constrained=constrained,
         )
 
     @staticmethod

@@ -207,6 +207,7 @@ def open_parts(
     charge: Callable[[ModelCall], None],
     origin: Callable[[], Kept],
     failed: Callable[[JitrlError], None],
+    given: Model | None = None,
 ) -> Parts:
     """Open memory, model, agent and evaluator for an environment. If that fails, the environment is closed.
 
@@ -219,6 +220,7 @@ def open_parts(
         charge: Called with each call in words, made by an abstractor or an agent.
         origin: Returns an empty record that names the running episode, for the agent's records.
         failed: Called with the error if a record of the agent could not be stored. Returns to try again, or raises.
+        given: A model that is open already; None to open that of the configuration.
 
     Raises:
         JitrlError: Something is missing or damaged.
@@ -244,7 +246,7 @@ def open_parts(
         scope = memory.scope(environment.info.scope)
         check()
         progress(f"loading {config.model}")
-        model = open_model(
+        model = given or open_model(
             config.model if method.asks_model else "prior/uniform",
             settings=config.settings,
             cache=cache,

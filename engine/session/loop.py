@@ -65,6 +65,7 @@ class Session:
         emit: Called with every event, from the thread that calls `run`.
         control: Commands; `session.control.pause()` and so on.
         interactive: Whether a person is present. Then the session pauses on errors that a person can fix.
+        model: A model that is open already, such as one that is being trained; None to open that of the configuration.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Session:
         control: Control | None = None,
         interactive: bool = False,
         clock: Callable[[], float] = time.time,
+        model: Model | None = None,
     ) -> None:
         self.control = control or Control()
         self.error: JitrlError | None = None
@@ -87,6 +89,7 @@ class Session:
         self._saves = saves
         self._interactive = interactive
         self._clock = clock
+        self._model = model
         self._host = Host.of(saved, self.control, interactive=interactive)
         self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
@@ -157,6 +160,7 @@ class Session:
             charge=self._accounts.charge,
             origin=self._origin,
             failed=self._pause_for,
+            given=self._model,
         )
         self._settings = parts.settings
         if isinstance(parts.environment, Discreet):

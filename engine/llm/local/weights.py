@@ -16,6 +16,8 @@ from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
 BLOCK = 1 << 20
+TRAINED = "model.gguf"
+"""Model file in the folder of a training run, which can be named in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ KNOWN = {
 def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | None = None) -> Path:
     """Return the GGUF file of `local/NAME` or `local:PATH`; it is joined from its parts if needed.
 
+    PATH is a model file, or the folder of a training run.
+
     Raises:
         MissingError: It is not installed, or there is no such file.
         UsageError: No local model has this name.
@@ -77,6 +81,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     """
     if name.startswith("local:"):
         path = Path(name.removeprefix("local:")).expanduser()
+        path = path / TRAINED if (path / TRAINED).is_file() else path
         check_file(path)
         return path
     weights = KNOWN.get(name)

@@ -1,0 +1,54 @@
+"""The curve of a run: a line of JSON for each update, and what the run has taken, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine import limits
+from engine.codec import from_plain, to_plain
+from engine.disk import read_text, write_private
+from engine.errors import BadFile, StorageError
+from engine.train.jobs import Update
+
+CURVE, SAMPLES = "curve.jsonl", "samples.json"
+"""Files of a run."""
+COUNTED = ("episodes", "steps", "prompt_tokens", "completion_tokens", "trained_tokens", "cpu_s", "wall_s")
+"""What is counted, as named in both files."""
+
+
+def read(folder: Path) -> list[Update]:
+    """Return the updates of a run, oldest first. A torn last line is passed over.
+
+    Raises:
+        BadFile: The file is damaged.
+    """
+    path = folder / CURVE
+    if not path.is_file():
+        return []
+    found: list[Update] = []
+    for line in read_text(path).splitlines(keepends=True):
+        if not line.endswith("\n"):
+            break
+        try:
+            found.append(from_plain(Update, limits.parsed(line.encode())))
+        except (BadFile, TypeError, ValueError, LookupError) as error:
+            raise BadFile(f"the curve {path} is damaged: {error}") from None
+    return found
+
+
+def write(folder: Path, updates: Sequence[Update]) -> None:
+    """Write the curve of a run, and what the run has taken so far.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    lines = "".join(json.dumps(to_plain(update), separators=(",", ":")) + "\n" for update in updates)
+    last = to_plain(updates[-1]) if updates else {}
+    taken = {name: last.get(name, 0) for name in COUNTED} | {"updates": len(updates)}
+    try:
+        for name, text in ((CURVE, lines), (SAMPLES, json.dumps(taken, indent=1) + "\n")):
+            write_private(folder / name, text)
+    except OSError as error:
+        raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None

@@ -1,0 +1,301 @@
+"""Episodes for training, played as every agent plays: a session of the agent `static`, with a recording.
+
+The model of the session is the one that is being trained. A session waits after each episode until the trainer asks
+for more, so that one recording holds all episodes of a run in their order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+
+from engine import logits
+from engine.errors import GameError, JitrlError, ModelError, UsageError
+from engine.llm.local.trie import choices
+from engine.llm.model import Question, Reply, Usage
+from engine.records import (
+    ActionRequest,
+    Candidate,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    ModelCall,
+    Proposal,
+    Stepped,
+    Waiting,
+)
+from engine.session import store as sessions
+from engine.session.control import Control
+from engine.session.loop import Session
+from engine.settings import SessionConfig
+from engine.train.policy import TriePolicy
+from engine.train.prompts import Prompts
+from engine.train.recordings import cut
+
+UNLIKE = (
+    "{} cannot be reset alike: its episodes begin differently, so those of a group cannot be compared; choose another "
+    "game or task"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One decision as the trainer takes it.
+
+    Attributes:
+        prompt: Tokens of the prompt.
+        action: Tokens of the chosen action.
+        allowed: For each of these tokens, the tokens that it was drawn from; a single one is forced.
+        logprobs: Their log-probabilities when they were drawn, nats.
+    """
+
+    prompt: tuple[int, ...]
+    action: tuple[int, ...]
+    allowed: tuple[tuple[int, ...], ...]
+    logprobs: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Played:
+    """One episode.
+
+    Attributes:
+        number: Its number in its session, from 1.
+        rewards: Step rewards of the evaluator.
+        gains: Changes of the environment's score.
+        rows: Its decisions between several actions.
+        prompt_tokens: Tokens of the prompts of its decisions.
+        completion_tokens: Tokens of the answers that were scored.
+    """
+
+    task: str
+    number: int
+    score: float
+    rewards: tuple[float, ...]
+    gains: tuple[float, ...]
+    rows: tuple[Row, ...]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def trained_tokens(self) -> int:
+        """Tokens of all its rows, which gradients are computed for."""
+        return sum(len(row.prompt) + len(row.action) for row in self.rows)
+
+
+@dataclasses.dataclass(slots=True)
+class _Proposed:
+    prompt: tuple[int, ...]
+    tails: dict[str, tuple[int, ...]]
+    logprobs: dict[str, tuple[float, ...]]
+    tokens: int
+
+
+class TrainedModel:
+    """The model that is being trained, as a session uses it. Implements `engine.llm.model.Model`.
+
+    It proposes all valid actions, with the probabilities of the policy that is trained.
+
+    Args:
+        name: Its name in recordings.
+        policy: Scores actions.
+        prompts: Makes the prompts of one kind of environment.
+    """
+
+    reading = "string"
+    usage = Usage()
+
+    def __init__(self, name: str, policy: TriePolicy, prompts: Prompts) -> None:
+        self.name = name
+        self.last: _Proposed | None = None
+        """What was proposed for the last decision; None if there was only one action."""
+        self._policy, self._prompts = policy, prompts
+        self._known: dict[tuple[tuple[int, ...], tuple[str, ...]], _Proposed] = {}
+        self._stopped = False
+
+    def renew(self) -> None:
+        """Forget what was computed with earlier weights."""
+        self._known.clear()
+        self._policy.renew()
+
+    def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
+        """Return all valid actions, the likeliest first, with their log-probabilities as logits.
+
+        Raises:
+            ModelError: Cancelled.
+        """
+        if self._stopped:
+            raise ModelError("cancelled", fatal=True)
+        actions = request.valid_actions
+        self.last = None
+        if len(actions) <= 1:
+            return Proposal(tuple(Candidate(action, 0.0) for action in actions))
+        started = time.perf_counter()
+        prompt = self._prompts.of(request)
+        key = (tuple(self._prompts.tokens(prompt)), actions)
+        made = self._known.get(key)
+        cached = made is not None
+        if made is None:
+            tails = self._prompts.tails(prompt, actions)
+            scores = self._policy.score(key[0], tails)
+            made = _Proposed(
+                key[0],
+                {action: tuple(ids) for action, ids in zip(actions, tails, strict=True)},
+                {action: tuple(values) for action, values in zip(actions, scores, strict=True)},
+                len({tuple(ids[: depth + 1]) for ids in tails for depth in range(len(ids))}),
+            )
+            self._known[key] = made
+        self.last = made
+        logprobs = [sum(made.logprobs[action]) for action in actions]
+        z = logits.from_logprobs(logprobs, 1.0)
+        best = sorted(range(len(actions)), key=lambda i: -z[i])
+        reply = "\n".join(f"{logprobs[i]:8.3f}  {actions[i]}" for i in best)
+        call = ModelCall(
+            "actions", self.name, prompt.text(), reply, len(made.prompt), made.tokens,
+            latency_s=time.perf_counter() - started, cached=cached,
+        )  # fmt: skip
+        return Proposal(tuple(Candidate(actions[i], float(z[i]), logprob=logprobs[i]) for i in best), (call,))
+
+    def row(self, action: str) -> Row | None:
+        """Return the last decision as a row, None if there was nothing to choose."""
+        made = self.last
+        if made is None or action not in made.tails:
+            return None
+        tails = list(made.tails.values())
+        allowed = choices(tails)[list(made.tails).index(action)]
+        return Row(made.prompt, made.tails[action], allowed, made.logprobs[action])
+
+    def settle(self) -> None:
+        """Do nothing; its reading is known."""
+
+    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
+        """Do nothing; it never waits."""
+
+    def complete(self, question: Question) -> Reply:
+        """Refuse: it is trained to choose actions.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError("the model that is trained writes no texts")
+
+    def cancel(self) -> None:
+        """Make the next proposal raise ModelError, until `resume` is called."""
+        self._stopped = True
+
+    def resume(self) -> None:
+        """Propose again."""
+        self._stopped = False
+
+    def close(self) -> None:
+        """Do nothing; the trainer still needs the weights."""
+
+
+class Player:
+    """Plays the episodes of one task, some at a time.
+
+    Args:
+        config: Configuration of the session.
+        folder: Folder of the session; it is made if it is missing.
+        saves: The saves folder.
+        model: The model that is being trained.
+        trained: Number of its episodes that the weights have been trained with. Later ones in the recording are removed
+            and played again.
+    """
+
+    def __init__(
+        self, config: SessionConfig, folder: Path, saves: Path, model: TrainedModel, trained: int
+    ) -> None:
+        self.task = config.game
+        self._model = model
+        self._known = trained
+        if (folder / sessions.CONFIG).is_file():
+            saved = sessions.load(folder)
+            cut(saved.recording, trained)
+        else:
+            saved = sessions.create_in(folder, config, "run")
+        self._control = Control()
+        self._session = Session(saved, saves, self._see, control=self._control, model=model)
+        self._thread: threading.Thread | None = None
+        self._permits = threading.Semaphore(0)
+        self._done: SimpleQueue[Played | JitrlError | None] = SimpleQueue()
+        self._beginning = ""
+        self._rows: list[Row] = []
+        self._gains: list[float] = []
+        self._tokens = [0, 0]
+
+    def play(self, count: int) -> list[Played]:
+        """Play so many episodes with the weights as they are now.
+
+        Raises:
+            JitrlError: The session failed, or was stopped.
+        """
+        self._model.renew()
+        self._permits.release(count)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"episodes of {self.task}", daemon=True)
+            self._thread.start()
+        played: list[Played] = []
+        while len(played) < count:
+            one = self._done.get()
+            if isinstance(one, JitrlError):
+                raise one from one.__cause__
+            if one is None:
+                raise GameError(f"the episodes of {self.task} ended early")
+            played.append(one)
+        return played
+
+    def close(self) -> None:
+        """End the session. Its finished episodes stay recorded."""
+        self._control.stop()
+        self._permits.release(1 << 20)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        self._permits.acquire()
+        error: JitrlError | None = None
+        try:
+            self._session.run()
+            error = self._session.error
+        except Exception as unforeseen:
+            error = GameError(
+                f"the episodes of {self.task} failed: {type(unforeseen).__name__}: {unforeseen}"
+            )
+            error.__cause__ = unforeseen
+        finally:
+            self._done.put(error)
+
+    def _see(self, event: Event) -> None:
+        """Follow the session, in its thread."""
+        if isinstance(event, EpisodeStarted):
+            self._alike(event)
+            self._rows, self._gains, self._tokens = [], [], [0, 0]
+        elif isinstance(event, Stepped) and event.episode > self._known:
+            self._gains.append(event.reward)
+            if (made := self._model.last) is not None:
+                self._tokens[0] += len(made.prompt)
+                self._tokens[1] += made.tokens
+            if (row := self._model.row(event.action)) is not None:
+                self._rows.append(row)
+        elif isinstance(event, EpisodeEnded) and event.episode > self._known:
+            self._done.put(
+                Played(
+                    self.task, event.episode, event.score, event.rewards, tuple(self._gains), tuple(self._rows),
+                    self._tokens[0], self._tokens[1],
+                )
+            )  # fmt: skip
+            self._permits.acquire()
+
+    def _alike(self, event: EpisodeStarted) -> None:
+        """Check that all episodes begin alike."""
+        if self._beginning and event.observation.text != self._beginning:
+            self._done.put(UsageError(UNLIKE.format(self.task)))
+            self._control.stop()
+        self._beginning = event.observation.text
