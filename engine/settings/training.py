@@ -80,8 +80,11 @@ class GrpoSettings(TrainingSettings):
     step_reward: str = setting(
         "score",
         "what the return of an episode is the sum of: changes of the environment's score, or the step rewards of the "
-        "evaluator (with the session setting `rewards`)",
+        "evaluator (with the setting `rewards` of the episodes)",
         choices=("score", "evaluator"),
+    )
+    judge: str = setting(
+        "", "model that judges steps, where the evaluator asks one; its name is one of litellm's or of a local model"
     )
 
 

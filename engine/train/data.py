@@ -110,7 +110,12 @@ def _examples(past: Past, abstractor: Abstractor, recent: int) -> Iterator[Examp
         valid = step.decision.valid_actions
         if len(valid) > 1 and step.decision.action in valid:
             request = ActionRequest(
-                state.history, "", abstractor.recent(recent), abstractor.situation(step.before), valid, len(valid)
+                state.history,
+                "",
+                abstractor.recent(recent),
+                abstractor.situation(step.before),
+                valid,
+                len(valid),
             )
             yield Example(request, step.decision.action, step.decision.provenance)
         state = abstractor.advance(step.decision.action, step.after)

@@ -18,7 +18,13 @@ from engine.train.work import Tell
 
 
 def finish(
-    trainer: Any, tokenizer: Any, source: Source, job: Job, settings: TrainingSettings, tell: Tell, stopped: bool
+    trainer: Any,
+    tokenizer: Any,
+    source: Source,
+    job: Job,
+    settings: TrainingSettings,
+    tell: Tell,
+    stopped: bool,
 ) -> None:
     """Write what was trained. A run that was stopped only has checkpoints, because it goes on later.
 
@@ -63,6 +69,8 @@ def write(
         StorageError: They cannot be written.
     """
     if checkpoint is None:
-        raise UsageError(f"the run {job.name} has no checkpoint yet; go on with: jitrl train resume {job.name}")
+        raise UsageError(
+            f"the run {job.name} has no checkpoint yet; go on with: jitrl train resume {job.name}"
+        )
     trainer._load_from_checkpoint(str(checkpoint))
     finish(trainer, tokenizer, source, job, settings, tell, stopped=False)

@@ -78,9 +78,13 @@ def look(saves: Path) -> Environment:
             "an environment of the same version",
         )
     wrong = [
-        f"{name} {wanted}" for name, wanted in PACKAGES.items() if found.get(name, "").partition("+")[0] != wanted
+        f"{name} {wanted}"
+        for name, wanted in PACKAGES.items()
+        if found.get(name, "").partition("+")[0] != wanted
     ]
-    problem = f"the training environment lacks {', '.join(wrong)}; complete it with: {INSTALL}" if wrong else ""
+    problem = (
+        f"the training environment lacks {', '.join(wrong)}; complete it with: {INSTALL}" if wrong else ""
+    )
     return Environment(python, found, problem)
 
 
@@ -127,11 +131,18 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
 def _run(argv: list[str], output: object, log: Path) -> None:
     try:
         done = subprocess.run(
-            argv, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False
+            argv,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=False,
         )  # type: ignore[call-overload]
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
     if done.returncode:
         lines = log.read_text(errors="replace").strip().splitlines()
         reason = clipped(lines[-1], 300) if lines else "no reason given"
-        raise MissingError(f"installing failed ({reason}); the whole log is {log}; is the package index reachable?")
+        raise MissingError(
+            f"installing failed ({reason}); the whole log is {log}; is the package index reachable?"
+        )

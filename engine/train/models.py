@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -10,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.errors import BadFile, StorageError
-from engine.llm.asking import Asking
 from engine.llm.local.engine import default_threads
 from engine.paths import ensure_folder
 from engine.settings.training import TrainingSettings
 from engine.texts import clipped
-from engine.train.prompts import NO_TEMPLATE, needs_template
 from engine.train.sources import Source
 
 WEIGHTS = "model.safetensors"
@@ -73,18 +70,16 @@ def _unpack(path: Path, target: Path) -> None:
     tokenizer.save_pretrained(target)
 
 
-def open_tokenizer(folder: Path, name: str, prompt: str, asking: Asking) -> Any:
+def open_tokenizer(folder: Path) -> Any:
     """Return the tokenizer of a model folder.
 
     Raises:
-        BadFile: There is none, or it has no chat template, which this prompt needs.
+        BadFile: There is none.
     """
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
     except Exception as error:
         raise BadFile(f"the tokenizer in {folder} cannot be read: {clipped(str(error), 300)}") from None
-    if needs_template(asking, prompt) and not tokenizer.chat_template:
-        raise BadFile(NO_TEMPLATE.format(name))
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"
@@ -122,9 +117,3 @@ def adapter(settings: TrainingSettings) -> Any:
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-
-
-def describe(folder: Path) -> dict[str, Any]:
-    """Return what the manifest says of a model folder."""
-    config = AutoConfig.from_pretrained(folder)
-    return {"architecture": config.model_type, "config": json.loads(config.to_json_string())}

@@ -27,7 +27,14 @@ def bytes_needed(source: Source, settings: TrainingSettings) -> int:
     scored = tokens if isinstance(settings, SftSettings) else settings.micro_batch * 16
     reference = source.parameters * wide if isinstance(settings, GrpoSettings) and _copies(settings) else 0
     activations = tokens * source.layers * source.hidden * ACTIVATIONS * wide // 4
-    return RUNTIME + source.parameters * wide + reference + trained + activations + scored * source.vocabulary * 12
+    return (
+        RUNTIME
+        + source.parameters * wide
+        + reference
+        + trained
+        + activations
+        + scored * source.vocabulary * 12
+    )
 
 
 def _copies(settings: GrpoSettings) -> bool:
@@ -72,3 +79,8 @@ def _lines(path: Path) -> list[str]:
         return path.read_text().splitlines()
     except OSError:
         return []
+
+
+def has_gpu() -> bool:
+    """Whether this machine has a GPU of NVIDIA or AMD. Then weights do not have to fit into the main memory."""
+    return Path("/proc/driver/nvidia/version").exists() or Path("/dev/kfd").exists()

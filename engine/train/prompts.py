@@ -10,11 +10,6 @@ from engine.llm.asking import Asking
 from engine.llm.prompts import TRANSCRIPT, Prompt, plain, tail
 from engine.records import ActionRequest
 
-NO_TEMPLATE = (
-    "the model {} has no chat template, so it cannot be asked in a chat; choose an instruction-tuned model, or "
-    "--set prompt=actions_transcript"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
@@ -63,10 +58,3 @@ class Prompts:
         """Return the tokens of each action after the prompt."""
         texts = [tail(prompt.answer, action) for action in actions]
         return [list(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]]
-
-
-def needs_template(asking: Asking, name: str) -> bool:
-    """Whether this prompt is a chat."""
-    blanks = {"memory_text": "", "current_state": "", "valid_actions": ""}
-    prompt = asking.prompts.render(asking.scored_after(name), **blanks)
-    return [role for role, _ in prompt.messages] != [TRANSCRIPT]

@@ -17,31 +17,35 @@ import numpy as np
 
 from engine import logits
 from engine.errors import GameError, JitrlError, ModelError, UsageError
+from engine.evaluator import Evaluator
 from engine.llm.local.trie import choices
 from engine.llm.model import Question, Reply, Usage
 from engine.records import (
     ActionRequest,
     Candidate,
+    Decided,
+    Decision,
     EpisodeEnded,
     EpisodeStarted,
     Event,
     ModelCall,
+    Observation,
     Proposal,
+    State,
+    Step,
     Stepped,
+    Trajectory,
     Waiting,
 )
 from engine.session import store as sessions
 from engine.session.control import Control
+from engine.session.live import taken
 from engine.session.loop import Session
 from engine.settings import SessionConfig
+from engine.train.checking import UNLIKE
 from engine.train.policy import TriePolicy
 from engine.train.prompts import Prompts
 from engine.train.recordings import cut
-
-UNLIKE = (
-    "{} cannot be reset alike: its episodes begin differently, so those of a group cannot be compared; choose another "
-    "game or task"
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,6 +201,39 @@ class TrainedModel:
         """Do nothing; the trainer still needs the weights."""
 
 
+class Story:
+    """What the evaluator needs of an episode, collected while it is played.
+
+    Args:
+        first: Its first observation.
+
+    Attributes:
+        decision: The decision that is carried out next.
+    """
+
+    def __init__(self, first: Observation | None = None) -> None:
+        self.decision: Decision | None = None
+        self._seen = first
+        self._steps: list[Step] = []
+        self._texts: list[str] = []
+
+    def step(self, after: Observation) -> None:
+        """Add the step that led to an observation."""
+        if self._seen is not None and self.decision is not None:
+            self._steps.append(taken(self.decision, self.decision.state, self._seen, after))
+            self._texts.append(self._seen.text)
+        self._seen = after
+
+    def trajectory(self, end: EpisodeEnded) -> Trajectory:
+        """Return the episode as input of an evaluator."""
+        last = self._seen.text if self._seen is not None else ""
+        final = self._steps[-1].state if self._steps else State("", ())
+        return Trajectory(
+            tuple(self._steps), final, (*self._texts, last),
+            terminated=end.terminated, truncated=end.truncated, outcome=end.outcome,
+        )  # fmt: skip
+
+
 class Player:
     """Plays the episodes of one task, some at a time.
 
@@ -207,13 +244,21 @@ class Player:
         model: The model that is being trained.
         trained: Number of its episodes that the weights have been trained with. Later ones in the recording are removed
             and played again.
+        evaluator: Judges the steps; None if their rewards are not needed.
     """
 
     def __init__(
-        self, config: SessionConfig, folder: Path, saves: Path, model: TrainedModel, trained: int
+        self,
+        config: SessionConfig,
+        folder: Path,
+        saves: Path,
+        model: TrainedModel,
+        trained: int,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self.task = config.game
         self._model = model
+        self._evaluator = evaluator
         self._known = trained
         if (folder / sessions.CONFIG).is_file():
             saved = sessions.load(folder)
@@ -228,6 +273,7 @@ class Player:
         self._beginning = ""
         self._rows: list[Row] = []
         self._gains: list[float] = []
+        self._story = Story()
         self._tokens = [0, 0]
 
     def play(self, count: int) -> list[Played]:
@@ -277,21 +323,36 @@ class Player:
         if isinstance(event, EpisodeStarted):
             self._alike(event)
             self._rows, self._gains, self._tokens = [], [], [0, 0]
+            self._story = Story(event.observation)
+        elif isinstance(event, Decided) and event.episode > self._known:
+            self._story.decision = event.decision
         elif isinstance(event, Stepped) and event.episode > self._known:
             self._gains.append(event.reward)
+            self._story.step(event.observation)
             if (made := self._model.last) is not None:
                 self._tokens[0] += len(made.prompt)
                 self._tokens[1] += made.tokens
             if (row := self._model.row(event.action)) is not None:
                 self._rows.append(row)
         elif isinstance(event, EpisodeEnded) and event.episode > self._known:
+            rewards = self._judged(event)
             self._done.put(
                 Played(
-                    self.task, event.episode, event.score, event.rewards, tuple(self._gains), tuple(self._rows),
+                    self.task, event.episode, event.score, rewards, tuple(self._gains), tuple(self._rows),
                     self._tokens[0], self._tokens[1],
                 )
             )  # fmt: skip
             self._permits.acquire()
+
+    def _judged(self, event: EpisodeEnded) -> tuple[float, ...]:
+        """Return the step rewards of the evaluator; what it asks a model is counted."""
+        if self._evaluator is None:
+            return event.rewards
+        judged = self._evaluator.rewards(self._story.trajectory(event))
+        for call in judged.calls:
+            self._tokens[0] += call.prompt_tokens
+            self._tokens[1] += call.completion_tokens
+        return judged.rewards
 
     def _alike(self, event: EpisodeStarted) -> None:
         """Check that all episodes begin alike."""

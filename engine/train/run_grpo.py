@@ -15,6 +15,9 @@ from transformers import TrainerCallback, set_seed
 from engine.codec import to_plain
 from engine.disk import read_text
 from engine.environments import kind_of
+from engine.kinds import Kind
+from engine.llm import open_model
+from engine.llm.model import Model
 from engine.paths import slug
 from engine.settings.training import GrpoSettings
 from engine.train import curve, grpo, models
@@ -44,8 +47,7 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     models.use_threads(settings.train_threads)
     source = find(job.model, Path(job.cache))
     base = models.folder_of(source, Path(job.cache), lambda text: tell("say", text))
-    asking = kind_of(job.session.game).asking()
-    tokenizer = models.open_tokenizer(base, job.model, settings.prompt, asking)
+    tokenizer = models.open_tokenizer(base)
     set_seed(job.session.seed)
     tell("say", f"loading {job.model}")
     model = models.open_weights(base, settings)
@@ -103,6 +105,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
         self._job, self._settings, self._tokenizer = job, settings, tokenizer
         self._players: dict[str, Player] = {}
         self._trained: dict[str, int] = {}
+        self._judging: Model | None = None
         self._counts = Counts()
         self._latest: list[Played] = []
         self._updates: list[Update] = []
@@ -136,8 +139,21 @@ class Group(TrainerCallback):  # type: ignore[misc]
             )
             folder = Path(job.folder) / "rollouts" / f"{slug(task)}-{self.rank}"
             model = TrainedModel(job.name, self.policy, prompts)
-            self._players[task] = Player(config, folder, Path(job.saves), model, self._trained.get(task, 0))
+            evaluator = None
+            if settings.step_reward == "evaluator":
+                evaluator = kind.evaluator(job.session.settings, self._judge(kind))
+            self._players[task] = Player(
+                config, folder, Path(job.saves), model, self._trained.get(task, 0), evaluator
+            )
         return self._players[task]
+
+    def _judge(self, kind: Kind) -> Model:
+        """Return the model that judges steps, opened; one that is never asked if the score judges."""
+        if self._judging is None:
+            name = self._settings.judge or "prior/uniform"
+            cache = Path(self._job.cache)
+            self._judging = open_model(name, settings=self._job.session.settings, cache=cache, asking=kind.asking())
+        return self._judging
 
     def resume(self, checkpoint: Path | None, epochs: int) -> None:
         """Go on from a checkpoint: what came after it is taken out of the curve and the recordings."""
@@ -189,3 +205,5 @@ class Group(TrainerCallback):  # type: ignore[misc]
         """End the sessions."""
         for player in self._players.values():
             player.close()
+        if self._judging is not None:
+            self._judging.close()

@@ -44,7 +44,7 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     source = find(job.model, cache)
     base = models.folder_of(source, cache, lambda text: tell("say", text))
     asking = kind_of(job.session.game).asking()
-    tokenizer = models.open_tokenizer(base, job.model, settings.prompt, asking)
+    tokenizer = models.open_tokenizer(base)
     prompts = Prompts(tokenizer, asking, settings.prompt, settings.train_prompt_tokens)
     rows, long = examples(used, prompts, settings)
     tell("say", f"learning {len(rows)} decisions of {len(used)} episodes")
@@ -59,7 +59,9 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
         peft_config=models.adapter(settings),
     )
     if job.dry:
-        loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(next(iter(trainer.get_train_dataloader()))))
+        loss = trainer.compute_loss(
+            trainer.model, trainer._prepare_inputs(next(iter(trainer.get_train_dataloader())))
+        )
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
         return
     checkpoint = latest(folder / CHECKPOINTS)
@@ -116,7 +118,9 @@ def examples(
         elif len(rows) < settings.at_most:
             rows.append({"prompt": prompts.text(prompt), "completion": tail(prompt.answer, example.action)})
     if not rows:
-        raise UsageError(f"all {long} prompts are longer than {settings.train_prompt_tokens} tokens; allow longer ones")
+        raise UsageError(
+            f"all {long} prompts are longer than {settings.train_prompt_tokens} tokens; allow longer ones"
+        )
     return rows, long
 
 
@@ -141,13 +145,21 @@ def _found(job: Job) -> list[Demonstration]:
     return found
 
 
-def _about(found: Sequence[Demonstration], used: Sequence[Demonstration], rows: int, long: int) -> dict[str, Any]:
+def _about(
+    found: Sequence[Demonstration], used: Sequence[Demonstration], rows: int, long: int
+) -> dict[str, Any]:
     """Return what the manifest says of the data."""
     provenance = [example.provenance for one in used for example in one.examples]
     return {
         "recorded_episodes": len(found),
         "learnt_episodes": [
-            {"source": one.source, "episode": one.number, "agent": one.agent, "model": one.model, "score": one.score}
+            {
+                "source": one.source,
+                "episode": one.number,
+                "agent": one.agent,
+                "model": one.model,
+                "score": one.score,
+            }
             for one in used
         ],
         "decisions": rows,
@@ -169,7 +181,9 @@ class Told:
         tell: Tells each update.
     """
 
-    def __init__(self, folder: Path, found: Sequence[Demonstration], checkpoint: Path | None, tell: Tell) -> None:
+    def __init__(
+        self, folder: Path, found: Sequence[Demonstration], checkpoint: Path | None, tell: Tell
+    ) -> None:
         done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
         self._folder, self._tell = folder, tell
         self._updates = [update for update in curve.read(folder) if update.update <= done]

@@ -25,6 +25,7 @@ class Source:
         hidden: Width of a layer.
         layers: Number of layers.
         vocabulary: Number of tokens.
+        template: Whether it has a chat template.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Source:
     hidden: int
     layers: int
     vocabulary: int
+    template: bool
 
     @property
     def bytes_of_folder(self) -> int:
@@ -80,7 +82,19 @@ def _of_folder(name: str, folder: Path) -> Source:
     if not files:
         raise BadFile(f"{shown(folder)} has no weights (*.safetensors)")
     count = sum(_weights_of(file) for file in files)
-    return Source(name, slug(folder.name), folder, folder, count, hidden, layers, vocabulary)
+    return Source(
+        name, slug(folder.name), folder, folder, count, hidden, layers, vocabulary, _template(folder)
+    )
+
+
+def _template(folder: Path) -> bool:
+    """Whether a folder has a chat template: in a file of its own, or with the tokenizer."""
+    if (folder / "chat_template.jinja").is_file():
+        return True
+    try:
+        return bool(json.loads(read_bytes(folder / "tokenizer_config.json")).get("chat_template"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _weights_of(file: Path) -> int:
@@ -109,4 +123,5 @@ def _of_file(name: str, path: Path) -> Source:
     if not hidden or not layers:
         raise BadFile(f"{shown(path)} does not say how large its layers are")
     vocabulary = about.lengths.get("tokenizer.ggml.tokens", 0)
-    return Source(name, key, path, None, about.parameters, hidden, layers, vocabulary)
+    template = bool(about.values.get("tokenizer.chat_template"))
+    return Source(name, key, path, None, about.parameters, hidden, layers, vocabulary, template)

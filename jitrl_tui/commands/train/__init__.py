@@ -1,0 +1,127 @@
+"""`jitrl train`: trains the weights of a model on a game, with SFT or GRPO, in an environment of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
+
+if TYPE_CHECKING:
+    from engine.train.runs import Run
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and its actions."""
+    parser = subparsers.add_parser("train", parents=[common], help="train a model's weights: SFT and GRPO")
+    parser.set_defaults(handler=_ls, json=False)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    up = actions.add_parser(
+        "up", parents=[common], help="tell whether the training environment is here, or make it"
+    )
+    up.add_argument(
+        "--install",
+        action="store_true",
+        help="make saves/train/venv with torch and TRL (1.5 GB; more for GPUs)",
+    )
+    up.set_defaults(handler=_up)
+    register_grpo(actions, common)
+    register_sft(actions, common)
+    again = actions.add_parser("resume", parents=[common], help="go on with a run from its last checkpoint")
+    again.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    again.add_argument("--accelerate", metavar="FILE", default="", help="as for `jitrl train grpo`")
+    again.set_defaults(handler=resume)
+    result = actions.add_parser(
+        "write", parents=[common], help="write adapter and model of the last checkpoint"
+    )
+    result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    result.set_defaults(handler=write)
+    listing = actions.add_parser("ls", parents=[common], help="list the runs")
+    listing.add_argument("--json", action="store_true", help="a list on stdout")
+    listing.set_defaults(handler=_ls)
+    show = actions.add_parser("show", parents=[common], help="show the curve of a run and what it took")
+    show.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    show.add_argument("--json", action="store_true", help="an object on stdout")
+    show.set_defaults(handler=_show)
+
+
+def _saves(args: argparse.Namespace) -> Path:
+    from engine.paths import saves_folder
+
+    return saves_folder(args.saves)
+
+
+def _up(args: argparse.Namespace) -> int:
+    from engine.train import install
+
+    saves = _saves(args)
+    if args.install:
+        install.install(saves, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+    python = install.ready(saves)
+    print(f"the training environment is ready: {python.parent.parent}")
+    return 0
+
+
+def _ls(args: argparse.Namespace) -> int:
+    from engine.train.runs import runs
+
+    found = list(runs(_saves(args)))
+    if args.json:
+        print(json.dumps([_item(run) for run in found], indent=1))
+        return 0
+    if not found:
+        print("no training run yet; begin one with: jitrl train grpo GAME", file=sys.stderr)
+    for run in found:
+        last = run.updates[-1] if run.updates else None
+        state = "written" if run.written else "begun"
+        took = f"{len(run.updates)} updates, {last.episodes} episodes" if last else "no update yet"
+        print(f"{run.job.name:<32} {run.job.kind:<5} {state:<8} {took:<28} {run.job.model}")
+    return 0
+
+
+def _item(run: Run) -> dict[str, Any]:
+    from engine.train.curve import COUNTED
+
+    last = run.updates[-1] if run.updates else None
+    return {
+        "name": run.job.name,
+        "kind": run.job.kind,
+        "model": run.job.model,
+        "tasks": list(run.job.tasks),
+        "updates": len(run.updates),
+        "written": run.written,
+        "folder": str(run.folder),
+        **{name: getattr(last, name) if last else 0 for name in COUNTED},
+    }
+
+
+def _show(args: argparse.Namespace) -> int:
+    from engine.codec import to_plain
+    from engine.train import manifest
+    from engine.train.runs import load
+    from jitrl_tui.commands.train.telling import HEAD, line, taken
+
+    run = load(_saves(args), args.name)
+    if args.json:
+        shown = {
+            **_item(run),
+            "manifest": manifest.read(run.folder),
+            "curve": [to_plain(one) for one in run.updates],
+        }
+        print(json.dumps(shown, indent=1))
+        return 0
+    print(HEAD)
+    for update in run.updates:
+        print(line(update))
+    if run.updates:
+        print(taken(run.updates[-1]))
+    if run.written:
+        print(f"play it with: jitrl run {run.job.tasks[0]} --agent static --model local:{run.folder} {PLAY}")
+    return 0
+
+
+PLAY = "--set selection=sample --set candidates=1000"
+"""Options with which a trained policy is played as it was sampled."""
