@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import read_text, write_private
-from engine.errors import BadFile, StorageError
+from engine.errors import BadFile, ModelError, StorageError
 from engine.train.jobs import Update
 
 CURVE, SAMPLES = "curve.jsonl", "samples.json"
@@ -36,6 +37,19 @@ def read(folder: Path) -> list[Update]:
         except (BadFile, TypeError, ValueError, LookupError) as error:
             raise BadFile(f"the curve {path} is damaged: {error}") from None
     return found
+
+
+def check_finite(step: int, logs: Mapping[str, float]) -> None:
+    """Refuse an update whose gradient or loss is not a finite number; the trainer itself would go on and store it.
+
+    Raises:
+        ModelError: It is not.
+    """
+    if not all(math.isfinite(logs.get(name, 0.0)) for name in ("grad_norm", "loss")):
+        raise ModelError(
+            f"the gradient of update {step} is not a finite number, so training ended before it was stored; go on from "
+            "the last checkpoint with a smaller --learning-rate, or in fp32"
+        )
 
 
 def write(folder: Path, updates: Sequence[Update]) -> None:

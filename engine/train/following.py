@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformers import TrainerCallback
 
-from engine.errors import ModelError
-
-
-def check_finite(step: int, logs: Mapping[str, float]) -> None:
-    """Refuse an update whose gradient or loss is not a finite number; the trainer itself would go on and store it.
-
-    Raises:
-        ModelError: It is not.
-    """
-    if not all(math.isfinite(logs.get(name, 0.0)) for name in ("grad_norm", "loss")):
-        raise ModelError(
-            f"the gradient of update {step} is not a finite number, so training ended before it was stored; go on from "
-            "the last checkpoint with a smaller --learning-rate, or in fp32"
-        )
+from engine.train.curve import check_finite
 
 
 class Following(TrainerCallback):  # type: ignore[misc]

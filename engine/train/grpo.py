@@ -18,7 +18,8 @@ from trl import GRPOConfig, GRPOTrainer
 from engine.errors import UsageError
 from engine.settings.training import GrpoSettings
 from engine.train.checkpoints import CHECKPOINTS
-from engine.train.rollouts import Played, Row
+from engine.train.rollouts import Played
+from engine.train.trained import Row
 
 
 def config(

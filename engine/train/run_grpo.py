@@ -28,8 +28,9 @@ from engine.train.following import Following
 from engine.train.jobs import Job, Update
 from engine.train.policy import TriePolicy
 from engine.train.prompts import Prompts
-from engine.train.rollouts import Played, Player, TrainedModel
+from engine.train.rollouts import Played, Player
 from engine.train.sources import find
+from engine.train.trained import TrainedModel
 from engine.train.work import Tell
 
 EPISODES = "episodes-{}.json"
