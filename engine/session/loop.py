@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
-from engine.environment import Concluding, Discreet, OpenActions, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
@@ -412,6 +412,7 @@ class Session:
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
             resolve=_resolver(parts.environment),
+            page=parts.environment.snapshot if isinstance(parts.environment, Paged) else None,
             episode=number,
             episodes=episodes,
         )
