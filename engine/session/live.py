@@ -159,6 +159,7 @@ class Live:
             retrievals=retrievals,
             retrieval_s=retrieval_s,
             ended_by=self.ended_by,
+            processor_s=round(account.processor_s, 3),
         )
 
 

@@ -31,7 +31,7 @@ def span(panel: Panel) -> tuple[float, float, float, float]:
     y = [value for line in panel.lines for row in (line.y, line.low or (), line.high or ()) for value in row]
     if panel.ticks:
         x = [-0.5, len(panel.ticks) - 0.5]
-    left, right = _wide(x)
+    left, right = (min(x) / 1.1, max(x) * 1.1) if panel.log else _wide(x)
     bottom, top = _wide(y)
     edge = (top - bottom) * 0.06
     return left, right, bottom - (0 if bottom == 0 else edge), top + edge
@@ -44,6 +44,17 @@ def ticks(low: float, high: float, many: int = 5) -> tuple[float, ...]:
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return tuple(round(number * step, 12) for number in range(first, last + 1))
+
+
+def powers(low: float, high: float) -> tuple[float, ...]:
+    """Return the marks of a logarithmic axis: the powers of ten between two ends; with few of them 2 and 5 times them.
+
+    At most about ten are returned.
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    factors = (1, 2, 5) if last - first <= 2 else (1, 3) if last - first <= 4 else (1,)
+    found = (factor * 10.0**power for power in range(first, last + 1) for factor in factors)
+    return tuple(one for one in found if low <= one <= high)
 
 
 def _wide(values: Sequence[float] | Iterable[float]) -> tuple[float, float]:

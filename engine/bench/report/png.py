@@ -79,6 +79,11 @@ def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:
         (handles[line.label],) = place.plot(line.x, line.y, color=colour, linewidth=1.5, marker=marker, markersize=3.5,
                                             linestyle=(0, dashes) if dashes else "-")  # fmt: skip
     left, right, bottom, top = axes.span(panel)
+    if panel.log:
+        place.set_xscale("log")
+        marks = axes.powers(left, right)
+        place.set_xticks(marks, [f"{mark:,.6g}" if mark < 1e6 else f"{mark:.3g}" for mark in marks])
+        place.set_xticks([], minor=True)
     place.set_xlim(left, right)
     place.set_ylim(bottom, top)
     if panel.ticks:
