@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics as plain
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.bench.measures import Measure, Value, curve, mean, values
-from engine.bench.report import growth, numbers
+from engine.bench.report import axes, growth, numbers
 from engine.bench.report.results import Arm, Place, Results
 from engine.bench.report.shapes import Figure, Line, Panel
 from engine.bench.samples import NONE, PER
@@ -15,6 +17,8 @@ from engine.limits import is_number
 
 APART = 5
 """How many times the end of the shortest curve another one goes on before the axis becomes logarithmic."""
+NARROW = 0.02
+"""Share of the horizontal axis below which a curve is too narrow to see."""
 
 
 def figure(results: Results, measures: Sequence[Measure], per: str = "") -> Figure | None:
@@ -64,14 +68,14 @@ def curves(results: Results, per: str = "episode") -> Figure | None:
                 title = _title(results, place, model)
                 short = all(len(line.x) <= 10 for line in lines)
                 axis = "score (%)" if results.percent else "score"
-                panels.append(Panel(title, counted, axis, tuple(lines), points=short, log=_apart(lines)))
+                panels.append(_seen(Panel(title, counted, axis, tuple(lines), points=short, log=_apart(lines))))
     if not panels:
         return None
     caption = "Mean score by episode. Bands are 95 % intervals."
     if counted != "episode":
         caption = (
             f"Mean score by {counted} used, training included. A point is an episode, placed at the mean over units. "
-            "Bands are 95 % intervals."
+            "Bands are 95 % intervals. A curve that would be too narrow to see is a dot: its mean."
         )
     return Figure("curves", "Learning curves", caption, tuple(panels), timed=per == "hour")
 
@@ -80,6 +84,16 @@ def _apart(lines: Sequence[Line]) -> bool:
     """Return whether places differ so much that only a logarithmic axis shows all lines."""
     ends = [end for line in lines for end in (line.x[0], line.x[-1])]
     return min(ends) > 0 and max(ends) > APART * max(1.0, min(line.x[-1] for line in lines))
+
+
+def _seen(panel: Panel) -> Panel:
+    """Return a panel whose lines can be seen: one that is too narrow is a dot with its mean."""
+    lines = [
+        replace(line, x=(line.x[-1],), y=(plain.fmean(line.y),), low=None, high=None)
+        if panel.log and axes.share(panel, line) < NARROW else line
+        for line in panel.lines
+    ]  # fmt: skip
+    return replace(panel, lines=tuple(lines))
 
 
 def swept(results: Results, measures: Sequence[Measure]) -> Figure | None:

@@ -82,8 +82,10 @@ def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:
     if panel.log:
         place.set_xscale("log")
         marks = axes.powers(left, right)
-        place.set_xticks(marks, [f"{mark:,.6g}" if mark < 1e6 else f"{mark:.3g}" for mark in marks])
+        place.set_xticks(marks, list(map(axes.short, marks)))
         place.set_xticks([], minor=True)
+    elif right >= axes.LARGE:
+        place.xaxis.set_major_formatter(lambda value, _: axes.short(value))
     place.set_xlim(left, right)
     place.set_ylim(bottom, top)
     if panel.ticks:

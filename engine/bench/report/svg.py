@@ -98,7 +98,8 @@ def _panel(panel: Panel) -> list[str]:
         lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{inner}"/>')
         lines.append(f'<text class="soft" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
     marks = [(float(i), text) for i, text in enumerate(panel.ticks)] or [
-        (value, _number(value)) for value in (axes.powers if panel.log else axes.ticks)(left, right)
+        (value, axes.short(value).replace("-", "−"))
+        for value in (axes.powers if panel.log else axes.ticks)(left, right)
     ]
     base = TOP + depth
     for value, text in marks:

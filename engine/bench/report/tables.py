@@ -126,8 +126,7 @@ def used(results: Results, timed: bool = False) -> Table:
     rows = []
     for arm in results.arms:
         units = results.finished(arm, results.everything).values()
-        cells = {name: results.before(name) for name in arm.cells}
-        before = _average([one.before for one in units] or list(cells.values()), counted)
+        before = _average([one.before for one in units] or list(map(results.before, arm.cells)), counted)
         after = _average([one.samples[-1] for one in units], counted)
         between = [None if end is None else end - (start or 0.0) for start, end in zip(before, after, strict=True)]
         found = [*before, *between, *after]
