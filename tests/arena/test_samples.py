@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from engine.bench import folder, report
+from engine.bench import folder, life, report
 from engine.bench.plan import planned
 from engine.bench.records import TimingRow
 from engine.bench.report import axes
@@ -19,6 +19,7 @@ from engine.bench.samples import NONE, Samples, trained
 from engine.bench.suite import read
 from engine.errors import BadFile, UsageError
 from engine.kinds import Places
+from engine.session.control import Control
 from engine.session.processor import Stopwatch, processor_seconds
 from jitrl_tui.cli import main
 from tests.arena.made_runs import made, row
@@ -191,6 +192,31 @@ def test_the_manifest_of_a_run_has_the_training_of_its_models(tmp_path):
 
 
 # ------------------------------------------------------------------------------------ processor time
+
+
+def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_same(tmp_path):
+    suite = read({"tasks": ["pantry"], "arms": [{"name": "r", "agent": "random"}], "steps": 4, "episodes": 2}, "s", "s")
+    (cell,) = planned(suite, Places(tmp_path), "s").cells
+    files = []
+    for name in ("one", "two"):
+        life.play(cell, tmp_path / name / "cell", tmp_path, lambda message: None, Control())
+        timings = [json.loads(line) for line in (tmp_path / name / "cell" / "timings.jsonl").read_text().splitlines()]
+        assert len(timings) == 2
+        assert all(0 < one["processor_s"] < 60 for one in timings)
+        files.append((tmp_path / name / "cell" / "episodes.jsonl").read_bytes())
+    assert files[0] == files[1]
+    assert b"processor" not in files[0]
+
+
+def test_two_sessions_that_take_turns_do_not_count_each_other(tmp_path):
+    arms = [{"name": "j", "agent": "jitrl", "model": "prior/verbs", "workers": 2}]
+    suite = read({"tasks": ["pantry"], "arms": arms, "steps": 8, "episodes": 2}, "s", "s")
+    (cell,) = planned(suite, Places(tmp_path), "s").cells
+    before = processor_seconds()
+    life.play(cell, tmp_path / "cell", tmp_path, lambda message: None, Control())
+    taken = processor_seconds() - before
+    timings = [json.loads(line) for line in (tmp_path / "cell" / "timings.jsonl").read_text().splitlines()]
+    assert sum(one["processor_s"] for one in timings) <= taken + 0.1
 
 
 def burn(seconds: float) -> None:
