@@ -93,6 +93,11 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
                 "on a server; leave --memory away"
             )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
+    for arm in suite.arms:
+        dialect = AGENTS.find(arm.agent).dialect
+        wrong = [task.name for task in tasks if dialect and dialect not in task.kind.dialects()]
+        if wrong:
+            raise UsageError(f"{where}: arms: {arm.name}: {arm.agent} plays web tasks only, not {wrong[0]}")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games, memory)
 
 

@@ -146,6 +146,8 @@ class TimingRow:
         paid_tokens: Tokens that were paid. Replies from the cache count nothing.
         cached: Number of calls that were answered from the cache.
         retries: Number of calls that were repeated.
+        processor_s: Processor seconds of the process that played it, and of those that it started. A model on a server
+            has none here.
     """
 
     cell: str
@@ -159,6 +161,7 @@ class TimingRow:
     paid_tokens: int = 0
     cached: int = 0
     retries: int = 0
+    processor_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

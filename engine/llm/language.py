@@ -17,6 +17,7 @@ from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.opening import continues
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Question, Reply, Unusable, Usage
@@ -117,6 +118,11 @@ class LanguageModel:
     def writes_here(self) -> bool:
         """Whether it writes in this process. Then it follows any JSON schema, and is slow, so ask for few words."""
         return self._engine is not None
+
+    @property
+    def continues_text(self) -> bool:
+        """Whether a text is sent to it as it is, outside any chat format."""
+        return continues(self.name)
 
     @property
     def takes_pictures(self) -> bool:
@@ -229,6 +235,8 @@ class LanguageModel:
         """
         words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
         options: dict[str, Any] = {"temperature": question.temperature, "max_tokens": words}
+        if question.stops:
+            options["stop"] = list(question.stops)
         for _ in range(2):
             if question.schema is not None and self._reader.schema:
                 options["response_format"] = {

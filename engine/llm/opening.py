@@ -11,7 +11,7 @@ from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import probing
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
-from engine.llm.calls.opening import limits_of, remote_client, reply_cache
+from engine.llm.calls.opening import continues, limits_of, remote_client, reply_cache
 from engine.llm.calls.pace import Pace
 from engine.llm.language import LanguageModel
 from engine.llm.local import gguf, metadata, weights
@@ -120,6 +120,8 @@ def open_remote(
     replies = reply_cache(cache if keep else None)
     client = remote_client(name, settings, cache, environment, gateway, replies, limits_of(settings))
     known = settings.logits if settings.logits != "auto" else best_reading(cache, name)
+    if not known and continues(name):
+        known = "verbalized"  # A probe in the form of a chat tells nothing of it.
     return LanguageModel(
         client,
         gateway,

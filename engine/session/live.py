@@ -159,6 +159,7 @@ class Live:
             retrievals=retrievals,
             retrieval_s=retrieval_s,
             ended_by=self.ended_by,
+            processor_s=round(account.processor_s, 3),
         )
 
 
@@ -272,7 +273,9 @@ def open_parts(
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
         agent = method.make(
-            AgentContext(model, scope, settings, Writer(model, charge, check, progress), notebook, before)
+            AgentContext(
+                model, scope, settings, Writer(model, charge, check, progress), notebook, before, kind.dialects()
+            )
         )
         before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
-from engine.environment import Concluding, Discreet, OpenActions, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
@@ -45,6 +45,7 @@ from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
+from engine.session.processor import Stopwatch
 from engine.session.reliving import Relived, draws
 from engine.session.remote.host import Host
 from engine.session.sharing import TakingUp, place
@@ -94,6 +95,7 @@ class Session:
         self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
+        self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
         self._steering: Steering
         self._uids: set[str] = set()
@@ -309,6 +311,7 @@ class Session:
 
     def _play(self, parts: Parts, live: Live | None) -> None:
         first = live.number if live else self.episode + 1
+        self._processor = Stopwatch()
         for number in range(first, self._config.episodes + 1):
             self.control.check()
             if live is None:
@@ -316,7 +319,8 @@ class Session:
                 self._teller.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
-                self.control.turn()
+                with self._processor.paused():
+                    self.control.turn()
                 try:
                     decision = self._decide(parts, live)
                 except TakeBack:
@@ -416,6 +420,7 @@ class Session:
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
             resolve=_resolver(parts.environment),
+            page=parts.environment.snapshot if isinstance(parts.environment, Paged) else None,
             episode=number,
             episodes=episodes,
         )
@@ -487,6 +492,7 @@ class Session:
         if not self._config.frozen:
             with self._excused("learn from this episode"):
                 parts.agent.end_episode(kept, first)
+        live.account.processor_s += self._processor.lap()
         ended = live.ended(
             judged.rewards, self._settings, parts.scope, len(kept.steps) if first >= 0 else 0, self._clock()
         )
