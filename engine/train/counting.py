@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import resource
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
+from engine.session.processor import processor_seconds
 from engine.train.jobs import Update
 
 
@@ -43,11 +41,11 @@ class Taken:
     """What a process has taken; see `engine.train.jobs.Update`."""
 
     episodes: int = 0
-    steps: int = 0
+    environment_steps: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     trained_tokens: int = 0
-    cpu_s: float = 0.0
+    processor_s: float = 0.0
     wall_s: float = 0.0
 
 
@@ -79,7 +77,7 @@ class Counts:
         self._more = dataclasses.replace(
             more,
             episodes=more.episodes + 1,
-            steps=more.steps + len(episode.gains),
+            environment_steps=more.environment_steps + len(episode.gains),
             prompt_tokens=more.prompt_tokens + episode.prompt_tokens,
             completion_tokens=more.completion_tokens + episode.completion_tokens,
             trained_tokens=more.trained_tokens + passes * episode.trained_tokens,
@@ -92,7 +90,7 @@ class Counts:
     def now(self) -> Taken:
         """Return all that was taken so far."""
         more = dataclasses.replace(
-            self._more, cpu_s=processor_seconds(), wall_s=time.monotonic() - self._began
+            self._more, processor_s=processor_seconds(), wall_s=time.monotonic() - self._began
         )
         return total([self.before, more])
 
@@ -109,18 +107,3 @@ def together(processes: Iterable[Taken]) -> Taken:
     """Return what several processes took together; they ran at the same time."""
     parts = list(processes)
     return dataclasses.replace(total(parts), wall_s=max(one.wall_s for one in parts))
-
-
-def processor_seconds() -> float:
-    """Return the processor time of this process and of its children, those that still run included."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    tick = os.sysconf("SC_CLK_TCK")
-    running = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        if int(fields[1]) == os.getpid():
-            running += int(fields[11]) + int(fields[12])
-    return sum(one.ru_utime + one.ru_stime for one in used) + running / tick

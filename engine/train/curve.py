@@ -1,4 +1,4 @@
-"""The curve of a run: a line of JSON for each update, and what the run has taken, as JSON."""
+"""The curve of a run: a line of JSON for each update. What the run has taken so far is in its manifest."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import read_text, write_private
 from engine.errors import BadFile, ModelError, StorageError
+from engine.train import manifest
 from engine.train.jobs import Update
 
-CURVE, SAMPLES = "curve.jsonl", "samples.json"
-"""Files of a run."""
-COUNTED = ("episodes", "steps", "prompt_tokens", "completion_tokens", "trained_tokens", "cpu_s", "wall_s")
-"""What is counted, as named in both files."""
+CURVE = "curve.jsonl"
+"""File of a run."""
+SAMPLES = ("episodes", "environment_steps", "prompt_tokens", "completion_tokens", "processor_s")
+"""What a run has taken, as `samples` in its manifest; reports of benchmarks read it (`engine.bench.samples`)."""
 
 
 def read(folder: Path) -> list[Update]:
@@ -59,10 +60,9 @@ def write(folder: Path, updates: Sequence[Update]) -> None:
         StorageError: It cannot be written.
     """
     lines = "".join(json.dumps(to_plain(update), separators=(",", ":")) + "\n" for update in updates)
-    last = to_plain(updates[-1]) if updates else {}
-    taken = {name: last.get(name, 0) for name in COUNTED} | {"updates": len(updates)}
+    last = updates[-1] if updates else Update(0)
     try:
-        for name, text in ((CURVE, lines), (SAMPLES, json.dumps(taken, indent=1) + "\n")):
-            write_private(folder / name, text)
+        write_private(folder / CURVE, lines)
     except OSError as error:
         raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
+    manifest.add(folder, samples={name: getattr(last, name) for name in SAMPLES})

@@ -53,13 +53,13 @@ class Update:
 
     Attributes:
         update: Its number, from 1.
-        episodes: Episodes played so far; `steps`, `prompt_tokens` and `completion_tokens` likewise.
-        steps: Steps of environments.
+        episodes: Episodes played so far. All counts are sums up to this update.
+        environment_steps: Actions taken in them.
         prompt_tokens: Tokens of the prompts of their decisions.
         completion_tokens: Tokens of the answers that were scored.
         trained_tokens: Tokens that gradients were computed for.
-        cpu_s: Processor seconds of the training process and its children so far.
-        wall_s: Seconds so far, without pauses between two calls.
+        processor_s: Processor seconds of the training process and its children.
+        wall_s: Seconds, without pauses between two calls.
         returns: Returns of this update's episodes; () for SFT.
         scores: Scores of this update's episodes.
         loss: Loss of the update.
@@ -71,11 +71,11 @@ class Update:
 
     update: int
     episodes: int = 0
-    steps: int = 0
+    environment_steps: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     trained_tokens: int = 0
-    cpu_s: float = 0.0
+    processor_s: float = 0.0
     wall_s: float = 0.0
     returns: tuple[float, ...] = ()
     scores: tuple[float, ...] = ()

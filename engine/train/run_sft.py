@@ -189,7 +189,7 @@ class Told:
         self._updates = [update for update in curve.read(folder) if update.update <= done]
         played = Taken(
             episodes=len(found),
-            steps=sum(one.steps for one in found),
+            environment_steps=sum(one.steps for one in found),
             prompt_tokens=sum(one.prompt_tokens for one in found),
             completion_tokens=sum(one.completion_tokens for one in found),
         )

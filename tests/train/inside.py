@@ -10,7 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != os.path.dirname(os.path.abspath(__file__))]
+_HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != _HERE]
 sys.path += os.environ["JITRL_TRAIN_PATH"].split(os.pathsep)
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}
 
@@ -44,9 +45,10 @@ def make(folder: Path, weights: Path) -> tuple[object, object]:
     set_seed(7)
     model = LlamaForCausalLM(
         LlamaConfig(
-            vocab_size=len(tokenizer), hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, max_position_embeddings=1024, tie_word_embeddings=True, bos_token_id=1, eos_token_id=2,
-            pad_token_id=2, initializer_range=0.2, rope_theta=100000.0, rms_norm_eps=1e-5,
+            vocab_size=len(tokenizer), hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=1024, tie_word_embeddings=True,
+            bos_token_id=1, eos_token_id=2, pad_token_id=2, initializer_range=0.2, rope_theta=100000.0,
+            rms_norm_eps=1e-5,
         )
     ).float()  # fmt: skip
     model.save_pretrained(folder)
@@ -84,7 +86,8 @@ def check_policy(model: object, tokenizer: object) -> dict[str, object]:
         ids, answers = prompts.tokens(made), prompts.tails(made, ACTIONS)
         scores = policy.score(ids, answers)
         expected = plainly(model, ids, answers)
-        worst = max(worst, *(abs(a - b) for x, y in zip(scores, expected, strict=True) for a, b in zip(x, y, strict=True)))
+        pairs = [pair for x, y in zip(scores, expected, strict=True) for pair in zip(x, y, strict=True)]
+        worst = max(worst, *(abs(one - other) for one, other in pairs))
         total.append(sum(float(torch.tensor(sum(values)).exp()) for values in scores))
     return {"worst": worst, "total": total}
 

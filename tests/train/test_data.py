@@ -20,7 +20,7 @@ from jitrl_tui.cli import main
 def saves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saves folder with a session of three episodes."""
     saves = tmp_path_factory.mktemp("saves")
-    words = "run pantry --model prior/verbs --agent static --episodes 3 --steps 5 --fresh --quiet --set selection=sample"
+    words = "run pantry --model prior/verbs --agent static --episodes 3 --steps 5 --fresh --quiet"
     assert main(["--saves", str(saves), *words.split()]) == 0
     return saves
 

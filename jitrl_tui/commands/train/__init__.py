@@ -83,7 +83,7 @@ def _ls(args: argparse.Namespace) -> int:
 
 
 def _item(run: Run) -> dict[str, Any]:
-    from engine.train.curve import COUNTED
+    from engine.train.curve import SAMPLES
 
     last = run.updates[-1] if run.updates else None
     return {
@@ -94,7 +94,7 @@ def _item(run: Run) -> dict[str, Any]:
         "updates": len(run.updates),
         "written": run.written,
         "folder": str(run.folder),
-        **{name: getattr(last, name) if last else 0 for name in COUNTED},
+        **{name: getattr(last, name) if last else 0 for name in SAMPLES},
     }
 
 

@@ -13,7 +13,7 @@ def line(update: Update) -> str:
     mean = f"{sum(returns) / len(returns):9.2f} {max(returns):6.2f}" if returns else f"{'':9} {'':6}"
     return (
         f"{update.update:6d} {update.episodes:9d} {mean} {_number(update.loss, 7, 3)} {_number(update.kl, 7, 4)} "
-        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.cpu_s / 60:8.1f}"
+        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.processor_s / 60:8.1f}"
     ).rstrip()
 
 
@@ -21,8 +21,8 @@ def taken(update: Update) -> str:
     """Return what a run took up to an update, in a sentence."""
     tokens = update.prompt_tokens + update.completion_tokens
     return (
-        f"{update.episodes} episodes with {update.steps} steps and {tokens:,} tokens; gradients of "
-        f"{update.trained_tokens:,} tokens; {update.cpu_s / 3600:.2f} processor hours"
+        f"{update.episodes} episodes with {update.environment_steps} steps and {tokens:,} tokens; gradients of "
+        f"{update.trained_tokens:,} tokens; {update.processor_s / 3600:.2f} processor hours"
     )
 
 
