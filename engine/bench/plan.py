@@ -120,7 +120,7 @@ def _cells(plan: Plan) -> tuple[Cell, ...]:
     for arm in suite.arms:
         for model in _models(suite, arm):
             for label, own, before in units:
-                for seed in suite.seeds:
+                for seed in suite.seeds[:1] if arm.recorded else suite.seeds:
                     legs = _legs(suite, arm, model, seed, own, before, plan)
                     name = _unique(".".join(filter(None, (label, arm.name, model, str(seed)))), names)
                     cells.append(Cell(name, arm.name, model, seed, legs, arm.workers))
@@ -172,7 +172,7 @@ def _legs(
             workers=arm.workers,
             worker=worker,
         )
-        return Leg(task.name, task.group, phase, config)
+        return Leg(task.name, task.group, phase, config, arm.recorded)
 
     if suite.protocol == "cross-task":
         order = np.random.default_rng(seed).permutation(len(tasks))

@@ -23,12 +23,14 @@ class Leg:
         group: Column that the task is reported in: a game's name, or the site of a web task.
         phase: "train" or "test".
         config: Configuration of the session. Its `memory` is replaced by that of the cell.
+        recorded: Folder with recorded episodes that are taken in place of playing; "" to play.
     """
 
     task: str
     group: str
     phase: str
     config: SessionConfig
+    recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class Arm:
         against: Name of the arm that it is compared with, "" for the reference.
         trained: Folder that `jitrl train` wrote, for a trained model that a server has; "" if there is none, or if the
             model is named by its path.
+        recorded: Folder with recorded episodes that are taken in place of playing, such as that of a training run,
+            whose row then has the episodes that it was trained with. They are taken for the first seed. "" to play.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Arm:
     workers: int = 1
     against: str = ""
     trained: str = ""
+    recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +279,7 @@ def _arm(table: Table) -> Arm:
         workers=table.count("workers", 1),
         against=table.text("against", ""),
         trained=table.text("trained", ""),
+        recorded=table.text("recorded", ""),
     )
     table.done()
     return arm

@@ -39,6 +39,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
     result.set_defaults(handler=write)
+    suite = actions.add_parser("suite", parents=[common], help="print a suite that compares runs, for `jitrl bench`")
+    suite.add_argument("names", metavar="RUN", nargs="*", help="runs of `jitrl train ls`")
+    suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)")
+    suite.set_defaults(handler=_suite)
     listing = actions.add_parser("ls", parents=[common], help="list the runs")
     listing.add_argument("--json", action="store_true", help="a list on stdout")
     listing.set_defaults(handler=_ls)
@@ -62,6 +66,14 @@ def _up(args: argparse.Namespace) -> int:
         install.install(saves, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
     python = install.ready(saves)
     print(f"the training environment is ready: {python.parent.parent}")
+    return 0
+
+
+def _suite(args: argparse.Namespace) -> int:
+    from engine.train.comparison import suite
+    from engine.train.runs import load
+
+    print(suite([load(_saves(args), name) for name in args.names], args.episodes), end="")
     return 0
 
 
