@@ -29,6 +29,10 @@ class TrainingSettings(Group):
     micro_batch: int = setting(
         4, "rows that are computed at a time on each device; less needs less memory", 1, 4096
     )
+    activations: str = setting(
+        "keep", "what gradients need of the layers: kept, or computed again to need less memory (a third slower)",
+        choices=("keep", "recompute"),
+    )  # fmt: skip
     gradient_norm: float = setting(
         1.0, "largest norm of a gradient; longer ones are scaled down to it", 1e-6, 1e6
     )

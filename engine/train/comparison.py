@@ -35,9 +35,9 @@ def suite(runs: Sequence[Run], episodes: int) -> str:
             raise UsageError(f"{run.job.name} and {first.name} differ in model, games, or steps of an episode")
         if not run.written:
             raise UsageError(f"{run.job.name} is not written yet; write it with: jitrl train write {run.job.name}")
-    alone = {"name": "Static", "agent": "static", "model": first.model, "settings": {"selection": "sample", "beta": 1.0}}
+    alone = {"selection": "sample", "beta": 1.0}
     arms: list[Mapping[str, Any]] = [
-        {**alone, "reference": True},
+        {"name": "Static", "agent": "static", "model": first.model, "settings": alone, "reference": True},
         {"name": "JitRL", "agent": "jitrl", "model": first.model},
     ]
     for run in runs:

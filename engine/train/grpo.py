@@ -62,8 +62,8 @@ def config(
         seed=seed,
         use_cpu=cpu,
         bf16=settings.precision == "bf16" and not cpu,
-        gradient_checkpointing=False,
-        activation_checkpointing=False,
+        gradient_checkpointing=settings.activations == "recompute",  # TRL still sets the old name
+        activation_checkpointing=settings.activations == "recompute",
         dataloader_pin_memory=not cpu,
         disable_tqdm=True,
         report_to=[],

@@ -26,7 +26,8 @@ def bytes_needed(source: Source, settings: TrainingSettings) -> int:
     tokens = settings.micro_batch * settings.train_prompt_tokens
     scored = tokens if isinstance(settings, SftSettings) else settings.micro_batch * 16
     reference = source.parameters * wide if isinstance(settings, GrpoSettings) and _copies(settings) else 0
-    activations = tokens * source.layers * source.hidden * ACTIVATIONS * wide // 4
+    kept = 1 if settings.activations == "recompute" else source.layers
+    activations = tokens * kept * source.hidden * ACTIVATIONS * wide // 4
     return (
         RUNTIME
         + source.parameters * wide

@@ -47,8 +47,11 @@ class TriePolicy:
             for depth in range(len(tail))
             if len(tokens[depth]) > 1
         }
+        training = self._model.training
+        self._model.eval()  # no dropout, and layers that are computed again in training keep nothing between calls
         with torch.no_grad():
             logits = self._at(list(prompt), list(branches))
+        self._model.train(training)
         found = {
             before: torch.log_softmax(logits[before][list(tokens)].float(), dim=-1).tolist()
             for before, tokens in branches.items()

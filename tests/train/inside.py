@@ -111,7 +111,9 @@ def likelihoods(model: object, tokenizer: object) -> dict[str, float]:
 
 def check_grpo(folder: Path, work: Path) -> dict[str, object]:
     """One update: "take the brass key" was rewarded and "go west" was not; the episode may have two steps."""
-    settings = GrpoSettings(group=2, updates=1, learning_rate=1e-3, micro_batch=4, kl=0.01, lora_rank=4)
+    settings = GrpoSettings(
+        group=2, updates=1, learning_rate=1e-3, micro_batch=4, kl=0.01, lora_rank=4, activations="recompute"
+    )
     tokenizer = models.open_tokenizer(folder)
     set_seed(1)
     prompts, policy = prompts_of(tokenizer), TriePolicy(None)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
-
-if TYPE_CHECKING:
-    from engine.train.runs import Run
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its actions."""
     parser = subparsers.add_parser("train", parents=[common], help="train a model's weights: SFT and GRPO")
-    parser.set_defaults(handler=_ls, json=False)
+    parser.set_defaults(handler=_ls)
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
     up = actions.add_parser(
         "up", parents=[common], help="tell whether the training environment is here, or make it"
@@ -44,11 +40,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)")
     suite.set_defaults(handler=_suite)
     listing = actions.add_parser("ls", parents=[common], help="list the runs")
-    listing.add_argument("--json", action="store_true", help="a list on stdout")
     listing.set_defaults(handler=_ls)
     show = actions.add_parser("show", parents=[common], help="show the curve of a run and what it took")
     show.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
-    show.add_argument("--json", action="store_true", help="an object on stdout")
     show.set_defaults(handler=_show)
 
 
@@ -81,9 +75,6 @@ def _ls(args: argparse.Namespace) -> int:
     from engine.train.runs import runs
 
     found = list(runs(_saves(args)))
-    if args.json:
-        print(json.dumps([_item(run) for run in found], indent=1))
-        return 0
     if not found:
         print("no training run yet; begin one with: jitrl train grpo GAME", file=sys.stderr)
     for run in found:
@@ -94,37 +85,11 @@ def _ls(args: argparse.Namespace) -> int:
     return 0
 
 
-def _item(run: Run) -> dict[str, Any]:
-    from engine.train.curve import SAMPLES
-
-    last = run.updates[-1] if run.updates else None
-    return {
-        "name": run.job.name,
-        "kind": run.job.kind,
-        "model": run.job.model,
-        "tasks": list(run.job.tasks),
-        "updates": len(run.updates),
-        "written": run.written,
-        "folder": str(run.folder),
-        **{name: getattr(last, name) if last else 0 for name in SAMPLES},
-    }
-
-
 def _show(args: argparse.Namespace) -> int:
-    from engine.codec import to_plain
-    from engine.train import manifest
     from engine.train.runs import load
     from jitrl_tui.commands.train.telling import HEAD, line, taken
 
     run = load(_saves(args), args.name)
-    if args.json:
-        shown = {
-            **_item(run),
-            "manifest": manifest.read(run.folder),
-            "curve": [to_plain(one) for one in run.updates],
-        }
-        print(json.dumps(shown, indent=1))
-        return 0
     print(HEAD)
     for update in run.updates:
         print(line(update))

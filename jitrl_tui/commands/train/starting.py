@@ -29,7 +29,7 @@ def register_grpo(actions: Any, common: argparse.ArgumentParser) -> None:
         "--accelerate",
         metavar="FILE",
         default="",
-        help="several processes or GPUs: 1-gpu, 4-gpus, 2-cpus, or a configuration of accelerate",
+        help="several processes or GPUs: 1-gpu, 4-gpus, or a configuration of accelerate",
     )
     parser.set_defaults(handler=_grpo)
 
