@@ -199,8 +199,7 @@ class Told:
         """Write the line of an update."""
         self._counts.set_trained(int(logs.get("num_tokens", 0.0)))
         taken = self._counts.now()
-        update = Update(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"),
-                        entropy=logs.get("entropy"))  # fmt: skip
+        update = Update(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"))
         self._updates.append(update)
         curve.write(self._folder, self._updates)
         self._tell("update", to_plain(update))

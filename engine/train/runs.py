@@ -68,33 +68,40 @@ def runs(saves: Path) -> Iterator[Run]:
             continue
 
 
-def begin(saves: Path, job: Job) -> Job:
+def begin(job: Job) -> Job:
     """Write the job of a run, or take up the run of the same name if it has the same job; return the job.
 
     Raises:
         UsageError: A run of this name has another job.
         StorageError: It cannot be written.
     """
-    folder = runs_folder(saves) / job.name
+    folder = Path(job.folder)
     if (folder / JOB).is_file():
-        known = load(saves, job.name).job
-        if replace(known, dry=job.dry, write=job.write) != job:
+        known = load(Path(job.saves), job.name).job
+        if replace(known, write=job.write) != job:
             raise UsageError(
                 f"the training run {job.name} was begun with other settings; choose another --name, or go on with it: "
                 f"jitrl train resume {job.name}"
             )
     ensure_folder(folder)
-    try:
-        write_private(folder / JOB, json.dumps(to_plain(job), indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
-    if not job.dry:
-        about = to_plain(job)
-        manifest.add(
-            folder,
-            **{name: about[name] for name in ("kind", "name", "model", "tasks", "session", "settings")},
-        )
+    write(job)
+    about = to_plain(job)
+    manifest.add(
+        folder, **{name: about[name] for name in ("kind", "name", "model", "tasks", "session", "settings")}
+    )
     return job
+
+
+def write(job: Job) -> None:
+    """Write a job into its folder.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    try:
+        write_private(Path(job.folder) / JOB, json.dumps(to_plain(job), indent=1))
+    except OSError as error:
+        raise StorageError(f"cannot write in {job.folder}: {error.strerror}; free some space") from None
 
 
 def update_of(told: Mapping[str, Any]) -> Update:

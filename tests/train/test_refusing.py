@@ -186,8 +186,8 @@ def test_a_run_of_the_same_name_must_be_the_same(tmp_path):
     folder = places.runs_folder(tmp_path) / "one"
     job = Job("grpo", "one", str(folder), str(tmp_path), str(tmp_path), "local/smollm2", ("pantry",),
               SessionConfig("pantry"), {"group": 4})  # fmt: skip
-    runs.begin(tmp_path, job)
+    runs.begin(job)
     assert runs.load(tmp_path, "one").job == job
-    runs.begin(tmp_path, job)  # the same command again goes on
+    runs.begin(job)  # the same command again goes on
     with pytest.raises(UsageError, match="was begun with other settings; choose another --name, or go on with it"):
-        runs.begin(tmp_path, dataclasses.replace(job, settings={"group": 8}))
+        runs.begin(dataclasses.replace(job, settings={"group": 8}))

@@ -25,7 +25,7 @@ def begun(saves: Path, name: str, kind: str = "grpo") -> Job:
         kind, name, str(places.runs_folder(saves) / name), str(saves), str(saves / "cache"), "local/smollm2",
         ("pantry",), SessionConfig("pantry", "static", "local/smollm2", settings=settings, memory="own"), {"group": 4},
     )  # fmt: skip
-    return runs.begin(saves, job)
+    return runs.begin(job)
 
 
 UPDATES = [Update(1, 4, 16, 100, 10, 90, 1.5, 2.0, (1.0, 2.0), (1.0, 2.0), 0.1, 0.0, 1.0, 0.5, 0.0),

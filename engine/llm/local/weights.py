@@ -80,8 +80,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
         StorageError: There is not enough space.
     """
     if name.startswith("local:"):
-        path = Path(name.removeprefix("local:")).expanduser()
-        path = path / TRAINED if (path / TRAINED).is_file() else path
+        path = named(name)
         check_file(path)
         return path
     weights = KNOWN.get(name)
@@ -91,6 +90,12 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     if weights.parts == 0:
         return _carried(weights)
     return _assembled(weights, cache, on_progress or (lambda text: None))
+
+
+def named(name: str) -> Path:
+    """Return the file that `local:PATH` names, whether or not it is there; of a training run, its model file."""
+    path = Path(name.removeprefix("local:")).expanduser()
+    return path / TRAINED if (path / TRAINED).is_file() else path
 
 
 def check_file(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,12 +137,19 @@ def _job(args: argparse.Namespace, kind: str, group: type[TrainingSettings]) -> 
         folder=str(runs_folder(saves) / name),
         saves=str(saves),
         cache=str(cache_folder(saves)),
-        model=args.model,
+        model=_model(args.model),
         tasks=tasks,
         session=session,
         settings=dataclasses.asdict(settings),
         dry=args.dry_run,
     )
+
+
+def _model(name: str) -> str:
+    """Return the name of a model, with an absolute path if it is one, so that a run can be resumed from anywhere."""
+    beginning = "local:" if name.startswith("local:") else ""
+    path = Path(name.removeprefix(beginning)).expanduser()
+    return f"{beginning}{path.absolute()}" if path.exists() else name
 
 
 def _check_name(name: str) -> None:
@@ -195,36 +203,53 @@ def _source(saves: Path, name: str) -> Path:
 
 
 def _start(args: argparse.Namespace, job: Job) -> int:
-    """Check what can be checked here, then train."""
+    """Check what can be checked here, then train. A dry run has a folder for as long as it takes."""
     from engine.train import runs
     from engine.train.checking import check
     from engine.train.install import ready
     from engine.train.starting import accelerate_file, train
-    from jitrl_tui.commands.train.telling import HEAD, line, taken
 
-    saves = Path(job.saves)
     accelerate = accelerate_file(args.accelerate)
-    python = ready(saves)
+    python = ready(Path(job.saves))
     check(job)
-    job = runs.begin(saves, job)
-    said = False
+    if job.dry:
+        with tempfile.TemporaryDirectory(prefix="jitrl-train-") as folder:
+            job = dataclasses.replace(job, folder=folder)
+            runs.write(job)
+            return train(python, job, accelerate, _Telling())
+    job = runs.begin(job)
+    code = train(python, job, accelerate, _Telling())
+    _tell_end(Path(job.saves), job.name, stopped=code != 0)
+    return code
 
-    def tell(name: str, value: Any) -> None:
-        nonlocal said
+
+class _Telling:
+    """Prints what a training process tells: sentences to stderr, updates as lines of a table."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def __call__(self, name: str, value: Any) -> None:
+        from engine.train.runs import update_of
+        from jitrl_tui.commands.train.telling import HEAD, line
+
         if name == "say":
             print(f"{value} ...", file=sys.stderr, flush=True)
             return
-        if not said:
+        if not self._begun:
             print(HEAD)
-            said = True
-        print(line(runs.update_of(value)), flush=True)
+            self._begun = True
+        print(line(update_of(value)), flush=True)
 
-    code = train(python, job, accelerate, tell)
-    run = runs.load(saves, job.name)
-    if run.updates and not job.dry:
+
+def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
+    from engine.train.runs import load
+    from jitrl_tui.commands.train.telling import taken
+
+    run = load(saves, name)
+    if run.updates:
         print(taken(run.updates[-1]))
-    if code:
-        print(f"stopped; go on with: jitrl train resume {job.name}", file=sys.stderr)
-    elif not job.dry:
-        print(f"written to {run.folder}; `jitrl train show {job.name}` tells how to play it", file=sys.stderr)
-    return code
+    if stopped:
+        print(f"stopped; go on with: jitrl train resume {name}", file=sys.stderr)
+    else:
+        print(f"written to {run.folder}; `jitrl train show {name}` tells how to play it", file=sys.stderr)
