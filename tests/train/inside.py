@@ -24,6 +24,7 @@ from trl import SFTTrainer  # noqa: E402
 from engine.errors import ModelError  # noqa: E402
 from engine.llm.asking import TEXT_ASKING  # noqa: E402
 from engine.llm.local.trie import choices  # noqa: E402
+from engine.llm.local.weights import fingerprint  # noqa: E402
 from engine.llm.prompts import tail  # noqa: E402
 from engine.records import ActionRequest  # noqa: E402
 from engine.settings.training import GrpoSettings, SftSettings  # noqa: E402
@@ -110,9 +111,9 @@ def likelihoods(model: object, tokenizer: object) -> dict[str, float]:
 
 
 def check_grpo(folder: Path, work: Path) -> dict[str, object]:
-    """One update: "take the brass key" was rewarded and "go west" was not; the episode may have two steps."""
+    """One update of two groups: "take the brass key" was rewarded more than "go west". Episodes may have two steps."""
     settings = GrpoSettings(
-        group=2, updates=1, learning_rate=1e-3, micro_batch=4, kl=0.01, lora_rank=4, activations="recompute"
+        group=2, batch=2, updates=1, learning_rate=1e-3, micro_batch=4, kl=0.01, lora_rank=4, activations="recompute"
     )
     tokenizer = models.open_tokenizer(folder)
     set_seed(1)
@@ -120,8 +121,9 @@ def check_grpo(folder: Path, work: Path) -> dict[str, object]:
     seen: dict[str, object] = {}
 
     def play(names: list[str]) -> list[Played]:
-        assert names == ["hall", "hall"]
-        return [played(prompts, policy, "take the brass key", 1.0, 1), played(prompts, policy, "go west", 0.0, 2)]
+        assert names == ["hall"] * 4
+        told = [("take the brass key", 1.0), ("go west", 0.0), ("take the brass key", 5.0), ("go west", 4.0)]
+        return [played(prompts, policy, action, reward, number) for number, (action, reward) in enumerate(told, 1)]
 
     class Watched(grpo.EpisodeTrainer):
         def _compute_loss(self, model, inputs):
@@ -139,13 +141,14 @@ def check_grpo(folder: Path, work: Path) -> dict[str, object]:
                     forced += [float(value)] if len(tokens) == 1 else []
             seen.setdefault("first_pass", max(differences))
             seen["forced"] = sorted(set(forced))
-            seen["advantages"] = sorted({round(float(a), 3) for a in inputs["advantages"]})
+            advantages = {round(float(a), 3) for a in inputs["advantages"]}
+            seen["advantages"] = sorted(advantages.union(seen.get("advantages", ())))
             return super()._compute_loss(model, inputs)
 
     trainer = Watched(
         model=models.open_weights(folder, settings),
         args=grpo.config(settings, work, 2, 1, 1, cpu=True),
-        train_dataset=grpo.tasks(["hall"], 1),
+        train_dataset=grpo.tasks(["hall"], 2),
         processing_class=tokenizer,
         peft_config=models.adapter(settings),
         play=play,
@@ -248,10 +251,15 @@ def check_file(folder: Path, weights: Path, model: object, tokenizer: object) ->
     prompts = prompts_of(tokenizer)
     prompt = prompts.of(request("Hall. A long hall."))
     result = folder / "result"
-    why = export.write(again, tokenizer, source, result, prompt="actions_brief", run="tiny", kind="f16")
+    prints = []
+    for weight in (again.model.layers[1].mlp.down_proj.weight, again.model.layers[0].self_attn.q_proj.weight):
+        with torch.no_grad():
+            weight[1, 1] += 0.5
+        why = export.write(again, tokenizer, source, result, prompt="actions_brief", run="tiny", kind="f16")
+        prints.append(fingerprint(result / "model.gguf"))
     tokens = {"prompt": prompts.tokens(prompt), "tails": prompts.tails(prompt, ACTIONS)}
     return {"read": read, "why": why, "likelihoods": likelihoods(again, tokenizer), "parameters": source.parameters,
-            "vocabulary": source.vocabulary, "file": str(result), **tokens}  # fmt: skip
+            "vocabulary": source.vocabulary, "file": str(result), "prints": prints, **tokens}  # fmt: skip
 
 
 def main(folder: Path, weights: Path) -> None:

@@ -21,7 +21,7 @@ def test_the_policy_is_what_whole_passes_give(inside):
 
 def test_grpo_makes_the_rewarded_action_likelier_and_the_other_less_likely(inside):
     before, after = inside["grpo"]["before"], inside["grpo"]["after"]
-    assert inside["grpo"]["advantages"] == [-0.866, 0.866]  # over 4 rows of 2 episodes, with n - 1
+    assert inside["grpo"]["advantages"] == [-0.866, 0.866]  # each group alone: 4 rows of 2 episodes, with n - 1
     assert after["take the brass key"] > before["take the brass key"] + 0.1
     assert after["go west"] < before["go west"] - 0.1
 
@@ -50,6 +50,10 @@ def test_a_model_file_becomes_a_folder_with_the_same_logits(inside):
     assert inside["file"]["read"] < 1e-4
     assert inside["file"]["parameters"] == 49152 * 64 + 2 * (64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 96 + 2 * 64) + 64
     assert inside["file"]["vocabulary"] == 49152
+
+
+def test_files_of_different_weights_are_told_apart_by_their_ends(inside):
+    assert len(set(inside["file"]["prints"])) == 2
 
 
 def test_the_file_that_is_written_plays_as_the_trained_policy(inside):
