@@ -133,6 +133,18 @@ class Discreet(Protocol):
         ...
 
 
+@runtime_checkable
+class Paged(Protocol):
+    """An environment that shows pages of elements."""
+
+    def snapshot(self) -> str:
+        """Return the page's elements as text, with handles and boxes and without secrets. Never raises.
+
+        The format is that of `engine.web.browser.snapshot`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """The visible page, without secrets.

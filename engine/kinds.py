@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.evaluator import Evaluator
     from engine.llm.asking import Asking
+    from engine.llm.dialect import Dialect
     from engine.llm.model import Model
     from engine.llm.reading.writing import WritingTest
     from engine.settings import Settings
@@ -68,6 +69,10 @@ def _none() -> Mapping[str, WritingTest]:
     return {}
 
 
+def _no_dialects() -> Mapping[str, Dialect]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of environment. Its functions import what they need when they are called.
@@ -96,6 +101,7 @@ class Kind:
         pictures: Whether it may show pictures.
         browser: Whether each of its environments has a browser of its own. A worker on another machine then needs one.
         digest: Returns the digest of what an environment plays without opening it, "" if there is none.
+        dialects: Returns the prompts and actions of published checkpoints that can play it, by name.
     """
 
     name: str
@@ -116,6 +122,7 @@ class Kind:
     pictures: bool = False
     browser: bool = False
     digest: Callable[[str, Places], str] = _no_digest
+    dialects: Callable[[], Mapping[str, Dialect]] = _no_dialects
 
     def full(self, name: str) -> str | None:
         """Return the full name for a name or alias, None if it does not belong to this kind."""

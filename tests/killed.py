@@ -185,7 +185,7 @@ def decided(saved: sessions.SavedSession) -> dict[Any, Any]:
         elif isinstance(event, TakenBack):
             backs += 1
         elif isinstance(event, EpisodeEnded):
-            timeless = dataclasses.replace(event, wall_s=0.0, retrievals=0, retrieval_s=0.0)
+            timeless = dataclasses.replace(event, wall_s=0.0, retrievals=0, retrieval_s=0.0, processor_s=0.0)
             found[event.episode, "end"] = to_plain(timeless)
     return found
 

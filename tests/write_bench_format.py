@@ -82,6 +82,11 @@ CELL = {
     "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
     "prompts": ("object of text, optional", "digests of the prompts"),
     "stories": ("object of text, optional", "digests of the stories"),
+    "training": (
+        "object, optional",
+        "what its model was trained with: `episodes`, `environment_steps`, `prompt_tokens`, `completion_tokens`, "
+        "`processor_s`",
+    ),
     "overruled": ("whole number, optional", "steps that a person chose from another process"),
 }
 """Fields of a cell in the manifest: type and meaning."""

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import groupby
 from pathlib import Path
 
+from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
 from jitrl_tui import keymap
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.preferences.schema import OPTIONS
+from jitrl_tui.preferences.schema import OPTIONS, Option
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
@@ -80,6 +82,26 @@ actions by their words.
 """
 
 
+_TRAINING = """## Settings of training
+
+`jitrl train grpo` and `jitrl train sft` have a flag for each of these settings. The config file and variables do not
+change them.
+"""
+
+
+def _training(group: type[TrainingSettings], title: str, above: type | None = None) -> list[str]:
+    """Return the table of the settings that a class of training settings has and the one above it has not."""
+    known = {spec.name for spec in dataclasses.fields(above)} if above else set()
+    lines = [f"### {title}", "", "| flag | default | allowed | meaning |", "|---|---|---|---|"]
+    for spec in dataclasses.fields(group):
+        if spec.name not in known:
+            meta = spec.metadata
+            one = Option("train", spec.name, spec.default, meta["meaning"], meta["low"], meta["high"], meta["choices"])
+            cells = (f"`--{spec.name.replace('_', '-')}`", _value(one.default), one.allowed, _cell(one.meaning))
+            lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
+    return [*lines, ""]
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -103,7 +125,11 @@ def page() -> str:
             )  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
         lines.append("")
-    lines.append(_KEYS)
+    lines.append(_TRAINING)
+    lines += _training(TrainingSettings, "Both")
+    lines += _training(GrpoSettings, "GRPO", TrainingSettings)
+    lines += _training(SftSettings, "SFT", TrainingSettings)
+    lines.append(_KEYS.lstrip("\n"))
     for screen, keys in keymap.tables(kinds()).items():
         lines += [f"### The screen {screen}", "", "| key | action | what it does |", "|---|---|---|"]
         lines += [f"| `{key.written}` | `{screen}.{key.name}` | {_cell(key.meaning)} |" for key in keys]

@@ -32,6 +32,7 @@ class Method:
             either case.
         asks_model: Whether the agent needs the session's model.
         writes: Whether it learns from what its model writes, so that a model that cannot write is refused.
+        dialect: The dialect that its model speaks, "" for none. It plays only kinds of environments that have it.
         prompts: Folders with the method's own prompts. Their digests are written to the manifest of a run.
     """
 
@@ -41,6 +42,7 @@ class Method:
     learns: bool = False
     asks_model: bool = True
     writes: bool = False
+    dialect: str = ""
     prompts: tuple[Folder, ...] = ()
 
 
@@ -93,6 +95,8 @@ BUILT_IN = (
     _writing("evotest", "a guide, routines and numbers that the model rewrites", _of("evotest:EvoTestAgent")),
     Method("jitrl-prompt", "JitRL's retrieval in the prompt; logits untouched", _of("prompted:PromptedAgent"),
            learns=True),
+    Method("webrl", "WebRL's published checkpoints, with their own prompt and actions; web tasks only",
+           _of("webrl:WebrlAgent"), dialect="webrl"),
     Method("human", "the actions of a recording (--set replayed=SESSION)", _of("human:HumanAgent"), asks_model=False),
 )  # fmt: skip
 """The methods of this project, in the order in which they are shown."""

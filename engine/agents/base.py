@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from engine.records import ActionRequest, Decision, Episode, Kept, Observation, Proposal, State, Step
 
 if TYPE_CHECKING:
+    from engine.llm.dialect import Dialect
     from engine.llm.model import Write
     from engine.memory.scope import Scope
     from engine.settings import Settings
@@ -28,6 +29,7 @@ class Turn:
         recent: The last steps as text for a prompt, oldest first.
         resolve: Returns an action in the form in which it is remembered, or None if it cannot be taken now. It is set
             if more actions are possible than `valid_actions` lists.
+        page: Returns the page as a snapshot (`engine.environment.Paged`). None if the environment shows no pages.
         episode: Number of this episode in its run, from 1.
         episodes: Number of episodes of the run, 0 if unknown.
     """
@@ -40,6 +42,7 @@ class Turn:
     present: str = ""
     recent: str = ""
     resolve: Callable[[str], str | None] | None = None
+    page: Callable[[], str] | None = None
     episode: int = 1
     episodes: int = 0
 
@@ -94,6 +97,7 @@ class AgentContext:
         kept: The method's own records.
         before: For a session that is resumed, number of the first entry that was remembered after it began; None
             otherwise.
+        dialects: The dialects of this kind of environment by name.
     """
 
     model: Prior
@@ -102,6 +106,7 @@ class AgentContext:
     write: Write
     kept: Notebook
     before: int | None = None
+    dialects: Mapping[str, Dialect] = field(default_factory=dict)
 
 
 class Agent(Protocol):
@@ -166,7 +171,7 @@ class Learner(Protocol):
         """The agent decided, whether or not it was carried out.
 
         Args:
-            turn: As it was then, without texts for prompts and without `resolve`.
+            turn: As it was then, without texts for prompts, `resolve` and `page`.
             rng: As it was then.
         """
         ...

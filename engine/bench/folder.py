@@ -16,6 +16,7 @@ from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
 from engine.bench.plan import Plan, Task
 from engine.bench.records import FORMAT, Cell
+from engine.bench.samples import trained
 from engine.bench.suite import plain, read
 from engine.codec import to_plain
 from engine.disk import open_binary, shown, write_private
@@ -90,7 +91,7 @@ def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
         "code": code(),
         "machine": machine(),
         "plan": plain(suite),
-        "cells": {cell.name: _cell(cell) for cell in plan.cells},
+        "cells": {cell.name: _cell(cell) | _training(cell, plan) for cell in plan.cells},
         "spent": dict(NOTHING),
         "stopped": "",
     }
@@ -146,6 +147,13 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "error": "",
         "settings": to_plain(cell.legs[0].config.settings),
     }
+
+
+def _training(cell: Cell, plan: Plan) -> dict[str, Any]:
+    """Return what the model of a cell was trained with, as the field `training`; {} if nothing says so."""
+    folder = next((arm.trained for arm in plan.suite.arms if arm.name == cell.arm), "")
+    found = trained(cell.model, folder)
+    return {} if found is None else {"training": to_plain(found)}
 
 
 @contextlib.contextmanager

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.bench import rows
+from engine.bench.adopting import adopt
 from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
 from engine.codec import to_plain
+from engine.environments import kind_of
 from engine.errors import JitrlError, StorageError, UsageError
+from engine.kinds import Places
 from engine.paths import ensure_folder
 from engine.records import EpisodeEnded, Event, Notice, Steered, Waiting
 from engine.records import Stepped as StepTaken
@@ -105,6 +108,8 @@ def _leg(
 ) -> bool:
     """Play what is left of a leg; return whether it is finished."""
     saved = opened(cell, number, folder)
+    if cell.legs[number].recorded and not saved.finished():
+        _adopt(cell, number, saved, saves)
     played = rows.ended(saved)
     for event in played:
         tell(_ended(cell.name, number, event, again=True))
@@ -121,6 +126,17 @@ def _leg(
     if session.error is not None:
         raise session.error
     return finished
+
+
+def _adopt(cell: Cell, number: int, saved: SavedSession, saves: Path) -> None:
+    """Take recorded episodes in place of playing."""
+    leg = cell.legs[number]
+    environment = kind_of(leg.task).open(leg.task, Places(saves, leg.config.games))
+    try:
+        scope = environment.info.scope
+    finally:
+        environment.close()
+    adopt(saved, Path(leg.recorded).expanduser(), scope)
 
 
 def _session(

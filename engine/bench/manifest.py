@@ -121,6 +121,8 @@ def _wrong(manifest: Any) -> str:
             return f"the cell {limits.shown(name)} has no tasks"
         if not all(isinstance(cell.get(key, {}), dict) for key in ("settings", "prompts", "stories")):
             return f"the settings of the cell {limits.shown(name)} are no object"
+        if not isinstance(cell.get("training", {}), dict):
+            return f"the training of the cell {limits.shown(name)} is no object"
         if not isinstance(cell.get("model", ""), str):
             return f"the model of the cell {limits.shown(name)} is no text"
     return ""

@@ -7,13 +7,16 @@ tasks, those of a task are averaged over its seeds first, and then over the task
 
 from __future__ import annotations
 
+import itertools
 import statistics as plain
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from engine.bench import samples
 from engine.bench.records import EpisodeRow, TimingRow
+from engine.bench.samples import NONE, Samples
 from engine.bench.statistics import Numbers, band, interval
 from engine.errors import UsageError
 
@@ -35,10 +38,19 @@ class Played:
     Attributes:
         rows: The episodes.
         timings: What they took. Episodes without a timing have none.
+        before: The samples before the first of them: training of the model, and episodes of the phase "train".
     """
 
     rows: tuple[EpisodeRow, ...]
     timings: tuple[TimingRow, ...] = ()
+    before: Samples = NONE
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:
+        """The samples up to each episode, those before included."""
+        took = {(one.leg, one.episode): one for one in self.timings}
+        each = (samples.played(row, took.get((row.leg, row.episode))) for row in self.rows)
+        return tuple(itertools.accumulate(each, initial=self.before))[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +104,14 @@ class Curve:
     """The mean score by episode.
 
     Attributes:
+        x: Samples up to each episode, the mean over units.
         mean: The mean over units, from the first episode on.
         low: Lower ends of the intervals, None with one unit.
         high: Upper ends.
         n: Number of units.
     """
 
+    x: tuple[float, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...] | None
     high: tuple[float, ...] | None
@@ -157,6 +171,8 @@ MEASURES: Mapping[str, Measure] = {
                 lambda played: _mean(row.cost_usd for row in played.rows)),
         Measure("wall", "Wall time", "seconds, per episode", "s", -1,
                 lambda played: _mean(timing.wall_s for timing in played.timings), timed=True),
+        Measure("processor", "Processor", "processor seconds, per episode", "s", -1,
+                lambda played: _mean(timing.processor_s for timing in played.timings), timed=True),
         Measure("retrieval", "Retrieval", "milliseconds, per retrieval from memory", "ms", -1, _retrieval, timed=True),
         Measure("unusable", "Unusable", "share of decisions without a usable answer of the model", "share", -1,
                 lambda played: _ratio(_answers(played, "missing"), _answers(played, "asked"))),
@@ -234,24 +250,33 @@ def over_units(found: Mapping[Key, float]) -> list[float]:
     return [plain.fmean(seeds) for seeds in tasks.values()]
 
 
-def curve(units: Mapping[Key, Played], normalised: bool = False) -> Curve | None:
+def curve(units: Mapping[Key, Played], normalised: bool = False, per: str = "episode") -> Curve | None:
     """Return the mean score by episode with its interval; None if no unit has an episode.
 
     It is as long as the shortest unit. As in `mean`, a task's seeds are averaged first if there are several tasks.
+
+    Args:
+        per: What samples are counted in, one of `samples.PER`.
     """
-    scores = {}
+    scores, places = {}, {}
     for key, played in units.items():
         most = played.rows[0].max_score if normalised and played.rows else 1.0
         if played.rows and most is not None and most > 0:
             scores[key] = [row.score / most for row in played.rows]
+            places[key] = [one.amount(per) for one in played.samples]
     if not scores:
         return None
     length = min(map(len, scores.values()))
-    tasks: dict[str, list[Sequence[float]]] = {}
-    for task, seed in sorted(scores):
-        tasks.setdefault(task, []).append(scores[task, seed][:length])
-    stacked = [np.array(seeds, dtype=np.float64) for seeds in tasks.values()]
-    matrix: Numbers = stacked[0] if len(stacked) == 1 else np.array([seeds.mean(axis=0) for seeds in stacked])
+    matrix, at = _by_unit(scores, length), _by_unit(places, length).mean(axis=0)
     ends = band(matrix)
     low, high = (tuple(map(float, end)) for end in ends) if ends is not None else (None, None)
-    return Curve(tuple(map(float, matrix.mean(axis=0))), low, high, len(matrix))
+    return Curve(tuple(map(float, at)), tuple(map(float, matrix.mean(axis=0))), low, high, len(matrix))
+
+
+def _by_unit(found: Mapping[Key, Sequence[float]], length: int) -> Numbers:
+    """Return a row for each unit that is averaged: a seed, or a task if there are several tasks."""
+    tasks: dict[str, list[Sequence[float]]] = {}
+    for task, seed in sorted(found):
+        tasks.setdefault(task, []).append(found[task, seed][:length])
+    stacked: list[Numbers] = [np.array(seeds, dtype=np.float64) for seeds in tasks.values()]
+    return stacked[0] if len(stacked) == 1 else np.array([seeds.mean(axis=0) for seeds in stacked])

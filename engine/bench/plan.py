@@ -93,6 +93,11 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
                 "on a server; leave --memory away"
             )
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
+    for arm in suite.arms:
+        dialect = AGENTS.find(arm.agent).dialect
+        wrong = [task.name for task in tasks if dialect and dialect not in task.kind.dialects()]
+        if wrong:
+            raise UsageError(f"{where}: arms: {arm.name}: {arm.agent} plays web tasks only, not {wrong[0]}")
     return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games, memory)
 
 
@@ -115,7 +120,7 @@ def _cells(plan: Plan) -> tuple[Cell, ...]:
     for arm in suite.arms:
         for model in _models(suite, arm):
             for label, own, before in units:
-                for seed in suite.seeds:
+                for seed in suite.seeds[:1] if arm.recorded else suite.seeds:
                     legs = _legs(suite, arm, model, seed, own, before, plan)
                     name = _unique(".".join(filter(None, (label, arm.name, model, str(seed)))), names)
                     cells.append(Cell(name, arm.name, model, seed, legs, arm.workers))
@@ -167,7 +172,7 @@ def _legs(
             workers=arm.workers,
             worker=worker,
         )
-        return Leg(task.name, task.group, phase, config)
+        return Leg(task.name, task.group, phase, config, arm.recorded)
 
     if suite.protocol == "cross-task":
         order = np.random.default_rng(seed).permutation(len(tasks))

@@ -23,12 +23,14 @@ class Leg:
         group: Column that the task is reported in: a game's name, or the site of a web task.
         phase: "train" or "test".
         config: Configuration of the session. Its `memory` is replaced by that of the cell.
+        recorded: Folder with recorded episodes that are taken in place of playing; "" to play.
     """
 
     task: str
     group: str
     phase: str
     config: SessionConfig
+    recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ class TimingRow:
         paid_tokens: Tokens that were paid. Replies from the cache count nothing.
         cached: Number of calls that were answered from the cache.
         retries: Number of calls that were repeated.
+        processor_s: Processor seconds of the process that played it, and of those that it started. A model on a server
+            has none here.
     """
 
     cell: str
@@ -159,6 +163,7 @@ class TimingRow:
     paid_tokens: int = 0
     cached: int = 0
     retries: int = 0
+    processor_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,7 @@ def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _Told) -> Timing
         paid_tokens=event.tokens,
         cached=event.tally.cached,
         retries=event.tally.retries,
+        processor_s=event.processor_s,
     )
 
 

@@ -47,6 +47,10 @@ class Arm:
         workers: Number of sessions that share each memory and take their steps in turn. They play the episodes of a
             task between them. 1 is the paper's protocol: an episode sees all before it.
         against: Name of the arm that it is compared with, "" for the reference.
+        trained: Folder that `jitrl train` wrote, for a trained model that a server has; "" if there is none, or if the
+            model is named by its path.
+        recorded: Folder with recorded episodes that are taken in place of playing, such as that of a training run,
+            whose row then has the episodes that it was trained with. They are taken for the first seed. "" to play.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Arm:
     reference: bool = False
     workers: int = 1
     against: str = ""
+    trained: str = ""
+    recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class ReportPlan:
         average: "tasks" for a column over all tasks, or "none".
         bins: Number of remembered steps in a bin of the table by memory size; 0 for no such table.
         normalised: Whether scores are shown as shares of the highest score.
+        per: What learning curves are drawn against: "episode", "step", "token" or "hour".
     """
 
     measures: tuple[str, ...] = ("avg", "final")
@@ -78,6 +85,7 @@ class ReportPlan:
     average: str = "none"
     bins: int = 0
     normalised: bool = False
+    per: str = "episode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +278,8 @@ def _arm(table: Table) -> Arm:
         reference=table.flag("reference"),
         workers=table.count("workers", 1),
         against=table.text("against", ""),
+        trained=table.text("trained", ""),
+        recorded=table.text("recorded", ""),
     )
     table.done()
     return arm
@@ -290,6 +300,7 @@ def _sweep(table: Table) -> tuple[str, list[Arm]]:
 def _report(table: Table) -> ReportPlan:
     from engine.bench.measures import MEASURES
     from engine.bench.published import names
+    from engine.bench.samples import PER
 
     plan = ReportPlan(
         measures=table.some("measures", tuple(MEASURES), ("avg", "final")),
@@ -298,6 +309,7 @@ def _report(table: Table) -> ReportPlan:
         average=table.choice("average", ("none", "tasks")),
         bins=table.count("bins", 0),
         normalised=table.flag("normalised"),
+        per=table.choice("per", tuple(PER)),
     )
     table.done()
     return plan

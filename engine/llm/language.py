@@ -17,6 +17,7 @@ from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.opening import continues
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Question, Reply, Unusable, Usage
@@ -41,6 +42,7 @@ class LanguageModel:
         probe: Finds out with one or two small calls which reading to use. It is called only when this is
             needed.
         asking: How it is asked for actions in this kind of environment.
+        constrained: Whether its scores are those of a choice among the valid actions.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class LanguageModel:
         scored_after: str = "actions_transcript",
         probe: Callable[[Client], str] | None = None,
         asking: Asking = TEXT_ASKING,
+        constrained: bool = False,
     ) -> None:
         self.name = client.name
         self.reading = reading
@@ -72,6 +75,7 @@ class LanguageModel:
             self._count(engine),
             scored_after=scored_after,
             asking=asking,
+            constrained=constrained,
         )
 
     @staticmethod
@@ -114,6 +118,11 @@ class LanguageModel:
     def writes_here(self) -> bool:
         """Whether it writes in this process. Then it follows any JSON schema, and is slow, so ask for few words."""
         return self._engine is not None
+
+    @property
+    def continues_text(self) -> bool:
+        """Whether a text is sent to it as it is, outside any chat format."""
+        return continues(self.name)
 
     @property
     def takes_pictures(self) -> bool:
@@ -226,6 +235,8 @@ class LanguageModel:
         """
         words = self._reply_tokens if self._engine is None else self._reply_tokens // 4
         options: dict[str, Any] = {"temperature": question.temperature, "max_tokens": words}
+        if question.stops:
+            options["stop"] = list(question.stops)
         for _ in range(2):
             if question.schema is not None and self._reader.schema:
                 options["response_format"] = {

@@ -12,7 +12,10 @@ from engine.errors import ModelError
 from engine.records import ActionRequest, ModelCall, Proposal, Waiting
 
 Messages = Sequence[Mapping[str, str]]
-"""Chat messages, each with `role` ("system", "user", "assistant") and `content`."""
+"""Chat messages, each with `role` ("system", "user", "assistant") and `content`.
+
+A model that continues text (`continues_text`) takes a single message with the role `engine.llm.prompts.TRANSCRIPT`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class Question:
             None if every answer that is not empty is usable.
         fresh: Whether to ask even if an answer is cached.
         temperature: Temperature of sampling; 0 takes the likeliest words.
+        stops: Texts at which the answer ends.
     """
 
     purpose: str
@@ -37,6 +41,7 @@ class Question:
     usable: Callable[[str], bool] | None = None
     fresh: bool = False
     temperature: float = 0.0
+    stops: tuple[str, ...] = ()
 
     def accepts(self, text: str) -> bool:
         """Return whether an answer is usable."""
@@ -164,6 +169,11 @@ class Preparing(Protocol):
 def takes_pictures(model: object) -> bool:
     """Return whether pictures can be sent to `model`; False if it does not say."""
     return bool(getattr(model, "takes_pictures", False))
+
+
+def continues_text(model: object) -> bool:
+    """Return whether `model` continues a text as it is, outside any chat format; False if it does not say."""
+    return bool(getattr(model, "continues_text", False))
 
 
 def writes_here(model: object) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from engine.errors import MissingError, UsageError
+from engine.errors import BadFile, MissingError, UsageError
 from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import probing
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
-from engine.llm.calls.opening import limits_of, remote_client, reply_cache
+from engine.llm.calls.opening import continues, limits_of, remote_client, reply_cache
 from engine.llm.calls.pace import Pace
 from engine.llm.language import LanguageModel
-from engine.llm.local import gguf, weights
+from engine.llm.local import gguf, metadata, weights
 from engine.llm.local.engine import LocalEngine
 from engine.llm.reading.capability import best_reading
 from engine.settings import Settings
@@ -48,8 +49,12 @@ def open_local(
         return True
 
     known = weights.KNOWN.get(name)
+    about = metadata.About()
+    with contextlib.suppress(BadFile):  # the runtime tells better what is wrong with the file
+        about = about if known else metadata.read(path)
+    trained = about.values.get(metadata.SAMPLING) == metadata.CONSTRAINED
     small = path.stat().st_size < SMALL
-    engine = _engine(path, cache if small else None, settings.threads or None, progress)
+    engine = _engine(path, cache if small else None, settings.threads or None, progress, constrained=trained)
     key = name.removeprefix("local/") if name.startswith("local/") else path.stem
     gateway = Gateway({key: engine})
     replies = reply_cache(cache if keep else None)
@@ -60,14 +65,18 @@ def open_local(
     if reading == "auto":
         reading = best_reading(cache, name) or (known.reading if known else "string")
     after = known.scored_after if known else "actions_transcript" if small else "actions_listed"
-    model = LanguageModel(client, gateway, replies, settings, reading, engine, after, asking=asking)
+    if trained and (prompt := str(about.values.get(metadata.PROMPT))) in asking.prompts.names:
+        after = prompt
+    model = LanguageModel(
+        client, gateway, replies, settings, reading, engine, after, asking=asking, constrained=trained
+    )
     on_progress(f"preparing {name}")
     model.warm(cache / "prefixes" if cache else None)
     return model
 
 
 def _engine(
-    path: Path, cache: Path | None, threads: int | None, progress: Callable[[float], bool]
+    path: Path, cache: Path | None, threads: int | None, progress: Callable[[float], bool], *, constrained: bool
 ) -> LocalEngine:
     """Load a model file, or the faster version of it that `gguf` makes in `cache`.
 
@@ -78,10 +87,10 @@ def _engine(
         faster = for_speed(path, cache)
         if faster != path:
             try:
-                return LocalEngine(faster, threads=threads, on_progress=progress)
+                return LocalEngine(faster, threads=threads, constrained=constrained, on_progress=progress)
             except MissingError:
                 faster.unlink(missing_ok=True)  # damaged: it is made anew next time
-    return LocalEngine(path, threads=threads, on_progress=progress)
+    return LocalEngine(path, threads=threads, constrained=constrained, on_progress=progress)
 
 
 def for_speed(path: Path, cache: Path) -> Path:
@@ -111,6 +120,8 @@ def open_remote(
     replies = reply_cache(cache if keep else None)
     client = remote_client(name, settings, cache, environment, gateway, replies, limits_of(settings))
     known = settings.logits if settings.logits != "auto" else best_reading(cache, name)
+    if not known and continues(name):
+        known = "verbalized"  # A probe in the form of a chat tells nothing of it.
     return LanguageModel(
         client,
         gateway,

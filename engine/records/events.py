@@ -233,6 +233,7 @@ class EpisodeEnded:
         retrievals: Number of retrievals from memory.
         retrieval_s: Seconds that they took.
         ended_by: "person" if a person ended it, "" otherwise.
+        processor_s: Processor seconds of this process and of those that it started.
     """
 
     episode: int
@@ -254,6 +255,7 @@ class EpisodeEnded:
     retrievals: int = 0
     retrieval_s: float = 0.0
     ended_by: str = ""
+    processor_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class Account:
         episode: Number of the episode in its session, from 1.
         uid: Uid of the episode.
         step: Number of its steps so far.
+        processor_s: Processor seconds of the playing.
     """
 
     episode: int
@@ -26,6 +27,7 @@ class Account:
     tokens: int = 0
     cost_usd: float = 0.0
     tally: Tally = NO_TALLY
+    processor_s: float = 0.0
 
     def decided(self, decision: Decision) -> None:
         """Add the cost of a decision's candidates. Its tally is added only if the decision is carried out."""

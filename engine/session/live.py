@@ -159,6 +159,7 @@ class Live:
             retrievals=retrievals,
             retrieval_s=retrieval_s,
             ended_by=self.ended_by,
+            processor_s=round(account.processor_s, 3),
         )
 
 
@@ -207,6 +208,7 @@ def open_parts(
     charge: Callable[[ModelCall], None],
     origin: Callable[[], Kept],
     failed: Callable[[JitrlError], None],
+    given: Model | None = None,
 ) -> Parts:
     """Open memory, model, agent and evaluator for an environment. If that fails, the environment is closed.
 
@@ -219,6 +221,7 @@ def open_parts(
         charge: Called with each call in words, made by an abstractor or an agent.
         origin: Returns an empty record that names the running episode, for the agent's records.
         failed: Called with the error if a record of the agent could not be stored. Returns to try again, or raises.
+        given: A model that is open already; None to open that of the configuration.
 
     Raises:
         JitrlError: Something is missing or damaged.
@@ -244,7 +247,7 @@ def open_parts(
         scope = memory.scope(environment.info.scope)
         check()
         progress(f"loading {config.model}")
-        model = open_model(
+        model = given or open_model(
             config.model if method.asks_model else "prior/uniform",
             settings=config.settings,
             cache=cache,
@@ -270,7 +273,9 @@ def open_parts(
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
         agent = method.make(
-            AgentContext(model, scope, settings, Writer(model, charge, check, progress), notebook, before)
+            AgentContext(
+                model, scope, settings, Writer(model, charge, check, progress), notebook, before, kind.dialects()
+            )
         )
         before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)

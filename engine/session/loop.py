@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
 from engine.codec import to_plain
-from engine.environment import Concluding, Discreet, OpenActions, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
@@ -45,6 +45,7 @@ from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_parts
 from engine.session.past import Past, Take, episodes
+from engine.session.processor import Stopwatch
 from engine.session.reliving import Relived, draws
 from engine.session.remote.host import Host
 from engine.session.sharing import TakingUp, place
@@ -65,6 +66,7 @@ class Session:
         emit: Called with every event, from the thread that calls `run`.
         control: Commands; `session.control.pause()` and so on.
         interactive: Whether a person is present. Then the session pauses on errors that a person can fix.
+        model: A model that is open already, such as one that is being trained; None to open that of the configuration.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Session:
         control: Control | None = None,
         interactive: bool = False,
         clock: Callable[[], float] = time.time,
+        model: Model | None = None,
     ) -> None:
         self.control = control or Control()
         self.error: JitrlError | None = None
@@ -87,10 +90,12 @@ class Session:
         self._saves = saves
         self._interactive = interactive
         self._clock = clock
+        self._model = model
         self._host = Host.of(saved, self.control, interactive=interactive)
         self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
+        self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
         self._steering: Steering
         self._uids: set[str] = set()
@@ -157,6 +162,7 @@ class Session:
             charge=self._accounts.charge,
             origin=self._origin,
             failed=self._pause_for,
+            given=self._model,
         )
         self._settings = parts.settings
         if isinstance(parts.environment, Discreet):
@@ -305,6 +311,7 @@ class Session:
 
     def _play(self, parts: Parts, live: Live | None) -> None:
         first = live.number if live else self.episode + 1
+        self._processor = Stopwatch()
         for number in range(first, self._config.episodes + 1):
             self.control.check()
             if live is None:
@@ -312,7 +319,8 @@ class Session:
                 self._teller.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
-                self.control.turn()
+                with self._processor.paused():
+                    self.control.turn()
                 try:
                     decision = self._decide(parts, live)
                 except TakeBack:
@@ -412,6 +420,7 @@ class Session:
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
             resolve=_resolver(parts.environment),
+            page=parts.environment.snapshot if isinstance(parts.environment, Paged) else None,
             episode=number,
             episodes=episodes,
         )
@@ -483,6 +492,7 @@ class Session:
         if not self._config.frozen:
             with self._excused("learn from this episode"):
                 parts.agent.end_episode(kept, first)
+        live.account.processor_s += self._processor.lap()
         ended = live.ended(
             judged.rewards, self._settings, parts.scope, len(kept.steps) if first >= 0 else 0, self._clock()
         )

@@ -40,6 +40,9 @@ class LearningSettings(Group):
         "an export of memory whose workflows awm uses, learning none itself (AWM offline); nothing: it learns them "
         "from the episodes it plays (online)",
     )
+    webrl_characters: int = setting(
+        15872, "characters of rounds and page in WebRL's prompt, at most; 16384 - 512 in its training", 1000, 10**7
+    )
     replayed: str = setting("", "the recording, or the folder of a session, whose actions the agent human takes")
     key_states: int = setting(
         8, "states that an episode is found by: its first one, and those where the score changed", 1, 1000

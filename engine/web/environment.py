@@ -319,6 +319,10 @@ class WebEnvironment:
                 self._picture = b"" if handles is None else self._driver.screenshot(hidden=handles)
         return self._picture
 
+    def snapshot(self) -> str:
+        """Return the page's elements as text, without secrets. Never raises."""
+        return written(self._seen.page, self._secrets)
+
     def sight(self) -> Sight:
         """Return the visible page without secrets. Never raises."""
         page, secrets = self._seen.page, self._secrets
@@ -328,7 +332,7 @@ class WebEnvironment:
             hidden(texts.clean(page.url), secrets),
             hidden(texts.clean(page.title), secrets),
             hidden(texts.clean(self._intent), secrets),
-            written(page, secrets),
+            self.snapshot(),
             self._driver.limits.width,
             self._driver.limits.height,
             self.screenshot(),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.evaluator import Evaluator
     from engine.llm.asking import Asking
+    from engine.llm.dialect import Dialect
     from engine.llm.model import Model
     from engine.llm.reading.writing import WritingTest
     from engine.settings import Settings
@@ -58,6 +59,12 @@ def _tests() -> Mapping[str, WritingTest]:
     return TESTS
 
 
+def _dialects() -> Mapping[str, Dialect]:
+    from engine.web.webrl.scene import WebrlScene
+
+    return {"webrl": WebrlScene}
+
+
 def _lifted(memory: Retriever) -> Retriever:
     from engine.web.states.lifting import LiftedMemory
 
@@ -88,4 +95,5 @@ WEB = Kind(
     memory=ScopeRules(forms=True, lifted=_lifted),
     pictures=True,
     browser=True,
+    dialects=_dialects,
 )  # fmt: skip

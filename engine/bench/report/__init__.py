@@ -21,8 +21,11 @@ SUMMARY = ("scores", "differences")
 """The tables of a summary."""
 
 
-def make(results: Results) -> Report:
+def make(results: Results, per: str = "") -> Report:
     """Return the report of a run.
+
+    Args:
+        per: What its curves are drawn against, one of `samples.PER`; "" for what the suite says.
 
     Raises:
         UsageError: The suite names a measure or a published table that there is not.
@@ -31,10 +34,12 @@ def make(results: Results) -> Report:
     parts = [
         tables.scores(results, measures),
         tables.differences(results, measures),
-        figures.figure(results, measures),
+        figures.figure(results, measures, per),
         *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),
         tables.costs(results),
+        tables.used(results),
         tables.times(results),
+        tables.used(results, timed=True),
         growth.table(results),
         words.protocol(results, measures),
         tables.commands(results),
@@ -44,9 +49,9 @@ def make(results: Results) -> Report:
     return Report(str(title), str(about or ""), tuple(part for part in parts if part is not None))
 
 
-def markdown(results: Results) -> str:
-    """Return the whole report as Markdown, without pictures."""
-    return md.markdown(make(results))
+def markdown(results: Results, per: str = "") -> str:
+    """Return the whole report as Markdown, without pictures; see `make`."""
+    return md.markdown(make(results, per))
 
 
 def summary(results: Results) -> str:
@@ -59,7 +64,7 @@ def summary(results: Results) -> str:
     return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
 
 
-def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[Path]:
+def write(folder: Path, out: Path, formats: Collection[str] = FORMATS, per: str = "") -> list[Path]:
     """Write the report of a run.
 
     What depends on how long something took is in files of its own (`timings.*`), so that two runs with the same scores
@@ -69,6 +74,7 @@ def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[P
         folder: The folder of the run.
         out: The folder for the files. It is made if it is missing.
         formats: Some of `FORMATS`.
+        per: As of `make`.
 
     Returns:
         The files that were written.
@@ -82,7 +88,7 @@ def write(folder: Path, out: Path, formats: Collection[str] = FORMATS) -> list[P
     wrong = sorted(set(formats) - set(FORMATS))
     if wrong:
         raise UsageError(f"there is no format {wrong[0]!r} of reports; choose among: {', '.join(FORMATS)}")
-    report = make(load(folder))
+    report = make(load(folder), per)
     files: dict[str, str | bytes] = {}
     missing: MissingError | None = None
     for figure in report.figures if "svg" in formats else ():

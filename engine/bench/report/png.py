@@ -79,6 +79,13 @@ def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:
         (handles[line.label],) = place.plot(line.x, line.y, color=colour, linewidth=1.5, marker=marker, markersize=3.5,
                                             linestyle=(0, dashes) if dashes else "-")  # fmt: skip
     left, right, bottom, top = axes.span(panel)
+    if panel.log:
+        place.set_xscale("log")
+        marks = axes.powers(left, right)
+        place.set_xticks(marks, list(map(axes.short, marks)))
+        place.set_xticks([], minor=True)
+    elif right >= axes.LARGE:
+        place.xaxis.set_major_formatter(lambda value, _: axes.short(value))
     place.set_xlim(left, right)
     place.set_ylim(bottom, top)
     if panel.ticks:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
+from engine.bench import samples
 from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
 from engine.bench.measures import Key, Played
 from engine.bench.reading import records
 from engine.bench.records import TEST, EpisodeRow, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
+from engine.bench.samples import Samples
 from engine.disk import shown
 from engine.errors import BadFile
 
@@ -167,6 +169,21 @@ class Results:
         """Return what an episode took, None if that is not known."""
         return self._timings.get((row.cell, row.leg, row.episode))
 
+    def before(self, cell: str) -> Samples:
+        """Return the samples before the first test episode of a cell: its model's training, and its own."""
+        training = self.cells[cell].get("training")
+        model = samples.of_plain(training, f"the cell {cell}") if training else samples.NONE
+        return samples.total([model, *self._trained.get(cell, ())])
+
+    @cached_property
+    def _trained(self) -> Mapping[str, list[Samples]]:
+        """The samples of episodes of the phase "train" by cell."""
+        found: dict[str, list[Samples]] = {}
+        for row in self.rows:
+            if row.phase != TEST:
+                found.setdefault(row.cell, []).append(samples.played(row, self.timing(row)))
+        return found
+
     @cached_property
     def _timings(self) -> dict[tuple[str, int, int], TimingRow]:
         return {(one.cell, one.leg, one.episode): one for one in self.timings}
@@ -200,7 +217,7 @@ class Results:
             if complete or all(self.cells[row.cell].get("state") == FINISHED for row in played):
                 ordered = tuple(sorted(played, key=lambda row: (row.order, row.leg, row.episode)))
                 timings = tuple(one for row in ordered if (one := self.timing(row)) is not None)
-                found[unit] = Played(ordered, timings)
+                found[unit] = Played(ordered, timings, self.before(ordered[0].cell))
         return found
 
 

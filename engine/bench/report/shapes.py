@@ -133,6 +133,7 @@ class Panel:
         lines: What is drawn.
         ticks: Texts at the places 0, 1, 2, ... of the horizontal axis, if it has no numbers.
         points: Whether each value is marked.
+        log: Whether the horizontal axis is logarithmic. All places are positive then.
     """
 
     title: str
@@ -141,6 +142,7 @@ class Panel:
     lines: tuple[Line, ...]
     ticks: tuple[str, ...] = ()
     points: bool = False
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from xml.sax.saxutils import escape
 
 from engine.bench.report import axes
@@ -84,6 +85,8 @@ def _panel(panel: Panel) -> list[str]:
     inner, depth = WIDE - LEFT - RIGHT, HIGH - TOP - BOTTOM
 
     def across(x: float) -> float:
+        if panel.log:
+            return LEFT + math.log(x / left) / math.log(right / left) * inner
         return LEFT + (x - left) / (right - left) * inner
 
     def down(y: float) -> float:
@@ -95,7 +98,8 @@ def _panel(panel: Panel) -> list[str]:
         lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{inner}"/>')
         lines.append(f'<text class="soft" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
     marks = [(float(i), text) for i, text in enumerate(panel.ticks)] or [
-        (value, _number(value)) for value in axes.ticks(left, right)
+        (value, axes.short(value).replace("-", "−"))
+        for value in (axes.powers if panel.log else axes.ticks)(left, right)
     ]
     base = TOP + depth
     for value, text in marks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics as plain
 from collections.abc import Mapping, Sequence
 
 from engine.bench.measures import CERTAIN_UNITS, MEASURES, Key, Measure, Value, difference, mean, values
@@ -9,10 +10,11 @@ from engine.bench.published import Number, Published
 from engine.bench.report import numbers, words
 from engine.bench.report.results import Arm, Place, Results
 from engine.bench.report.shapes import Cell, Column, Row, Table
+from engine.bench.samples import PER, Samples
 
 COSTS = ("steps", "tokens", "calls", "cost", "unusable")
 """Measures of the table of costs."""
-TIMES = ("wall", "retrieval")
+TIMES = ("wall", "processor", "retrieval")
 """Measures of the table of times."""
 
 Found = Mapping[str, dict[Key, float]]
@@ -112,6 +114,41 @@ def times(results: Results) -> Table:
     )  # fmt: skip
     return Table("times", "Times", "Wall time per episode over all tasks, and time per retrieval from memory. Paid: "
                  "without replies from the cache.", "Arm", columns, tuple(rows), timed=True)  # fmt: skip
+
+
+def used(results: Results, timed: bool = False) -> Table:
+    """Return the samples of a life of each arm: those of training, and those that were played.
+
+    Args:
+        timed: Whether to show processor hours, which differ from run to run, in place of counts.
+    """
+    counted = ("hour",) if timed else ("episode", "step", "token")
+    rows = []
+    for arm in results.arms:
+        units = results.finished(arm, results.everything).values()
+        before = _average([one.before for one in units] or list(map(results.before, arm.cells)), counted)
+        after = _average([one.samples[-1] for one in units], counted)
+        between = [None if end is None else end - (start or 0.0) for start, end in zip(before, after, strict=True)]
+        found = [*before, *between, *after]
+        texts = (numbers.MISSING if one is None else f"{one:,.{3 if timed else 0}f}" for one in found)
+        rows.append(_row(results, arm, [
+            Cell(text, value=Value(one, n=len(units) if one is not None else 0))
+            for text, one in zip(texts, found, strict=True)
+        ]))  # fmt: skip
+    columns = tuple(
+        Column(PER[per].capitalize(), group, f"{name}_{PER[per].replace(' ', '_')}", "all")
+        for group, name in (("Training", "training"), ("Played", "played"), ("In all", "used"))
+        for per in counted
+    )
+    name, what = ("processor", "Processor time") if timed else ("samples", "Samples")
+    return Table(
+        name, what, "Means over units (a task with a seed). Training: what the model was trained with, and episodes of "
+        "training before the first one that is measured.", "Arm", columns, tuple(rows), timed=timed,
+    )  # fmt: skip
+
+
+def _average(found: Sequence[Samples], counted: Sequence[str]) -> list[float | None]:
+    return [plain.fmean(one.amount(per) for one in found) if found else None for per in counted]
 
 
 def commands(results: Results) -> Table:

@@ -18,6 +18,16 @@ from engine.llm.calls.pace import PACE, Pace
 from engine.llm.calls.patience import Limits
 from engine.settings import Settings
 
+CONTINUING = "text-completion-openai/"
+"""Begins the names of models that continue a text: a server's /v1/completions is used, outside any chat format."""
+OPENAI = ("openai/", CONTINUING)
+"""How the names of models begin that are on a server with OpenAI's protocol."""
+
+
+def continues(name: str) -> bool:
+    """Return whether a model of this name continues a text, outside any chat format."""
+    return name.startswith(CONTINUING)
+
 
 def open_client(
     name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
@@ -51,7 +61,7 @@ def remote_client(
         options["api_base"], headers = parted(base)
         if headers:
             options["extra_headers"] = headers
-        if name.startswith("openai/") and not env.get("OPENAI_API_KEY"):
+        if name.startswith(OPENAI) and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
     pace = Pace(cache / PACE if cache else None, settings.requests_per_minute)
     identity = f"{name} {options['api_base']}" if base else name
@@ -64,7 +74,7 @@ def address(name: str, environment: Mapping[str, str]) -> str:
     It may have credentials; `engine.hiding.without_credentials` takes them out where it is shown.
     """
     base = environment.get("JITRL_API_BASE", "")
-    if not base and name.startswith("openai/"):
+    if not base and name.startswith(OPENAI):
         base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
     return base
 

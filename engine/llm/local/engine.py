@@ -22,8 +22,9 @@ from engine.errors import MissingError, ModelError, TooLong
 from engine.llm.calls.cache import digest
 from engine.llm.local.llamacpp import INSTALL, Unsupported
 from engine.llm.local.runtime import TOO_LONG, UBATCH, Runtime
+from engine.llm.local.trie import constrained as among
 from engine.llm.local.weights import fingerprint
-from engine.llm.prompts import TRANSCRIPT
+from engine.llm.prompts import TRANSCRIPT, plain, tail
 
 CONTEXT = 4096
 KEPT_STATES = 4
@@ -40,7 +41,8 @@ class Scores:
     """Scores of given answers.
 
     Attributes:
-        mean: Mean log-likelihood per token of each answer, in nats.
+        mean: Mean log-likelihood per token of each answer, in nats. For an engine with `constrained`, the tokens of an
+            answer are drawn from those with which one of the answers can go on, and these are their likelihoods.
         lengths: Tokens of each answer, the end of the line included.
         prompt_tokens: Tokens before the answers.
         answer_tokens: Tokens of all answers, with shared prefixes counted once.
@@ -83,6 +85,7 @@ class LocalEngine:
         path: The file.
         threads: Threads to compute with, None for all cores but one.
         context: Most tokens of prompt and answers together.
+        constrained: Whether scores are those of a choice among the given answers alone, as trained models make it.
         on_progress: Called with the loaded share, 0 to 1. Loading stops if it returns False.
 
     Raises:
@@ -95,6 +98,7 @@ class LocalEngine:
         *,
         threads: int | None = None,
         context: int = CONTEXT,
+        constrained: bool = False,
         on_progress: Callable[[float], bool] | None = None,
     ) -> None:
         try:
@@ -108,6 +112,7 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self.context = self._runtime.context
+        self._constrained = constrained
         self.identity = fingerprint(path)
 
     def count(self, messages: Sequence[Mapping[str, str]], answer: str = "") -> int:
@@ -182,12 +187,12 @@ class LocalEngine:
         check = self._check(deadline)
         with self._lock:
             prompt = self._prompt(messages, answer)
-            space = "" if answer.endswith(">") else " "  # no space after a command prompt ">"
-            tails = [self._runtime.tokenize(f"{space}{_plain(text)}\n") for text in candidates]
+            tails = [self._runtime.tokenize(tail(answer, text)) for text in candidates]
             logprobs = self._runtime.score(prompt, tails, check)
+        totals = among(tails, logprobs) if self._constrained else [sum(path) for path in logprobs]
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
         return Scores(
-            mean=tuple(sum(path) / len(path) for path in logprobs),
+            mean=tuple(total / len(tail) for total, tail in zip(totals, tails, strict=True)),
             lengths=tuple(len(tail) for tail in tails),
             prompt_tokens=len(prompt),
             answer_tokens=len(distinct),
@@ -273,7 +278,7 @@ class LocalEngine:
     def _prompt(self, messages: Sequence[Mapping[str, str]], answer: str) -> list[int]:
         if [m["role"] for m in messages] == [TRANSCRIPT]:
             return self._runtime.tokenize(f"{messages[0]['content']}\n\n{answer}")
-        chat = [(m["role"], _plain(m["content"])) for m in messages]
+        chat = [(m["role"], plain(m["content"])) for m in messages]
         return self._runtime.tokenize(self._runtime.render(chat) + answer, special=True)
 
     def stop(self) -> None:
@@ -320,11 +325,6 @@ def _write_state(path: Path, state: bytes) -> None:
         kept = sorted(path.parent.glob("prefix-*.kv"), key=lambda p: p.stat().st_mtime)
         for old in kept[:-KEPT_STATES]:
             old.unlink(missing_ok=True)
-
-
-def _plain(text: str) -> str:
-    """Return `text` with control words of the chat format disabled, so that they are tokenized as text."""
-    return text.replace("<|", "< |")
 
 
 def _weights(logits: Any, temperature: float, rng: np.random.Generator) -> NDArray[np.float64]:

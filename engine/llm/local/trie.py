@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,3 +58,44 @@ def build(tails: Sequence[Sequence[int]]) -> Trie:
             path.append(found[key])
         paths.append(tuple(path))
     return Trie(tuple(Node(t, d, tuple(ids)) for t, d, ids in nodes), tuple(paths))
+
+
+def choices(tails: Sequence[Sequence[int]]) -> list[tuple[tuple[int, ...], ...]]:
+    """Return for each tail and token which tokens may stand there after the tokens before it, ascending.
+
+    A token that stands alone is forced: it is the only one with which any of the tails goes on.
+    """
+    found: dict[tuple[int, ...], set[int]] = {}
+    for tail in tails:
+        for depth, token in enumerate(tail):
+            found.setdefault(tuple(tail[:depth]), set()).add(token)
+    known = {before: tuple(sorted(tokens)) for before, tokens in found.items()}
+    return [tuple(known[tuple(tail[:depth])] for depth in range(len(tail))) for tail in tails]
+
+
+def constrained(tails: Sequence[Sequence[int]], logprobs: Sequence[Sequence[float]]) -> list[float]:
+    """Return the log-probability of each tail if every token is drawn from those with which a tail can go on.
+
+    Args:
+        tails: Distinct tails, none of which begins with another.
+        logprobs: Log-probability (nats) of each token over the whole vocabulary, as `Runtime.score` returns them.
+
+    Returns:
+        Their exponentials sum to 1.
+    """
+    at: dict[tuple[int, ...], float] = {}
+    for tail, values in zip(tails, logprobs, strict=True):
+        for depth, value in enumerate(values):
+            at[tuple(tail[: depth + 1])] = value
+    totals: dict[tuple[int, ...], list[float]] = {}
+    for path, value in at.items():
+        totals.setdefault(path[:-1], []).append(value)
+    norms = {before: _logsumexp(values) for before, values in totals.items()}
+    return [
+        sum(at[tuple(tail[: depth + 1])] - norms[tuple(tail[:depth])] for depth in range(len(tail))) for tail in tails
+    ]
+
+
+def _logsumexp(values: Sequence[float]) -> float:
+    top = max(values)
+    return top + math.log(sum(math.exp(value - top) for value in values))

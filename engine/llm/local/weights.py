@@ -16,6 +16,8 @@ from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
 BLOCK = 1 << 20
+TRAINED = "model.gguf"
+"""Model file in the folder of a training run, which can be named in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ KNOWN = {
 def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | None = None) -> Path:
     """Return the GGUF file of `local/NAME` or `local:PATH`; it is joined from its parts if needed.
 
+    PATH is a model file, or the folder of a training run.
+
     Raises:
         MissingError: It is not installed, or there is no such file.
         UsageError: No local model has this name.
@@ -76,7 +80,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
         StorageError: There is not enough space.
     """
     if name.startswith("local:"):
-        path = Path(name.removeprefix("local:")).expanduser()
+        path = named(name)
         check_file(path)
         return path
     weights = KNOWN.get(name)
@@ -86,6 +90,12 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     if weights.parts == 0:
         return _carried(weights)
     return _assembled(weights, cache, on_progress or (lambda text: None))
+
+
+def named(name: str) -> Path:
+    """Return the file that `local:PATH` names, whether or not it is there; of a training run, its model file."""
+    path = Path(name.removeprefix("local:")).expanduser()
+    return path / TRAINED if (path / TRAINED).is_file() else path
 
 
 def check_file(path: Path) -> None:

@@ -178,6 +178,17 @@ def unmarked(text: str) -> str:
     return _MARK.sub("(mark)", text)
 
 
+def tail(answer: str, action: str) -> str:
+    """Return an action as it is written after the beginning of an answer, with the end of its line."""
+    space = "" if answer.endswith(">") else " "  # no space after a command prompt ">"
+    return f"{space}{plain(action)}\n"
+
+
+def plain(text: str) -> str:
+    """Return `text` with control words of the chat format disabled, so that they are tokenized as text."""
+    return text.replace("<|", "< |")
+
+
 def _fill(text: str, blanks: dict[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         return blanks[match.group(1)].strip()

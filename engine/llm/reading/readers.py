@@ -39,6 +39,8 @@ class Reader:
         schema: Whether to ask for JSON with a schema.
         scored_after: Name of the prompt for `string`, unless `asking` has another one.
         asking: How the model is asked in this kind of environment.
+        constrained: Whether the model's scores are those of a choice among the valid actions. Its policy is taken as it
+            is then, without temperature.
     """
 
     client: Client
@@ -48,6 +50,7 @@ class Reader:
     schema: bool = True
     scored_after: str = "actions_transcript"
     asking: Asking = TEXT_ASKING
+    constrained: bool = False
 
     # ---------------------------------------------------------------------------------- likelihoods
 
@@ -59,6 +62,9 @@ class Reader:
         """
         actions = request.valid_actions
         scores, call = self.client.score("actions", self.string_prompt(request), actions)
+        if self.constrained:
+            total = np.asarray(scores.mean) * np.asarray(scores.lengths)
+            return _drawn(actions, logits.from_logprobs(total, 1.0), scores.mean, request.candidates, rng, (call,))
         # A compromise between the sum, which favours short commands, and the mean, which favours long ones.
         values = np.asarray(scores.mean) * np.asarray(scores.lengths) ** (1 - self.settings.length_penalty)
         z = logits.from_logprobs(values, self.settings.softening * self.settings.temperature)

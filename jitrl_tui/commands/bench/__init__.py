@@ -45,6 +45,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     report.add_argument("--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)")
     report.add_argument("--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files")
+    report.add_argument(
+        "--per", choices=("episode", "step", "token", "hour"), default="",
+        help="draw the curves against episodes, environment steps, tokens or processor hours, training included",
+    )  # fmt: skip
     report.set_defaults(handler=report_one)
 
 
@@ -148,9 +152,9 @@ def report_one(args: argparse.Namespace) -> int:
     folder = folders.find(saves_folder(args.saves), args.name)
     folders.gather(folder, list(read_manifest(folder)["cells"]))
     if args.show:
-        print(report.markdown(report.load(folder)))
+        print(report.markdown(report.load(folder), args.per))
         return 0
-    for path in report.write(folder, args.out or folder / "report", args.formats or report.FORMATS):
+    for path in report.write(folder, args.out or folder / "report", args.formats or report.FORMATS, args.per):
         print(path)
     return 0
 

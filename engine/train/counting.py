@@ -1,0 +1,109 @@
+"""What a run has taken: episodes, steps, tokens, processor time."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from engine.session.processor import processor_seconds
+from engine.train.jobs import Update
+
+
+class Episode(Protocol):
+    """What is counted of an episode."""
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """One number for each of its steps."""
+        ...
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompts of its decisions."""
+        ...
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens of the answers that were scored."""
+        ...
+
+    @property
+    def trained_tokens(self) -> int:
+        """Tokens that gradients are computed for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a process has taken; see `engine.train.jobs.Update`."""
+
+    episodes: int = 0
+    environment_steps: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    trained_tokens: int = 0
+    processor_s: float = 0.0
+    wall_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counts while a process works.
+
+    Attributes:
+        before: What was taken before this process began.
+    """
+
+    before: Taken = field(default_factory=Taken)
+    _more: Taken = field(default_factory=Taken)
+    _began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, update: Update) -> Counts:
+        """Return counts that go on from an update."""
+        return cls(Taken(**{spec.name: getattr(update, spec.name) for spec in dataclasses.fields(Taken)}))
+
+    def add(self, episode: Episode, passes: int = 1) -> None:
+        """Count an episode that weights are trained with.
+
+        Args:
+            episode: The episode.
+            passes: Number of passes of gradients over it.
+        """
+        more = self._more
+        self._more = dataclasses.replace(
+            more,
+            episodes=more.episodes + 1,
+            environment_steps=more.environment_steps + len(episode.gains),
+            prompt_tokens=more.prompt_tokens + episode.prompt_tokens,
+            completion_tokens=more.completion_tokens + episode.completion_tokens,
+            trained_tokens=more.trained_tokens + passes * episode.trained_tokens,
+        )
+
+    def set_trained(self, tokens: int) -> None:
+        """Set the tokens that gradients were computed for, those before this process included."""
+        self._more = dataclasses.replace(self._more, trained_tokens=tokens - self.before.trained_tokens)
+
+    def now(self) -> Taken:
+        """Return all that was taken so far."""
+        more = dataclasses.replace(
+            self._more, processor_s=processor_seconds(), wall_s=time.monotonic() - self._began
+        )
+        return total([self.before, more])
+
+
+def total(parts: Iterable[Taken]) -> Taken:
+    """Return the sum."""
+    parts = list(parts)
+    return Taken(
+        **{spec.name: sum(getattr(one, spec.name) for one in parts) for spec in dataclasses.fields(Taken)}
+    )
+
+
+def together(processes: Iterable[Taken]) -> Taken:
+    """Return what several processes took together; they ran at the same time."""
+    parts = list(processes)
+    return dataclasses.replace(total(parts), wall_s=max(one.wall_s for one in parts))

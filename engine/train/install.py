@@ -1,0 +1,148 @@
+"""The training environment: what it must have, what is missing in it, and how it is made when the user asks for it.
+
+It is apart from jitrl's own environment: torch and its companions are large, and jitrl itself imports none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import MissingError
+from engine.paths import ensure_folder
+from engine.texts import clipped
+from engine.train.places import PYTHON, python_of, train_folder
+
+PACKAGES = {
+    "torch": "2.13.0",
+    "transformers": "5.24.0",
+    "trl": "1.16.0",
+    "peft": "0.21.2",
+    "accelerate": "1.15.0",
+    "gguf": "0.19.0",
+}
+"""The packages and their exact versions; the extra `train`. Parts of TRL's trainer that we replace are not public."""
+SIZE = "1.5 GB with torch for CPUs, several GB more with torch for GPUs"
+INSTALL = f"jitrl train up --install ({SIZE})"
+TIMEOUT_S = 3600.0
+
+_ASK = """
+import importlib.metadata as m, json, sys
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = m.version(name)
+    except m.PackageNotFoundError:
+        pass
+print(json.dumps([list(sys.version_info[:2]), found]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What was found of a training environment.
+
+    Attributes:
+        python: Its Python.
+        found: Versions by package.
+        problem: Why it cannot be used, "" if it can.
+    """
+
+    python: Path
+    found: dict[str, str]
+    problem: str
+
+
+def look(saves: Path) -> Environment:
+    """Look at the training environment."""
+    python = python_of(saves)
+    if not python.is_file():
+        return Environment(python, {}, f"there is no training environment; make it with: {INSTALL}")
+    try:
+        done = subprocess.run(
+            [str(python), "-I", "-c", _ASK, *PACKAGES], capture_output=True, text=True, timeout=60, check=True
+        )
+        version, found = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return Environment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")
+    ours = list(sys.version_info[:2])
+    if version != ours:
+        return Environment(
+            python,
+            found,
+            f"{python} is Python {version[0]}.{version[1]}, and jitrl runs on {ours[0]}.{ours[1]}; {PYTHON} must name "
+            "an environment of the same version",
+        )
+    wrong = [
+        f"{name} {wanted}"
+        for name, wanted in PACKAGES.items()
+        if found.get(name, "").partition("+")[0] != wanted
+    ]
+    problem = (
+        f"the training environment lacks {', '.join(wrong)}; complete it with: {INSTALL}" if wrong else ""
+    )
+    return Environment(python, found, problem)
+
+
+def ready(saves: Path) -> Path:
+    """Return the Python of the training environment.
+
+    Raises:
+        MissingError: It cannot be used.
+    """
+    environment = look(saves)
+    if environment.problem:
+        raise MissingError(environment.problem)
+    return environment.python
+
+
+def install(saves: Path, say: Callable[[str], None]) -> Path:
+    """Make or complete the environment with pip; return its Python.
+
+    Args:
+        saves: The saves folder.
+        say: Called with short sentences about the progress.
+
+    Raises:
+        MissingError: The package index cannot be reached, or a package cannot be installed.
+    """
+    python = python_of(saves)
+    log = ensure_folder(train_folder(saves)) / "install.log"
+    say(f"the training environment takes {SIZE}")
+    with log.open("w") as output:
+        if not python.is_file():
+            say(f"making {python.parent.parent}")
+            _run([sys.executable, "-m", "venv", str(python.parent.parent)], output, log)
+        base = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+        # Torch first and by name: otherwise pip takes the newest one. With pip, because uv does not look for a build
+        # without CUDA where one is offered.
+        say(f"installing torch {PACKAGES['torch']}")
+        _run([*base, f"torch=={PACKAGES['torch']}"], output, log)
+        rest = [f"{name}=={version}" for name, version in PACKAGES.items() if name != "torch"]
+        say(f"installing {', '.join(rest)}")
+        _run([*base, *rest], output, log)
+    return python
+
+
+def _run(argv: list[str], output: object, log: Path) -> None:
+    try:
+        done = subprocess.run(
+            argv,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=False,
+        )  # type: ignore[call-overload]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
+    if done.returncode:
+        lines = log.read_text(errors="replace").strip().splitlines()
+        reason = clipped(lines[-1], 300) if lines else "no reason given"
+        raise MissingError(
+            f"installing failed ({reason}); the whole log is {log}; is the package index reachable?"
+        )

@@ -1,0 +1,210 @@
+"""A run of GRPO from its job to its files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from transformers import TrainerCallback, set_seed
+
+from engine.codec import to_plain
+from engine.disk import read_text
+from engine.environments import kind_of
+from engine.kinds import Kind
+from engine.llm import open_model
+from engine.llm.model import Model
+from engine.paths import slug
+from engine.settings.training import GrpoSettings
+from engine.train import curve, grpo, models
+from engine.train.checkpoints import CHECKPOINTS, latest
+from engine.train.counting import Counts, Taken, together
+from engine.train.finishing import finish, write
+from engine.train.following import Following
+from engine.train.jobs import Job, Update
+from engine.train.policy import TriePolicy
+from engine.train.prompts import Prompts
+from engine.train.rollouts import Played, Player
+from engine.train.sources import find
+from engine.train.trained import TrainedModel
+from engine.train.work import Tell
+
+EPISODES = "episodes-{}.json"
+"""File in a checkpoint: the number of episodes of each task that a process has trained with."""
+
+
+def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
+    """Train until all updates are done, time is up, or the user stops; then write the adapter and the model.
+
+    Raises:
+        JitrlError: It cannot begin or go on.
+    """
+    settings = GrpoSettings(**job.settings)
+    folder = Path(job.folder)
+    models.use_threads(settings.train_threads)
+    source = find(job.model, Path(job.cache))
+    base = models.folder_of(source, Path(job.cache), lambda text: tell("say", text))
+    tokenizer = models.open_tokenizer(base)
+    set_seed(job.session.seed)
+    tell("say", f"loading {job.model}")
+    model = models.open_weights(base, settings)
+    group = Group(job, settings, TriePolicy(model), tokenizer)
+    device = torch.cuda.is_available()
+    trainer = grpo.EpisodeTrainer(
+        model=model,
+        args=grpo.config(
+            settings, folder, job.session.settings.step_limit, job.session.seed, group.world, cpu=not device
+        ),
+        train_dataset=grpo.tasks(job.tasks, settings.batch),
+        processing_class=tokenizer,
+        peft_config=models.adapter(settings),
+        play=group.play,
+        steps=job.session.settings.step_limit,
+        value=lambda played: sum(played.gains if settings.step_reward == "score" else played.rewards),
+    )
+    group.policy.use(trainer.accelerator.unwrap_model(trainer.model))
+    if job.dry:
+        batch = next(iter(trainer.get_train_dataloader()))
+        loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(batch))
+        tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
+        group.close()
+        return
+    checkpoint = latest(folder / CHECKPOINTS, EPISODES.format(group.rank))
+    group.resume(checkpoint, settings.epochs_of_batch)
+    if job.write:
+        write(trainer, checkpoint, tokenizer, source, job, settings, tell)
+        return
+    trainer.add_callback(Following(group.follow(tell), stopped, settings.minutes))
+    trainer.add_callback(group)
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    finally:
+        group.close()
+    finish(trainer, tokenizer, source, job, settings, tell, stopped())
+
+
+class Group(TrainerCallback):  # type: ignore[misc]
+    """The episodes of this process, and what they took.
+
+    Args:
+        job: The job.
+        settings: The training settings.
+        policy: Scores actions with the weights that are trained.
+        tokenizer: That of the model.
+    """
+
+    def __init__(self, job: Job, settings: GrpoSettings, policy: TriePolicy, tokenizer: Any) -> None:
+        from accelerate import PartialState
+
+        state = PartialState(cpu=not torch.cuda.is_available())
+        self.rank, self.world = int(state.process_index), int(state.num_processes)
+        self.policy = policy
+        self._job, self._settings, self._tokenizer = job, settings, tokenizer
+        self._players: dict[str, Player] = {}
+        self._trained: dict[str, int] = {}
+        self._judging: Model | None = None
+        self._counts = Counts()
+        self._latest: list[Played] = []
+        self._updates: list[Update] = []
+
+    def play(self, names: Sequence[str]) -> list[Played]:
+        """Return an episode for each name of a task."""
+        played: list[Played] = []
+        at = 0
+        while at < len(names):
+            count = next((i for i in range(at, len(names)) if names[i] != names[at]), len(names)) - at
+            played += self._player(names[at]).play(count)
+            at += count
+        for episode in played:
+            self._trained[episode.task] = self._trained.get(episode.task, 0) + 1
+            self._counts.add(episode, self._settings.epochs_of_batch)
+        self._latest = played
+        return played
+
+    def _player(self, task: str) -> Player:
+        if task not in self._players:
+            job, settings = self._job, self._settings
+            kind = kind_of(task)
+            prompts = Prompts(self._tokenizer, kind.asking(), settings.prompt, settings.train_prompt_tokens)
+            config = dataclasses.replace(
+                job.session,
+                game=task,
+                model=job.model,
+                episodes=settings.updates * settings.batch * settings.group,
+                workers=self.world,
+                worker=self.rank + 1,
+            )
+            folder = Path(job.folder) / "rollouts" / f"{slug(task)}-{self.rank}"
+            model = TrainedModel(job.name, self.policy, prompts)
+            evaluator = None
+            if settings.step_reward == "evaluator":
+                evaluator = kind.evaluator(job.session.settings, self._judge(kind))
+            self._players[task] = Player(
+                config, folder, Path(job.saves), model, self._trained.get(task, 0), evaluator
+            )
+        return self._players[task]
+
+    def _judge(self, kind: Kind) -> Model:
+        """Return the model that judges steps, opened; one that is never asked if the score judges."""
+        if self._judging is None:
+            name = self._settings.judge or "prior/uniform"
+            cache = Path(self._job.cache)
+            self._judging = open_model(name, settings=self._job.session.settings, cache=cache, asking=kind.asking())
+        return self._judging
+
+    def resume(self, checkpoint: Path | None, epochs: int) -> None:
+        """Go on from a checkpoint: what came after it is taken out of the curve and the recordings."""
+        updates = curve.read(Path(self._job.folder))
+        if checkpoint is None:
+            self._updates, self._trained = [], {}
+            return
+        done = int(checkpoint.name.rpartition("-")[2]) // epochs
+        self._updates = [update for update in updates if update.update <= done]
+        if self._updates:
+            self._counts = Counts.of(self._updates[-1])
+        self._trained = json.loads(read_text(checkpoint / EPISODES.format(self.rank)))
+
+    def follow(self, tell: Tell) -> Callable[[int, Mapping[str, float]], None]:
+        """Return what writes a line of the curve for the numbers of an update, and tells it."""
+
+        def told(step: int, logs: Mapping[str, float]) -> None:
+            if step % self._settings.epochs_of_batch:
+                return
+            taken = [Taken(**one) for one in gather_object([to_plain(self._counts.now())])]
+            latest = gather_object([(self._value(one), one.score) for one in self._latest])
+            update = Update(
+                step // self._settings.epochs_of_batch,
+                **to_plain(together(taken)),
+                returns=tuple(value for value, _ in latest),
+                scores=tuple(score for _, score in latest),
+                loss=logs.get("loss"),
+                kl=logs.get("kl"),
+                gradient_norm=logs.get("grad_norm"),
+                entropy=logs.get("entropy"),
+                idle=logs.get("frac_reward_zero_std"),
+            )
+            self._updates.append(update)
+            if self.rank == 0:
+                curve.write(Path(self._job.folder), self._updates)
+            tell("update", to_plain(update))
+
+        return told
+
+    def _value(self, played: Played) -> float:
+        return sum(played.gains if self._settings.step_reward == "score" else played.rewards)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Write beside a checkpoint how many episodes it was trained with."""
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        (folder / EPISODES.format(self.rank)).write_text(json.dumps(self._trained))
+
+    def close(self) -> None:
+        """End the sessions."""
+        for player in self._players.values():
+            player.close()
+        if self._judging is not None:
+            self._judging.close()

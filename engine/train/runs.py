@@ -1,0 +1,113 @@
+"""Runs of training: their folders under `saves/train/runs`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine import limits
+from engine.codec import from_plain, to_plain
+from engine.disk import read_bytes, write_private
+from engine.errors import BadFile, StorageError, UsageError
+from engine.paths import ensure_folder
+from engine.texts import clipped
+from engine.train import curve, manifest
+from engine.train.jobs import JOB, Job, Update
+from engine.train.places import runs_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run on disk.
+
+    Attributes:
+        job: What it does.
+        updates: Its updates so far.
+        written: Whether its results were written.
+    """
+
+    job: Job
+    updates: list[Update]
+    written: bool
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return Path(self.job.folder)
+
+
+def load(saves: Path, name: str) -> Run:
+    """Return a run.
+
+    Raises:
+        UsageError: There is none with this name.
+        BadFile: It is damaged.
+    """
+    folder = runs_folder(saves) / name
+    if "/" in name or not (folder / JOB).is_file():
+        raise UsageError(f"there is no training run {name!r}; `jitrl train ls` lists them")
+    try:
+        job = from_plain(Job, limits.parsed(read_bytes(folder / JOB)))
+    except (OSError, TypeError, LookupError, ValueError, BadFile, UsageError) as error:
+        raise BadFile(f"the training run in {folder} cannot be read ({clipped(str(error), 300)})") from None
+    job = replace(job, folder=str(folder), saves=str(saves))
+    return Run(job, curve.read(folder), "updates" in manifest.read(folder))
+
+
+def runs(saves: Path) -> Iterator[Run]:
+    """Yield the readable runs, the newest first."""
+    root = runs_folder(saves)
+    found = [folder for folder in root.iterdir() if (folder / JOB).is_file()] if root.is_dir() else []
+    for folder in sorted(found, key=lambda folder: (folder / JOB).stat().st_mtime, reverse=True):
+        try:
+            yield load(saves, folder.name)
+        except BadFile:
+            continue
+
+
+def begin(job: Job) -> Job:
+    """Write the job of a run, or take up the run of the same name if it has the same job; return the job.
+
+    Raises:
+        UsageError: A run of this name has another job.
+        StorageError: It cannot be written.
+    """
+    folder = Path(job.folder)
+    if (folder / JOB).is_file():
+        known = load(Path(job.saves), job.name).job
+        if replace(known, write=job.write) != job:
+            raise UsageError(
+                f"the training run {job.name} was begun with other settings; choose another --name, or go on with it: "
+                f"jitrl train resume {job.name}"
+            )
+    ensure_folder(folder)
+    write(job)
+    about = to_plain(job)
+    manifest.add(
+        folder, **{name: about[name] for name in ("kind", "name", "model", "tasks", "session", "settings")}
+    )
+    return job
+
+
+def write(job: Job) -> None:
+    """Write a job into its folder.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    try:
+        write_private(Path(job.folder) / JOB, json.dumps(to_plain(job), indent=1))
+    except OSError as error:
+        raise StorageError(f"cannot write in {job.folder}: {error.strerror}; free some space") from None
+
+
+def update_of(told: Mapping[str, Any]) -> Update:
+    """Return the update that a training process told.
+
+    Raises:
+        BadFile: It is none.
+    """
+    return from_plain(Update, told)

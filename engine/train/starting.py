@@ -1,0 +1,176 @@
+"""Starts training processes, and tells what they tell. jitrl's own side: nothing of torch is imported here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError, UsageError
+from engine.texts import clipped
+from engine.train import launch
+from engine.train.jobs import JOB, Job
+
+LOG = "log.txt"
+"""File of a run with what the libraries print."""
+_ERRORS = {
+    kind.__name__: kind for kind in (UsageError, MissingError, GameError, BadFile, StorageError, ModelError)
+}
+STOPPED = 130
+"""Exit code after Ctrl-C."""
+
+
+def environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables of a training process: it finds this project behind the packages of its environment."""
+    own = [
+        str(Path(__file__).resolve().parents[2]),
+        *(sysconfig.get_path(name) for name in ("purelib", "platlib")),
+    ]
+    return {
+        **{name: value for name, value in variables.items() if name not in ("PYTHONPATH", "PYTHONHOME")},
+        launch.PATH: os.pathsep.join(dict.fromkeys(own)),
+        launch.PYTHON: sys.executable,
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def command(python: Path, job: Path, accelerate: Path | None) -> list[str]:
+    """Return the command of a training process.
+
+    Args:
+        python: Python of the training environment.
+        job: File with the job.
+        accelerate: Configuration file of accelerate for several processes or GPUs, None for one process.
+    """
+    script = [str(Path(launch.__file__)), str(job)]
+    if accelerate is None:
+        return [str(python), "-P", *script]
+    return [str(python), "-m", "accelerate.commands.launch", "--config_file", str(accelerate), *script]
+
+
+def configurations() -> dict[str, Path]:
+    """Return the configuration files of accelerate that come with jitrl, by name."""
+    folder = Path(str(files("engine.train"))) / "accelerate"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def accelerate_file(name: str) -> Path | None:
+    """Return the configuration file with this name or path; None for "".
+
+    Raises:
+        UsageError: There is none.
+    """
+    if not name:
+        return None
+    known = configurations()
+    path = known.get(name, Path(name))
+    if not path.is_file():
+        raise UsageError(
+            f"there is no configuration {name!r} of accelerate; choose {', '.join(known)}, or a file"
+        )
+    return path
+
+
+def train(python: Path, job: Job, accelerate: Path | None, tell: Callable[[str, Any], None]) -> int:
+    """Start the training process of a job and wait for its end.
+
+    On Ctrl-C it ends after the running update, with a checkpoint; at the second Ctrl-C at once.
+
+    Args:
+        python: Python of the training environment.
+        job: The job, which is in its folder already.
+        accelerate: As in `command`.
+        tell: Called with what it tells, see `engine.train.work`.
+
+    Returns:
+        0, or 130 if the user stopped it.
+
+    Raises:
+        JitrlError: It failed.
+    """
+    folder = Path(job.folder)
+    with (folder / LOG).open("ab") as log:
+        process = subprocess.Popen(
+            command(python, folder / JOB, accelerate),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment(),
+            start_new_session=True,  # Ctrl-C reaches us alone
+        )
+        last: tuple[str, Any] = ("", None)
+        try:
+            with _stopping(process, tell):
+                for name, value in _lines(process):
+                    last = (name, value)
+                    if name in ("say", "update"):
+                        tell(name, value)
+                code = process.wait()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    if last[0] == "failed":
+        raise _error(last[1])
+    if last[0] == "done":
+        return STOPPED if last[1].get("stopped") else 0
+    if code in (STOPPED, -signal.SIGTERM):
+        return STOPPED
+    raise GameError(_death(code, folder / LOG))
+
+
+@contextlib.contextmanager
+def _stopping(process: subprocess.Popen[bytes], tell: Callable[[str, Any], None]) -> Iterator[None]:
+    """Pass SIGINT on as a wish to stop."""
+    asked = 0
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            tell(
+                "say",
+                "stopping after this update; Ctrl-C again stops at once and goes back to the last checkpoint",
+            )
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, Any]]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        try:
+            found = json.loads(line)
+            yield next(iter(found.items()))
+        except (ValueError, AttributeError, StopIteration):
+            continue  # not one of ours
+
+
+def _error(told: Mapping[str, Any]) -> JitrlError:
+    return _ERRORS.get(str(told.get("kind")), ModelError)(str(told.get("message")))
+
+
+def _death(code: int, log: Path) -> str:
+    """Return how a process ended that told no end."""
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    more = "; the system may have had too little memory" if code == -signal.SIGKILL else ""
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    last = f": {clipped(lines[-1], 300)}" if lines and code >= 0 else ""
+    return f"the training process {how}{last}{more}; the whole log is {log}; the same command goes on"

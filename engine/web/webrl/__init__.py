@@ -1,0 +1,1 @@
+"""The prompt and the actions of WebRL's checkpoints: simplified HTML, rounds, and calls such as do(action="Click")."""

@@ -1,0 +1,104 @@
+"""`jitrl train`: trains the weights of a model on a game, with SFT or GRPO, in an environment of its own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
+
+
+def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and its actions."""
+    parser = subparsers.add_parser("train", parents=[common], help="train a model's weights: SFT and GRPO")
+    parser.set_defaults(handler=_ls)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    up = actions.add_parser(
+        "up", parents=[common], help="tell whether the training environment is here, or make it"
+    )
+    up.add_argument(
+        "--install",
+        action="store_true",
+        help="make saves/train/venv with torch and TRL (1.5 GB; more for GPUs)",
+    )
+    up.set_defaults(handler=_up)
+    register_grpo(actions, common)
+    register_sft(actions, common)
+    again = actions.add_parser("resume", parents=[common], help="go on with a run from its last checkpoint")
+    again.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    again.add_argument("--accelerate", metavar="FILE", default="", help="as for `jitrl train grpo`")
+    again.set_defaults(handler=resume)
+    result = actions.add_parser(
+        "write", parents=[common], help="write adapter and model of the last checkpoint"
+    )
+    result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    result.set_defaults(handler=write)
+    suite = actions.add_parser("suite", parents=[common], help="print a suite that compares runs, for `jitrl bench`")
+    suite.add_argument("names", metavar="RUN", nargs="*", help="runs of `jitrl train ls`")
+    suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)")
+    suite.set_defaults(handler=_suite)
+    listing = actions.add_parser("ls", parents=[common], help="list the runs")
+    listing.set_defaults(handler=_ls)
+    show = actions.add_parser("show", parents=[common], help="show the curve of a run and what it took")
+    show.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    show.set_defaults(handler=_show)
+
+
+def _saves(args: argparse.Namespace) -> Path:
+    from engine.paths import saves_folder
+
+    return saves_folder(args.saves)
+
+
+def _up(args: argparse.Namespace) -> int:
+    from engine.train import install
+
+    saves = _saves(args)
+    if args.install:
+        install.install(saves, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+    python = install.ready(saves)
+    print(f"the training environment is ready: {python.parent.parent}")
+    return 0
+
+
+def _suite(args: argparse.Namespace) -> int:
+    from engine.train.comparison import suite
+    from engine.train.runs import load
+
+    print(suite([load(_saves(args), name) for name in args.names], args.episodes), end="")
+    return 0
+
+
+def _ls(args: argparse.Namespace) -> int:
+    from engine.train.runs import runs
+
+    found = list(runs(_saves(args)))
+    if not found:
+        print("no training run yet; begin one with: jitrl train grpo GAME", file=sys.stderr)
+    for run in found:
+        last = run.updates[-1] if run.updates else None
+        state = "written" if run.written else "begun"
+        took = f"{len(run.updates)} updates, {last.episodes} episodes" if last else "no update yet"
+        print(f"{run.job.name:<32} {run.job.kind:<5} {state:<8} {took:<28} {run.job.model}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    from engine.train.runs import load
+    from jitrl_tui.commands.train.telling import HEAD, line, taken
+
+    run = load(_saves(args), args.name)
+    print(HEAD)
+    for update in run.updates:
+        print(line(update))
+    if run.updates:
+        print(taken(run.updates[-1]))
+    if run.written:
+        print(f"play it with: jitrl run {run.job.tasks[0]} --agent static --model local:{run.folder} {PLAY}")
+    return 0
+
+
+PLAY = "--set selection=sample --set candidates=1000"
+"""Options with which a trained policy is played as it was sampled."""

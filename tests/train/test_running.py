@@ -1,0 +1,144 @@
+"""Whole runs of `jitrl train` with a tiny random model: killed in the middle, in two processes, and a dry run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.records import EpisodeEnded
+from engine.session import recording
+from engine.train import curve, places, runs, starting
+from engine.train.jobs import JOB, Update
+from jitrl_tui.cli import main
+
+UPDATES = 3
+
+
+def train(saves: Path, *words: str) -> int:
+    return main(["--saves", str(saves), "train", *words])
+
+
+def grpo(saves: Path, tiny: Path, *more: str) -> int:
+    """Train by groups of two episodes of three steps."""
+    return train(
+        saves, "grpo", "pantry", "--model", str(tiny), "--name", "run", "--steps", "3", "--group", "2", "--updates",
+        str(UPDATES), "--train-threads", "1", *more,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, training_python: Path, tiny: Path) -> Path:
+    """A saves folder with a run that nothing disturbed."""
+    saves = tmp_path_factory.mktemp("whole")
+    before = os.environ.get(places.PYTHON)
+    os.environ[places.PYTHON] = str(training_python)
+    try:
+        assert grpo(saves, tiny) == 0
+    finally:
+        os.environ.pop(places.PYTHON)
+        if before is not None:
+            os.environ[places.PYTHON] = before
+    return saves
+
+
+@pytest.fixture(autouse=True)
+def environment(training_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(places.PYTHON, str(training_python))
+
+
+def learnt(saves: Path) -> list[Update]:
+    """Return the curve, without what depends on the clock."""
+    found = curve.read(places.runs_folder(saves) / "run")
+    return [dataclasses.replace(update, processor_s=0.0, wall_s=0.0) for update in found]
+
+
+def same(one: list[Update], other: list[Update]) -> bool:
+    """Whether two curves are those of the same updates, but for the last digits."""
+    if [(a.update, a.returns, a.prompt_tokens) for a in one] != [(b.update, b.returns, b.prompt_tokens) for b in other]:
+        return False
+    pairs = [(a.gradient_norm or 0.0, b.gradient_norm or 0.0) for a, b in zip(one, other, strict=True)]
+    return all(a == pytest.approx(b, rel=1e-3, abs=1e-5) for a, b in pairs)
+
+
+def episodes(saves: Path, process: int = 0) -> int:
+    (folder,) = (places.runs_folder(saves) / "run" / "rollouts").glob(f"*-{process}")
+    return sum(isinstance(event, EpisodeEnded) for _, event in recording.read(folder))
+
+
+def kill_after(updates: int, saves: Path) -> None:
+    """Kill the training process of this process when so many updates are in the curve."""
+    file = places.runs_folder(saves) / "run" / curve.CURVE
+    until = time.monotonic() + 600
+    while time.monotonic() < until and (not file.is_file() or len(file.read_text().splitlines()) < updates):
+        time.sleep(0.05)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = (stat.parent / "cmdline").read_bytes().split(b"\0")
+            mine = int(stat.read_text().rpartition(")")[2].split()[1]) == os.getpid()
+        except (OSError, IndexError):
+            continue
+        if mine and any(word.endswith(b"train/launch.py") for word in words):
+            os.kill(int(stat.parent.name), signal.SIGKILL)
+
+
+def test_a_run_has_its_results(whole):
+    run = runs.load(whole, "run")
+    assert run.written
+    assert len(run.updates) == UPDATES
+    assert episodes(whole) == 2 * UPDATES
+    assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
+    assert (run.folder / "model" / "model.safetensors").is_file()
+    written = json.loads((run.folder / "manifest.json").read_text())
+    assert written["samples"]["episodes"] == 2 * UPDATES
+    assert written["versions"]["trl"] == "1.16.0"
+    assert written["settings"]["group"] == 2
+
+
+def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(whole, tiny, tmp_path, capsys):
+    threading.Thread(target=kill_after, args=(2, tmp_path), daemon=True).start()
+    assert grpo(tmp_path, tiny) == 1
+    assert "the training process was killed by signal 9; the system may have had too little memory" in (
+        capsys.readouterr().err
+    )
+    assert grpo(tmp_path, tiny) == 0  # the same command
+    assert same(learnt(tmp_path), learnt(whole))
+    assert episodes(tmp_path) == 2 * UPDATES
+
+
+def test_two_processes_learn_what_one_does(whole, tiny, training_python, tmp_path):
+    job = runs.load(whole, "run").job
+    folder = places.runs_folder(tmp_path) / "run"
+    runs.begin(dataclasses.replace(job, folder=str(folder), saves=str(tmp_path)))
+    variables = starting.environment() | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [str(training_python), "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_addr", "127.0.0.1",
+         "--master_port", "0", str(Path(starting.__file__).with_name("launch.py")), str(folder / JOB)],
+        env=variables, capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert same(learnt(tmp_path), learnt(whole))
+    assert [episodes(tmp_path, process) for process in (0, 1)] == [UPDATES, UPDATES]
+
+
+def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):
+    assert grpo(tmp_path, tiny, "--dry-run", "--accelerate", "1-gpu") == 0
+    assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
+    assert not places.runs_folder(tmp_path).exists()
+
+
+def test_sft_learns_from_a_solution_and_says_so(tiny, tmp_path):
+    assert train(tmp_path, "sft", "pantry", "--model", str(tiny), "--walkthrough", "--epochs", "1", "--sft-batch", "16",
+                 "--train-threads", "1", "--name", "run") == 0  # fmt: skip
+    run = runs.load(tmp_path, "run")
+    data = json.loads((run.folder / "manifest.json").read_text())["data"]
+    assert data["walkthroughs"] is True
+    assert data["provenance"] == {"walkthrough": data["decisions"]}
+    assert run.updates[0].loss is not None

@@ -1,0 +1,150 @@
+"""Runs on disk: curve, manifest, checkpoints, and what they become in benchmarks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.bench import samples, suite
+from engine.environments import kind_of
+from engine.errors import BadFile, UsageError
+from engine.settings import SessionConfig
+from engine.train import checkpoints, comparison, curve, manifest, places, runs
+from engine.train.counting import Counts, Taken, together
+from engine.train.jobs import Job, Update
+from jitrl_tui.cli import main
+
+
+def begun(saves: Path, name: str, kind: str = "grpo") -> Job:
+    """Write a run of the Pantry with four steps an episode."""
+    settings = kind_of("pantry").profile("default", step_limit=4, selection="sample", candidates=1000)
+    job = Job(
+        kind, name, str(places.runs_folder(saves) / name), str(saves), str(saves / "cache"), "local/smollm2",
+        ("pantry",), SessionConfig("pantry", "static", "local/smollm2", settings=settings, memory="own"), {"group": 4},
+    )  # fmt: skip
+    return runs.begin(job)
+
+
+UPDATES = [Update(1, 4, 16, 100, 10, 90, 1.5, 2.0, (1.0, 2.0), (1.0, 2.0), 0.1, 0.0, 1.0, 0.5, 0.0),
+           Update(2, 8, 32, 200, 20, 180, 3.0, 4.0, (2.0, 2.0), (2.0, 2.0), None, None, 1.0)]  # fmt: skip
+
+
+def test_a_curve_is_read_as_it_was_written(tmp_path):
+    curve.write(tmp_path, UPDATES)
+    assert curve.read(tmp_path) == UPDATES
+    with (tmp_path / curve.CURVE).open("a") as file:
+        file.write('{"update": 3, "epis')  # a kill
+    assert curve.read(tmp_path) == UPDATES
+    (tmp_path / curve.CURVE).write_text("nonsense\n")
+    with pytest.raises(BadFile, match=r"the curve .* is damaged"):
+        curve.read(tmp_path)
+
+
+def test_reports_find_what_a_run_has_taken(tmp_path):
+    curve.write(tmp_path, UPDATES)
+    (tmp_path / "model.gguf").write_bytes(b"")
+    for model in (f"local:{tmp_path}", f"local:{tmp_path / 'model.gguf'}"):
+        assert samples.trained(model) == samples.Samples(8, 32, 200, 20, 3.0)
+
+
+def test_counts_go_on_from_an_update(tmp_path):
+    counts = Counts.of(UPDATES[1])
+
+    @dataclasses.dataclass
+    class Episode:
+        gains: tuple[float, ...] = (0.0, 1.0, 0.0)
+        prompt_tokens: int = 30
+        completion_tokens: int = 3
+        trained_tokens: int = 33
+
+    counts.add(Episode(), passes=2)
+    now = counts.now()
+    assert (now.episodes, now.environment_steps, now.prompt_tokens, now.completion_tokens) == (9, 35, 230, 23)
+    assert now.trained_tokens == 180 + 66
+    assert now.processor_s > 3.0
+    both = together([Taken(2, 4, 6, 8, 10, 5.0, 7.0), Taken(1, 1, 1, 1, 1, 1.0, 9.0)])
+    assert both == Taken(3, 5, 7, 9, 11, 6.0, 9.0)  # they ran at the same time
+
+
+def test_the_manifest_says_what_was_trained(tmp_path):
+    job = begun(tmp_path, "one")
+    manifest.add(Path(job.folder), data={"walkthroughs": True})
+    written = manifest.read(Path(job.folder))
+    assert (written["kind"], written["model"], written["tasks"]) == ("grpo", "local/smollm2", ["pantry"])
+    assert written["settings"] == {"group": 4}
+    assert written["data"] == {"walkthroughs": True}
+    assert "updates" not in written  # not finished
+
+
+def test_the_last_whole_checkpoint_is_gone_on_from(tmp_path):
+    assert checkpoints.latest(tmp_path) is None
+    for number, files in ((2, ("trainer_state.json", "a")), (10, ("trainer_state.json", "a")), (12, ("a",)), (14, ())):
+        (tmp_path / f"checkpoint-{number}").mkdir()
+        for file in files:
+            (tmp_path / f"checkpoint-{number}" / file).write_text("{}")
+    (tmp_path / "checkpoint-14" / "trainer_state.json").write_text("{}")  # without what belongs to it
+    assert checkpoints.latest(tmp_path, "a").name == "checkpoint-10"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]
+
+
+def test_runs_are_listed_and_shown(tmp_path, capsys):
+    job = begun(tmp_path, "one")
+    curve.write(Path(job.folder), UPDATES)
+    assert main(["--saves", str(tmp_path), "train", "ls"]) == 0
+    assert " ".join(capsys.readouterr().out.split()) == "one grpo begun 2 updates, 8 episodes local/smollm2"
+    assert main(["--saves", str(tmp_path), "train", "show", "one"]) == 0
+    shown = capsys.readouterr().out
+    assert "     2         8      2.00   2.00" in shown
+    assert "8 episodes with 32 steps and 220 tokens" in shown
+
+
+def test_a_suite_compares_runs(tmp_path):
+    begun(tmp_path, "one")
+    unwritten = runs.load(tmp_path, "one")
+    with pytest.raises(UsageError, match="one is not written yet; write it with: jitrl train write one"):
+        comparison.suite([unwritten], 3)
+    for name, kind in (("one", "grpo"), ("two", "sft")):
+        manifest.add(Path(begun(tmp_path, name, kind).folder), updates=2)
+    text = comparison.suite([runs.load(tmp_path, name) for name in ("one", "two")], 3)
+    made = suite.parse(text, "compare", "compare")
+    assert [arm.name for arm in made.arms] == ["Static", "JitRL", "one", "one (online)", "two"]
+    assert (made.episodes, made.steps, made.tasks) == (3, 4, ("pantry",))
+    assert made.arms[2].models == (f"local:{tmp_path / 'train/runs/one'}",)
+    assert made.arms[3].recorded == str(tmp_path / "train/runs/one/rollouts")
+
+
+def play(saves: Path, *words: str) -> None:
+    """Play a session with four steps an episode."""
+    common = ["--model", "prior/verbs", "--steps", "4", "--fresh", "--quiet", "--set", "selection=sample"]
+    assert main(["--saves", str(saves), "run", "pantry", "--agent", "static", *common, *words]) == 0
+
+
+def test_recorded_episodes_are_a_row(tmp_path, capsys):
+    play(tmp_path, "--episodes", "3", "--json", str(tmp_path / "played.json"))
+    scores = [one["score"] for one in json.loads((tmp_path / "played.json").read_text())["episodes"]]
+    made = f"""
+tasks = ["pantry"]
+episodes = 2
+steps = 4
+seeds = 2
+models = ["prior/verbs"]
+[[arms]]
+name = "Recorded"
+agent = "static"
+recorded = "{tmp_path / "sessions"}"
+"""
+    (tmp_path / "suite.toml").write_text(made)
+    bench = ["--saves", str(tmp_path), "bench", str(tmp_path / "suite.toml"), "--quiet", "--jobs", "1", "--name"]
+    assert main([*bench, "a"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "bench/a/episodes.jsonl").read_text().splitlines()]
+    assert [row["score"] for row in rows] == scores[:2]
+    assert {row["seed"] for row in rows} == {1}
+    (tmp_path / "suite.toml").write_text(made.replace("episodes = 2", "episodes = 9"))
+    assert main([*bench, "b"]) != 0
+    assert "only 3 episodes are recorded in" in capsys.readouterr().err
+    (tmp_path / "suite.toml").write_text(made.replace("steps = 4", "steps = 5"))
+    assert main([*bench, "c"]) != 0
+    assert "had 4 steps at most, and those of the suite have 5" in capsys.readouterr().err
