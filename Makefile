@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
+# Python keeps compiled modules. Without them each start of jitrl takes seconds, and tests start a thousand processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup play test lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-ui bench-web
