@@ -38,7 +38,7 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 1)) --dist worksteal --ignore tests/journeys
-	$(BIN)/python -m pytest -m "not soak" tests/journeys
+	$(BIN)/python -m pytest -m "not soak" -n $$(nproc) --dist worksteal tests/journeys
 
 qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
 	@UV=$$(command -v uv || echo $(BIN)/uv); echo "Fetching 22 parts of 48 MB ..." >&2; \
