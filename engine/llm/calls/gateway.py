@@ -192,12 +192,13 @@ def import_litellm() -> Any:
     # Its type declarations cause dozens of pydantic warnings.
     warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
     collecting = gc.isenabled()
-    gc.disable()  # 300,000 objects are made and stay; looking through them again and again takes time
+    gc.disable()  # 300,000 objects are made and stay; neither now nor later does a collection look through them
     try:
         import litellm
     except ImportError as error:
         raise MissingError(f"litellm does not load ({error}); try: pip install 'litellm<1.107'") from None
     finally:
+        gc.freeze()
         if collecting:
             gc.enable()
     litellm.suppress_debug_info = True
