@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
+# Python keeps compiled modules. Without them each start of jitrl takes seconds, and tests start a thousand processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup play test lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-ui bench-web
@@ -36,7 +38,7 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 1)) --dist worksteal --ignore tests/journeys
-	$(BIN)/python -m pytest -m "not soak" tests/journeys
+	$(BIN)/python -m pytest -m "not soak" -n $$(nproc) --dist worksteal tests/journeys
 
 qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
 	@UV=$$(command -v uv || echo $(BIN)/uv); echo "Fetching 22 parts of 48 MB ..." >&2; \

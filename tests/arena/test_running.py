@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -14,10 +15,11 @@ from engine.bench.progress import Limits
 from engine.bench.records import Ended, Finished, Said
 from engine.bench.records import Stepped as StepTold
 from engine.errors import UsageError
-from jitrl_tui.cli import _expanded
+from jitrl_tui.cli import _expanded, main
 from tests.arena.running import SMALL, bench, planned, play, rows, runner
 
-LONG = SMALL.replace("episodes = 3", "episodes = 12").replace("seeds = 2", "seeds = 1")
+ONCE = SMALL.replace("seeds = 2", "seeds = 1")
+LONG = ONCE.replace("episodes = 3", "episodes = 12")
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,14 @@ def played(tmp_path_factory):
     code, folder = play(SMALL, saves)
     assert code == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The rows of the long suite, played without an interruption."""
+    code, folder = play(LONG, tmp_path_factory.mktemp("whole"))
+    assert code == 0
+    return (folder / "episodes.jsonl").read_bytes()
 
 
 def test_each_cell_has_as_many_episodes_as_the_suite_says(played):
@@ -54,9 +64,8 @@ def test_the_same_suite_has_the_same_bytes_again(played, tmp_path):
     assert (again / "episodes.jsonl").read_bytes() == (played / "episodes.jsonl").read_bytes()
 
 
-def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(tmp_path):
-    _, whole = play(LONG, tmp_path / "whole")
-    folder, cells = planned(LONG, tmp_path / "killed")
+def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(whole, tmp_path):
+    folder, cells = planned(LONG, tmp_path)
     told, killed = [], []
 
     def tell(message):
@@ -65,45 +74,45 @@ def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(tmp_path
             killed.append(message.cell)
             os.kill(run._executor._running[message.cell].pid, signal.SIGKILL)
 
-    run = runner(folder, cells, tmp_path / "killed", tell, jobs=1)
+    run = runner(folder, cells, tmp_path, tell, jobs=1)
     assert run.run() == 0
 
     assert killed
     assert any(isinstance(message, Said) and "taken up again" in message.message for message in told)
-    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+    assert (folder / "episodes.jsonl").read_bytes() == whole
 
 
-def test_a_stopped_run_goes_on_where_it_was_left(tmp_path):
-    _, whole = play(LONG, tmp_path / "whole")
-    folder, cells = planned(LONG, tmp_path / "stopped")
+def test_a_stopped_run_goes_on_where_it_was_left(whole, tmp_path):
+    folder, cells = planned(LONG, tmp_path)
 
     def tell(message):
         if isinstance(message, Ended) and message.episode == 2:
             first.stop()
 
-    first = runner(folder, cells, tmp_path / "stopped", tell)
+    first = runner(folder, cells, tmp_path, tell)
     assert first.run() == 130
     left = rows(folder)
     assert 2 <= len(left) < 24
 
     again = []
-    assert runner(folder, cells, tmp_path / "stopped", again.append).run() == 0
-    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+    assert runner(folder, cells, tmp_path, again.append).run() == 0
+    assert (folder / "episodes.jsonl").read_bytes() == whole
     assert any(isinstance(message, Ended) and message.again for message in again)
 
 
 def test_finished_cells_are_not_played_again(played, tmp_path):
     told = []
-    code, folder = play(SMALL, tmp_path)
+    shutil.copytree(played.parents[1], tmp_path, dirs_exist_ok=True)
+    folder = tmp_path / played.relative_to(played.parents[1])
     _, cells = planned(SMALL, tmp_path, "another")
-    assert runner(folder, cells, tmp_path, told.append).run() == code == 0
+    assert runner(folder, cells, tmp_path, told.append).run() == 0
 
     assert sum(isinstance(message, Finished) for message in told) == 4
     assert all(message.again for message in told if isinstance(message, Ended))
 
 
 def test_a_limit_of_minutes_stops_a_run_and_says_so(tmp_path):
-    folder, cells = planned(LONG, tmp_path)
+    folder, cells = planned(ONCE, tmp_path)
     run = runner(folder, cells, tmp_path, limits=Limits(minutes=0.001))
 
     assert run.run() == 1
@@ -123,7 +132,7 @@ def test_two_benches_on_one_folder_are_refused(tmp_path):
 def test_a_cell_that_fails_leaves_the_others(tmp_path):
     story = tmp_path / "gone.z8"
     shutil.copy(next((Path(engine.games.__file__).parent / "stories").glob("*pantry.z8")), story)
-    text = SMALL.replace('tasks = ["pantry"]', f'tasks = ["pantry", "{story}"]')
+    text = ONCE.replace('tasks = ["pantry"]', f'tasks = ["pantry", "{story}"]')
     folder, cells = planned(text, tmp_path)
     story.unlink()
 
@@ -134,7 +143,7 @@ def test_a_cell_that_fails_leaves_the_others(tmp_path):
     states = {name: cell["state"] for name, cell in read_manifest(folder)["cells"].items()}
     assert {state for name, state in states.items() if "gone" in name} == {"failed"}
     assert {state for name, state in states.items() if "gone" not in name} == {"finished"}
-    assert len(rows(folder)) == 12
+    assert len(rows(folder)) == 6
 
 
 def test_a_split_learns_in_training_only(tmp_path):
@@ -154,7 +163,7 @@ def test_a_split_learns_in_training_only(tmp_path):
 
 def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
     file = tmp_path / "mine.toml"
-    file.write_text(SMALL.replace("seeds = 2", "seeds = 1"))
+    file.write_text(ONCE)
 
     done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path)
 
@@ -185,12 +194,13 @@ def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
         (["resume", "last"], "there is no run"),
     ],
 )
-def test_bad_input_is_one_sentence_and_begins_nothing(words, said, tmp_path):
-    done = bench(*words, saves=tmp_path, stdin=-3)
+def test_bad_input_is_one_sentence_and_begins_nothing(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # no terminal that could be asked
 
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len([line for line in done.stderr.splitlines() if line.startswith("jitrl")]) == 1
+    assert main(["bench", *words, "--saves", str(tmp_path)]) == 2
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert len([line for line in errors.splitlines() if line.startswith("jitrl")]) == 1
     assert not (tmp_path / "bench").exists()
 
 

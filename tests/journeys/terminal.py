@@ -19,6 +19,8 @@ import pyte
 COMMAND = (sys.executable, "-m", "jitrl_tui.cli")
 """What `jitrl` runs, found without the path."""
 
+OUTER = ("JITRL_", "TEXTUAL", "NO_COLOR", "TMUX", "STY", "COLUMNS", "LINES")
+"""How variables begin that tell of the terminal and the user around the tests."""
 
 FAILED = "this cannot go on"
 
@@ -41,9 +43,7 @@ class Terminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._exit: int | None = None
-        child_env = {
-            k: v for k, v in os.environ.items() if not k.startswith(("JITRL_", "TEXTUAL", "NO_COLOR"))
-        }
+        child_env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
         self.pid, self._fd = pty.fork()
         if self.pid == 0:

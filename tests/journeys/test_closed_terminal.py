@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -93,7 +94,7 @@ def watched(saves: Path, keys: Sequence[tuple[str, str | Callable[[str], object]
         terminal.wait_for("step 2/", 60)
         for typed, shown in keys:
             terminal.send(typed)
-            terminal.wait_for(shown, 20)
+            terminal.wait_for(shown, 60)
         closed(terminal, workers=1)
     nothing_lost(saves)
 
@@ -108,7 +109,7 @@ def watched(saves: Path, keys: Sequence[tuple[str, str | Callable[[str], object]
         (("\x10", "Search for commands"),),
         (("f", "fast-forward"), ("60\r", "episode 2/90")),
         ((" ", "PAUSED"), ("p", "model calls")),
-        (("n", "PAUSED"), ("n", "step 4/")),
+        (("n", "PAUSED"), ("n", lambda text: re.search(r"step ([4-9]|\d\d)/", text))),
     ],
     ids=["running", "paused", "overrule", "help", "palette", "forward", "calls", "stepping"],
 )

@@ -17,7 +17,7 @@ import pytest
 
 from engine.session.recording import Recorder
 from engine.web.browser.pages import PageStore
-from tests.journeys.terminal import COMMAND
+from tests.journeys.terminal import COMMAND, OUTER
 from tests.tui.test_pictures import jpeg, page_picture, read_sixel
 from tests.tui.test_web_watch import web_events
 
@@ -37,11 +37,7 @@ class Raw:
 
     def __init__(self, protocol, *args, columns=140, rows=45):
         self.seen, self.at, self._answer, self._answered = b"", 0, ANSWERS[protocol], 0
-        env = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("JITRL_", "TEXTUAL", "NO_COLOR", "TMUX", "STY"))
-        }
+        env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.execve(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
+import gc
 import logging
 import os
 import threading
@@ -190,10 +191,16 @@ def import_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOG", "CRITICAL")
     # Its type declarations cause dozens of pydantic warnings.
     warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
+    collecting = gc.isenabled()
+    gc.disable()  # 300,000 objects are made and stay; neither now nor later does a collection look through them
     try:
         import litellm
     except ImportError as error:
         raise MissingError(f"litellm does not load ({error}); try: pip install 'litellm<1.107'") from None
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
