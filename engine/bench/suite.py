@@ -47,8 +47,7 @@ class Arm:
         workers: Number of sessions that share each memory and take their steps in turn. They play the episodes of a
             task between them. 1 is the paper's protocol: an episode sees all before it.
         against: Name of the arm that it is compared with, "" for the reference.
-        trained: Folder that `jitrl train` wrote, for a trained model that a server has; "" if there is none, or if the
-            model is named by its path.
+        trained: Folder that `jitrl train` wrote, for a model that a server has; "" for none.
     """
 
     name: str
