@@ -118,9 +118,10 @@ def test_two_processes_learn_what_one_does(whole, tiny, training_python, tmp_pat
     folder = places.runs_folder(tmp_path) / "run"
     runs.begin(dataclasses.replace(job, folder=str(folder), saves=str(tmp_path)))
     variables = starting.environment() | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    script = Path(starting.__file__).with_name("launch.py")
+    launcher = [str(training_python), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
-        [str(training_python), "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_addr", "127.0.0.1",
-         "--master_port", "0", str(Path(starting.__file__).with_name("launch.py")), str(folder / JOB)],
+        [*launcher, str(script), str(folder / JOB)],
         env=variables, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
