@@ -135,6 +135,12 @@ def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):
     assert not places.runs_folder(tmp_path).exists()
 
 
+def test_a_dry_run_of_sft_stores_nothing(tiny, tmp_path, capsys):
+    assert train(tmp_path, "sft", "pantry", "--model", str(tiny), "--walkthrough", "--dry-run") == 0
+    assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
+    assert not places.runs_folder(tmp_path).exists()
+
+
 def test_sft_learns_from_a_solution_and_says_so(tiny, tmp_path):
     assert train(tmp_path, "sft", "pantry", "--model", str(tiny), "--walkthrough", "--epochs", "1", "--sft-batch", "16",
                  "--train-threads", "1", "--name", "run") == 0  # fmt: skip
