@@ -123,7 +123,7 @@ def _free(model: str) -> bool:
 
 def _price(model: str, prompt: int, reply: int) -> float | None:
     """Return the list price of tokens in US dollars, None if it is not known."""
-    if not model or all(part.startswith(("prior/", "local/")) for part in model.split("+")):
+    if not model or all(part.startswith(("prior/", "local/", "local:")) for part in model.split("+")):
         return 0.0
     return list_price(model, prompt, reply)
 

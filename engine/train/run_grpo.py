@@ -68,10 +68,13 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     )
     group.policy.use(trainer.accelerator.unwrap_model(trainer.model))
     if job.dry:
-        batch = next(iter(trainer.get_train_dataloader()))
-        loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(batch))
+        try:
+            trainer.current_gradient_accumulation_steps = trainer.args.gradient_accumulation_steps
+            batch = next(iter(trainer.get_train_dataloader()))
+            loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(batch))
+        finally:
+            group.close()
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
-        group.close()
         return
     checkpoint = latest(folder / CHECKPOINTS, EPISODES.format(group.rank))
     group.resume(checkpoint, settings.epochs_of_batch)

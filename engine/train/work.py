@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 from engine.codec import from_plain
 from engine.disk import read_text
 from engine.errors import JitrlError
+from engine.texts import clipped
 from engine.train.jobs import Job
 
 Tell = Callable[[str, Any], None]
@@ -65,5 +67,9 @@ def work(path: str) -> int:
     except JitrlError as error:
         tell("failed", {"message": str(error), "kind": type(error).__name__})
         return error.exit_code
+    except Exception as error:  # of a library: its traceback is in the log
+        traceback.print_exc()
+        tell("failed", {"message": f"training failed: {type(error).__name__}: {clipped(str(error), 500)}", "kind": ""})
+        return 1
     tell("done", {"stopped": wish.stop})
     return 130 if wish.stop else 0

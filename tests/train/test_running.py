@@ -118,9 +118,10 @@ def test_two_processes_learn_what_one_does(whole, tiny, training_python, tmp_pat
     folder = places.runs_folder(tmp_path) / "run"
     runs.begin(dataclasses.replace(job, folder=str(folder), saves=str(tmp_path)))
     variables = starting.environment() | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    script = Path(starting.__file__).with_name("launch.py")
+    launcher = [str(training_python), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
-        [str(training_python), "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_addr", "127.0.0.1",
-         "--master_port", "0", str(Path(starting.__file__).with_name("launch.py")), str(folder / JOB)],
+        [*launcher, str(script), str(folder / JOB)],
         env=variables, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -130,6 +131,12 @@ def test_two_processes_learn_what_one_does(whole, tiny, training_python, tmp_pat
 
 def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):
     assert grpo(tmp_path, tiny, "--dry-run", "--accelerate", "1-gpu") == 0
+    assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
+    assert not places.runs_folder(tmp_path).exists()
+
+
+def test_a_dry_run_of_sft_stores_nothing(tiny, tmp_path, capsys):
+    assert train(tmp_path, "sft", "pantry", "--model", str(tiny), "--walkthrough", "--dry-run") == 0
     assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
     assert not places.runs_folder(tmp_path).exists()
 

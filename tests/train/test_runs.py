@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import samples, suite
+from engine.bench import estimate, samples, suite
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
 from engine.settings import SessionConfig
@@ -114,6 +114,10 @@ def test_a_suite_compares_runs(tmp_path):
     assert (made.episodes, made.steps, made.tasks) == (3, 4, ("pantry",))
     assert made.arms[2].models == (f"local:{tmp_path / 'train/runs/one'}",)
     assert made.arms[3].recorded == str(tmp_path / "train/runs/one/rollouts")
+
+
+def test_a_model_of_this_machine_costs_nothing(tmp_path):
+    assert estimate._price(f"local:{tmp_path}", 1000, 100) == 0.0
 
 
 def play(saves: Path, *words: str) -> None:

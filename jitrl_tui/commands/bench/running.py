@@ -290,7 +290,7 @@ def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
     """Return how many cells are played at a time: all cores are one model's, if it runs in this machine."""
     if given is not None:
         return given
-    local = any("local/" in cell.model for cell in cells)
+    local = any("local/" in cell.model or "local:" in cell.model for cell in cells)
     return 1 if local else max(1, len(os.sched_getaffinity(0)))
 
 
