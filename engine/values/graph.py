@@ -27,11 +27,11 @@ from engine.values.planner import Planner
 from engine.values.plans import NOTHING, Plan
 from engine.values.shortening import versions
 from engine.values.task import Imagined, Progress, Task
+from engine.values.terms import TERMS, Terms
 from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 
 _WAIT = "wait"
-_TERMS = ("gain", "discovery", "delay", "risk")
 
 
 class EpisodicMemory(Protocol):
@@ -240,30 +240,30 @@ class GraphEstimator:
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
         self._catch_up(query.valid_actions)
-        model, progress, candidates = self._model, self._progress, query.candidates
+        model, candidates, c = self._model, query.candidates, len(query.candidates)
         now = model.read(query.state, query.valid_actions)
         self._arrive(now)
         if model.see(now, query.valid_actions):
             self._expected = None  # there is something here that no plan has thought of
         if not model.tried:
-            c = len(candidates)
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         self._hear(now, candidates)
         self._look_for_ways(now.place, query.valid_actions)
         task = self._task(now, query)
         plan = self._current_plan(now, task, query)
-        parts = [self._terms(candidate.action, now, plan, task) for candidate in candidates]
+        price = self._planner.paths(task).price(task.steps)
+        terms = Terms(model, self._n, self._trails.histories, plan, self._collected, task, price)
+        parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
-        weights = jitrl.softmax([candidate.z for candidate in candidates])
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
         others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in plan.actions[:1])
-        in_episode = [progress.tried[(now.place, candidate.action)] for candidate in candidates]
+        in_episode = [self._progress.tried[(now.place, candidate.action)] for candidate in candidates]
         return Valuation(
-            v=float(np.dot(weights, q)),
+            v=float(np.dot(jitrl.softmax([candidate.z for candidate in candidates]), q)),
             q=tuple(q),
             n=tuple(tried),
             how=tuple(jitrl.KNOWN if n else jitrl.OPTIMISTIC for n in tried),
-            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(_TERMS)},
+            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(TERMS)},
             hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
             plan=self._basis.account(plan, now.place, query.to_gain, map(min, tried, in_episode)),
         )
@@ -336,31 +336,6 @@ class GraphEstimator:
         """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
         outcome = self._model.outcome((now.place, plan.actions[0]), now.context)
         return outcome is not None and outcome.death > self._n.too_dangerous
-
-    def _terms(self, action: str, now: Situation, plan: Plan, task: Task) -> tuple[float, float, float, float]:
-        """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
-        # What the plan gained already is not to come any more; all else about it stands, and all candidates lose alike.
-        to_come = plan.known - self._collected
-        if plan.actions and action == plan.actions[0]:
-            return to_come, plan.value - plan.known, 0.0, 0.0
-        m, n, key, context = self._model, self._n, (now.place, action), now.context
-        killed = self._trails.histories.repeat_probability if action in self._trails.histories.deadly else 0.0
-        risk = max(m.death(key, context), killed)
-        liked = self._liking.get(now.place, {})
-        own = m.novelty(key, task.curiosity, liked) / (1 + self._progress.tried[key])
-        if not plan.actions:
-            # Nothing is worth a plan: what was done least in just this situation may show something yet.
-            rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
-            risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.place, now.have, action))
-            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.paths(task).price(task.steps)
-        # Whatever else is done first, the plan has to wait for it, and for the way back.
-        if key in m.gains and key not in self._progress.gained:
-            own += m.effects.gain(key, context)
-        scale = abs(plan.value) + 1.0
-        delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
-        # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
-        # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
-        return to_come, plan.value - plan.known, -delay, -n.dread * scale * risk
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

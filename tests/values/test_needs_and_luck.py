@@ -43,11 +43,11 @@ def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():
         for episode in range(6):
             then = start if read_alike or not episode % 2 else missed
             trails.add(TrailStep(start, "hit", 0.0, then, False, False), state_digest=1 if same else episode)
-            trails.add(TrailStep(start, "dig", 5.0, start, False, False), told=2)
+            trails.add(TrailStep(start, "dig", 5.0, start, False, False), state_digest=2)
             trails.close()
             # Something else came of it once more, in another episode: it is a matter of luck.
-            trails.add(TrailStep(start, "wait", 0.0, start, False, False), told=3)
-            trails.add(TrailStep(start, "hit", -3.0, start, False, False), told=4)
+            trails.add(TrailStep(start, "wait", 0.0, start, False, False), state_digest=3)
+            trails.add(TrailStep(start, "hit", -3.0, start, False, False), state_digest=4)
             trails.close()
         found = trails.from_here(start, 9, ("hit",))
         sure = max(trail.repeat_probability for trail in found)
