@@ -1,8 +1,8 @@
 """How dangerous places are: the share of deadly steps among the moves away from a place, and among all other steps.
 
-A danger may come under a name that several places go by at times, an alias: the dark. It is as great in all of them.
-What was always in hand where such a place does not go by the alias, and never where any place does, is taken to lift
-the danger in all of them: a lamp that is on.
+Several places may go by the same other name at times, an alias: the dark. A danger that belongs to an alias is equally
+great in all places that go by it. What was always in hand where such a place does not go by the alias, and never where
+any place does, is taken to lift the danger in all of them: a lamp that is on.
 """
 
 from __future__ import annotations

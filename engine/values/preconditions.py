@@ -1,14 +1,14 @@
 """What actions need, and what makes what they need appear at a place.
 
-No rule tells what an action needs, but the valid actions of every remembered situation do. What names the things that
-the action names counts first: whoever takes a lamp needs a lamp to be there. Several unlike situations may do (the lamp
-lies here, or it is in hand), so needs are alternatives. Where what is named was there and the action still was
-impossible, all that was never there then is needed as well.
+What an action needs is read from the valid actions of every remembered situation. The tokens that name the action's
+objects count first: to take a lamp, a lamp has to be there. An action may be possible in situations that differ (the
+lamp lies here, or it is in hand), so needs are alternatives. If the objects were there and the action still was not
+possible, it also needs what was there whenever it was possible, and never in those situations.
 
-What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere, and
-that it brought a rope in hand once does not say that it does so where no rope is. So of each token that an action made
-appear it is kept what shared a name with it before: a rope on the floor, or a rope tied to a railing. Where none of
-these is there, nor can be made first, the action makes no such thing.
+What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere. That it
+once brought a rope in hand does not mean that it does so where no rope is. So for each token that an action made
+appear, the tokens are kept that shared a name with it before: a rope on the floor, or a rope tied to a railing. Where
+none of these is there, nor can be made first, the action makes no such thing.
 """
 
 from __future__ import annotations

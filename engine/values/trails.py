@@ -1,13 +1,13 @@
 """Replay: what remembered episodes did from a situation on, to be followed again as far as it paid.
 
 The planner joins single remembered steps, and what it believes about them is only as good as what tokens show. A trail
-needs no such belief: the same actions in the same situation led there before, with all that was carried or lit on the
-way, known or not to have mattered. How sure that is, is counted.
+needs no such belief: the same actions in the same situation led there before, with all that was carried on the way,
+whether or not it is known to matter. How often the same came of each step is counted.
 
-Games draw their luck from a generator that begins alike, so who does everything as in an earlier episode mostly meets
-the same luck: a fight won once is won again. `Histories` knows what was done from the beginning of episodes on, and
-counts how far that holds wherever luck was seen to matter; where episodes do not begin alike, or luck falls anew each
-time, it soon counts for nothing.
+Games draw random numbers from a generator that begins with the same seed. So an episode that does everything as an
+earlier one did mostly has the same results: a fight won once is won again. `Histories` knows what was done from the
+beginning of each episode on. Wherever an action is known to have different results, it counts how often the result was
+the same after the same history. Where each episode has random numbers of its own, this probability soon falls.
 """
 
 from __future__ import annotations
