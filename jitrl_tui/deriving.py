@@ -161,6 +161,7 @@ def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
 def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     """Return V and Q from a plan: as the estimator has them, and as they are shown."""
     from engine.values.graph import GraphEstimator
+    from engine.values.terms import Terms
 
     value, seen = update.valuation, hits.shown(update)
     prior, q = choice.decision.prior, value.q[index]
@@ -168,7 +169,7 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     v = " + ".join(f"{p:.2f}·({signed(x)})" for p, x in list(zip(prior, value.q, strict=True))[:MOST])
     found = [
         Derived("Q̂", "value of the plan", signed(q), "not in the paper: plans through memory",
-                GraphEstimator._terms, (f"Q̂ = {sums} = {signed(q)}",)),
+                Terms.of, (f"Q̂ = {sums} = {signed(q)}",)),
         Derived("V̂", "state value", signed(value.v), "not in the paper: the mean of Q̂ by the prior's probabilities",
                 GraphEstimator.value, (f"V̂ = {v}{' + …' if len(prior) > MOST else ''} = {signed(value.v)}",)),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The numbers of the graph estimator that change a decision.
+"""The numbers of the graph estimator: those of its decisions, and when what was learnt is kept, which changes none.
 
 They are no settings of a session: nobody needs to change them, and all were chosen once, for all games. Unless another
 source is named, a number was chosen by hand before the first results and kept because dungeons made by a program did
@@ -58,7 +58,11 @@ class PlanNumbers(Group):
     kinds: int = setting(
         8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
     )
-    helped: int = setting(2, "depth of the search for actions that make another one possible", 0, 8)
+    helped: int = setting(
+        2, "levels of actions at a place that may come first there to make an untried action or a way possible", 0, 8
+    )
+    helped_gain: int = setting(2, "the same for an action that gains points", 0, 8)
+    helped_move: int = setting(1, "the same for a move to another place", 0, 8)
     hopeless: float = setting(0.05, "probability below which an action is taken not to be possible", 0.0, 1.0)
 
     # Effects
@@ -76,7 +80,13 @@ class PlanNumbers(Group):
 
     # Hazards
     unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
-    unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
+    unmet: float = setting(
+        0.5,
+        "share of a danger left with something in hand or seen that never was there; also the chance that such a thing "
+        "does not help when it is brought to a deadly place",
+        0.0,
+        1.0,
+    )
     hope: float = setting(2.0, "things that did not help, after which hope for another one is halved", 0.0, 1e3)
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
@@ -144,8 +154,8 @@ class PlanNumbers(Group):
     otherwise: float = setting(
         1.0, "times that luck is taken to have fallen otherwise, before any was", 0.0, 1e3
     )
-    faithful: float = setting(
-        0.5, "probability that luck repeats above which what killed then kills again", 0.0, 1.0
+    repeat_threshold: float = setting(
+        0.5, "probability that random events repeat above which what killed after the same history is left", 0.0, 1.0
     )
 
     # Search
@@ -169,11 +179,15 @@ class PlanNumbers(Group):
     # Following plans
     plans: int = setting(6, "plans made at one step before it is taken without one", 1, 1e6)
     patience: int = setting(
-        3, "times that an action may do nothing in an episode before plans do without it", 1, 1e6
+        3,
+        "times that an action may do nothing in an episode before plans do without it, and that a plan of one step is "
+        "made in the same situation",
+        1,
+        1e6,
     )
     checks: int = setting(2, "times that a barred way is looked at again in an episode", 0, 1e6)
     departures: int = setting(
-        2, "times that a plan for the same thing begins in the same situation of an episode", 1, 1e6
+        2, "times that a longer plan for the same thing begins in the same situation of an episode", 1, 1e6
     )
     aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(

@@ -52,8 +52,8 @@ class ValueSettings(Group):
     )
     settling: float = setting(
         0.0,
-        "share of a run's episodes, at its end, over which curiosity decreases to 0, because fewer episodes are left "
-        "to use discoveries",
+        "share of a run's episodes, at its end, over which curiosity decreases towards 0 without reaching it, because "
+        "fewer episodes are left to use discoveries",
         0.0,
         1.0,
     )

@@ -13,105 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
+from engine.values.counts import union
 from engine.values.model import Model
-from engine.values.offers import Draw, Offers, handled
-from engine.values.paths import Imagined, Paths, Way, Ways
-from engine.values.text import Key, Situation, Tokens, objects, union
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Steps to known gains.
-
-    Attributes:
-        at: Where it ends.
-        left: Steps left there.
-        value: Points expected.
-        alive: Probability of coming to the end as expected.
-        gained: Where points were gained by then, before the route included.
-        marks: (number of steps taken, place, what is carried) along it.
-        earned: (number of steps taken, points expected) for each gain.
-        faithful: Whether it counts on luck that falls as before, so that nothing else may be done on it.
-    """
-
-    at: Imagined
-    left: float
-    value: float = 0.0
-    alive: float = 1.0
-    actions: tuple[str, ...] = ()
-    gained: frozenset[Key] = frozenset()
-    marks: tuple[tuple[int, str, Tokens], ...] = ()
-    earned: tuple[tuple[int, float], ...] = ()
-    faithful: bool = False
-
-    @property
-    def stops(self) -> list[tuple[Key, Tokens]]:
-        """Where each step of it is taken, that step, and what is carried then."""
-        stops, at = list[tuple[Key, Tokens]](), 0
-        for number, action in enumerate(self.actions):
-            while at + 1 < len(self.marks) and self.marks[at + 1][0] <= number:
-                at += 1
-            stops.append(((self.marks[at][1], action), self.marks[at][2]))
-        return stops
-
-    @property
-    def goal(self) -> Key:
-        """Where the last step of it is taken, and that step."""
-        return self.stops[-1][0] if self.actions else ("", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Detour:
-    """Something worth trying, and what it takes.
-
-    Attributes:
-        rate: Points promised per step, danger taken off.
-        worth: Points promised, danger taken off.
-        cost: Steps, the way there and back included.
-        start: Steps of the route that come before it.
-        actions: The way there, and the first thing to try.
-        goal: Where it leads, and that first thing.
-        way: The way there.
-        back: The way back to the route, None where nobody has to come back.
-    """
-
-    rate: float
-    worth: float
-    cost: float
-    start: int
-    actions: tuple[str, ...]
-    goal: Key
-    way: Way
-    back: Way | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do, and what it is worth.
-
-    Attributes:
-        value: Points expected, discoveries included.
-        known: The part of it that repeats known gains.
-        actions: What to do up to the first thing never done before, first action first.
-        goal: What is to be done last of these, and where.
-        route: The route that it goes, as it was when the plan was made; None if there is nothing worth doing.
-        detour: The first of those made from it.
-        tries: What its detours try, and where; the first one's first, then the most promising.
-        spare: Points that the steps left over are counted with.
-    """
-
-    value: float = 0.0
-    known: float = 0.0
-    actions: tuple[str, ...] = ()
-    goal: Key = ("", "")
-    route: Route | None = None
-    detour: Detour | None = None
-    tries: tuple[Key, ...] = ()
-    spare: float = 0.0
-
-
-NOTHING = Plan()
-"""The plan where nothing is worth doing."""
+from engine.values.offers import Offers, PlacePromise, handled
+from engine.values.paths import Paths, Way, Ways
+from engine.values.plans import Detour, Route
+from engine.values.text import Key, Situation, Tokens, objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +28,7 @@ class _Anchor:
     Attributes:
         steps: Steps of the route that come before it.
         stake: The gains that are still to come there.
-        later: Words that name what is still to be done things to there.
+        later: Words that name the things that the rest of the route does something to.
         ways: The ways from there.
         returns: Whether one has to come back to it.
     """
@@ -172,24 +79,24 @@ class Explorer:
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
-        queue: list[tuple[float, Key, int, Draw, _Start, Detour]] = []
+        queue: list[tuple[float, Key, int, PlacePromise, _Start, Detour]] = []
 
-        def look(number: int, draw: Draw, start: _Start, steps: float) -> None:
-            detour = self._detour(draw, start, steps)
+        def look(number: int, promised: PlacePromise, start: _Start, steps: float) -> None:
+            detour = self._detour(promised, start, steps)
             if detour is not None:
-                heapq.heappush(queue, (-detour.rate, detour.goal, number, draw, start, detour))
+                heapq.heappush(queue, (-detour.rate, detour.goal, number, promised, start, detour))
 
-        for number, draw in enumerate(self._offers.draws):
-            start = self._start(draw)
+        for number, promised in enumerate(self._offers.promises):
+            start = self._start(promised)
             if start is not None:
-                look(number, draw, start, self._route.left)
+                look(number, promised, start, self._route.left)
         taken, slack, least = list[Detour](), self._route.left, 0.0
         while queue and slack >= 1.0:
-            _, _, number, draw, start, detour = heapq.heappop(queue)
+            _, _, number, promised, start, detour = heapq.heappop(queue)
             if detour.rate < least:
                 break  # what comes of being farther on with more steps left is worth more
             if detour.cost > slack:
-                look(number, draw, start, slack)  # less may be tried there
+                look(number, promised, start, slack)  # less may be tried there
                 continue
             taken.append(detour)
             slack -= detour.cost
@@ -200,7 +107,7 @@ class Explorer:
         """Return where the route comes to each place first and last, and its end."""
         route, end, task = self._route, len(self._route.actions), self._paths.task
         moves = next((n for n, action in enumerate(route.actions) if action not in self._m.moves), end)
-        marks = [*(() if route.faithful else route.marks), (end, route.at.place, route.at.have)]
+        marks = [*(() if route.needs_exact_replay else route.marks), (end, route.at.place, route.at.have)]
         first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
         chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
         anchors = list[_Anchor]()
@@ -212,26 +119,26 @@ class Explorer:
             anchors.append(_Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end))
         return anchors
 
-    def _start(self, draw: Draw) -> _Start | None:
+    def _start(self, promised: PlacePromise) -> _Start | None:
         """Return the start on the route from which visiting a place promises most, None if there is none."""
         best: _Start | None = None
-        back_from = self._ways.of(draw.goal)
+        back_from = self._ways.of(promised.place)
         for anchor in self._anchors:
-            way = anchor.ways.get(draw.goal)
+            way = anchor.ways.get(promised.place)
             back = back_from.get(anchor.place) if anchor.returns else None
             if way is None or (anchor.returns and back is None):
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + bool(draw.sums) > self._route.left:
+            if travel + bool(promised.sums) > self._route.left:
                 continue
             arrives, alive = self._survival(anchor, way, back)
-            coming, opened = self._offers.brings(draw.goal, anchor.have)
+            coming, opened = self._offers.brings(promised.place, anchor.have)
             brings = sum(opened.values())
             if way.steps:
                 brings += coming
-            bound = arrives * (draw.bound(travel) + brings / max(1, travel))
+            bound = arrives * (promised.bound(travel) + brings / max(1, travel))
             lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
-            if arrives * (draw.bonus + draw.most + brings) <= lost or bound <= 0.0:
+            if arrives * (promised.bonus + promised.most + brings) <= lost or bound <= 0.0:
                 continue
             start = _Start(bound, travel, anchor, way, back, arrives, alive)
             if best is None or (-bound, travel) < (-best.bound, best.travel):
@@ -249,18 +156,18 @@ class Explorer:
             alive *= 1.0 - self._danger_from(anchor, key)
         return arrives, alive * arrives
 
-    def _detour(self, draw: Draw, start: _Start, slack: float) -> Detour | None:
+    def _detour(self, promised: PlacePromise, start: _Start, slack: float) -> Detour | None:
         """Return the best detour to a place within so many steps, None if none is worth its danger."""
         _, travel, anchor, way, back, arrives, alive = start
-        m, goal, have, ahead = self._m, draw.goal, anchor.have, anchor.steps <= self._until
+        m, goal, have, ahead = self._m, promised.place, anchor.have, anchor.steps <= self._until
         at = Situation(goal, have, self._paths.look(self._world(anchor), goal, have))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._paths.price(self._route.left)
         leaving, staying = self._hazards(at)
         total = -(1.0 - alive) * price
-        if draw.bonus:
+        if promised.bonus:
             new = 1.0 - self._n.unmet ** m.hazards.untested(goal, have)
-            total += arrives * draw.bonus * m.hazards.hope(goal) * new
+            total += arrives * promised.bonus * m.hazards.hope(goal) * new
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:
@@ -270,7 +177,7 @@ class Explorer:
                 total += arrives * brings
                 best = (total / travel, total, travel)
         count, cost = 0, travel
-        for most, action, sought in self._offers.stay(draw, have, at.see, ahead):
+        for most, action, sought in self._offers.stay(promised, have, at.see, ahead):
             if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, ahead=ahead, sought=sought)
@@ -296,7 +203,7 @@ class Explorer:
             return None
         rate, worth, cost = best
         aim = (goal, first[-1] if first else "")
-        return Detour(rate, worth * self._route.alive, cost, anchor.steps, (*way.actions, *first), aim, way, back)
+        return Detour(rate, worth * self._route.success, cost, anchor.steps, (*way.actions, *first), aim, way, back)
 
     def _world(self, anchor: _Anchor) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""

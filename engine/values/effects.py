@@ -1,4 +1,4 @@
-"""What actions do, and what places look like: all that was seen of it, and what is expected in a context.
+"""What actions do and what places look like: remembered occasions, and what they let one expect in a context.
 
 An effect is a change of tokens: what came in hand, was lost from it, appeared and vanished; or the place that a move
 led to. It is taken from the latest of the most similar occasions on which the action did anything. So what was learnt
@@ -14,23 +14,27 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Likeness, Memo
-from engine.values.text import NONE, Key, Situation, Tokens, difference, name_in
+from engine.values.counts import Likeness, Memo, difference
+from engine.values.text import EMPTY, Key, Situation, Tokens, name_in
 
 
 class Occasion(NamedTuple):
     """One time an action was taken: in what context, and what it did there.
 
     Attributes:
-        fresh: Whether it had gained nothing at this place in the same episode before.
+        have_added: What came in hand.
+        have_removed: What was in hand and is not any more.
+        see_added: What appeared at the place, nothing after a move.
+        see_removed: What vanished from the place, nothing after a move.
+        fresh: Whether the action had earned no points at this place earlier in the episode.
     """
 
     context: Tokens
     place: str
-    gained: Tokens
-    lost: Tokens
-    appeared: Tokens
-    vanished: Tokens
+    have_added: Tokens
+    have_removed: Tokens
+    see_added: Tokens
+    see_removed: Tokens
     moved: bool
     died: bool
     terminated: bool
@@ -40,12 +44,13 @@ class Occasion(NamedTuple):
     @property
     def did_something(self) -> bool:
         """Whether anything changed that tokens show."""
-        return bool(self.moved or self.gained or self.lost or self.appeared or self.vanished)
+        return bool(self.moved or self.have_added or self.have_removed or self.see_added or self.see_removed)
 
     @property
     def did(self) -> tuple[object, ...]:
         """What came of it."""
-        return self.place, self.gained, self.lost, self.appeared, self.vanished, self.terminated, self.died
+        changes = self.have_added, self.have_removed, self.see_added, self.see_removed
+        return self.place, changes, self.terminated, self.died
 
 
 class Outcome(NamedTuple):
@@ -100,10 +105,10 @@ class Effects:
         occasion = Occasion(
             context=context,
             place=then.place,
-            gained=difference(then.have, now.have),
-            lost=difference(now.have, then.have),
-            appeared=NONE if moved else difference(then.see, now.see),
-            vanished=NONE if moved else difference(now.see, then.see),
+            have_added=difference(then.have, now.have),
+            have_removed=difference(now.have, then.have),
+            see_added=EMPTY if moved else difference(then.see, now.see),
+            see_removed=EMPTY if moved else difference(now.see, then.see),
             moved=moved,
             died=died,
             terminated=terminated,
@@ -155,7 +160,7 @@ class Effects:
         return Outcome(lasting[-1], success, (death + hazard) / (total + 1.0))
 
     def gain(self, key: Key, context: Tokens) -> float:
-        """Return the points expected of an action that gained nothing in this episode yet."""
+        """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
         record = self._records.get(key)
         if record is None:
             return 0.0
@@ -220,7 +225,7 @@ class Views:
                 those who had not, however similar all else was.
         """
         if not self._seen:
-            return NONE
+            return EMPTY
         return self._expected.find((self._version, light), have, lambda: self._most_similar(have, light))
 
     def _most_similar(self, have: Tokens, light: Tokens) -> Tokens:

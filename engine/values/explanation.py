@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, Step
-from engine.values.detours import Detour, Plan, Route
-from engine.values.text import Key, Reader, Situation, Tokens
+from engine.values.plans import Detour, Plan, Route
+from engine.values.text import Key, Reader, Situation, Tokens, place_for_people
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -32,12 +32,12 @@ class Lived(NamedTuple):
 
     Attributes:
         now: The situation it was taken in.
-        told: What `digest` says of the state it was taken in: how states are read changes as more is known.
+        state_digest: `digest` of the state it was taken in: how states are read changes as more is known.
         hit: The step as it is shown to who is in that very state and takes it next.
     """
 
     now: Situation
-    told: int
+    state_digest: int
     hit: Neighbour
 
 
@@ -46,12 +46,12 @@ class Expected(NamedTuple):
 
     Attributes:
         see: What is to be seen; None if that is not known.
-        told: What `digest` says of the state; None if it is only imagined.
+        state_digest: `digest` of the state; None if it is only imagined.
     """
 
     have: Tokens
     see: Tokens | None
-    told: int | None = None
+    state_digest: int | None = None
 
 
 def digest(tokens: tuple[str, ...]) -> int:
@@ -151,7 +151,7 @@ class Sources:
         if gains:
             known = [lived for lived in known if lived.hit.gain > 0] or known
         for lived in reversed(known):
-            if lived.told == at.told or (lived.now.have == at.have and at.see in (None, lived.now.see)):
+            if lived.state_digest == at.state_digest or (lived.now.have == at.have and at.see in (None, lived.now.see)):
                 return lived
         return next((lived for lived in reversed(known) if lived.now.have == at.have), known[-1])
 
@@ -160,7 +160,7 @@ def alike(lived: Lived, at: Expected) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
     have, see = lived.now.have, lived.now.see
     seen = see if at.see is None else at.see
-    if lived.told == at.told or (have == at.have and see == seen):
+    if lived.state_digest == at.state_digest or (have == at.have and see == seen):
         return 1.0
     # What is carried is told by other tokens than what is seen.
     same = len(have & at.have) + len(see & seen)
@@ -209,15 +209,15 @@ class Basis:
             _PlanStep(key, at, key in gains and key not in gained, earned.pop(key, 0.0)) for key, at in taken
         ]
 
-    def hits(self, left: int, now: Situation, told: int, others: Iterable[str]) -> tuple[Neighbour, ...]:
+    def hits(self, left: int, now: Situation, state_digest: int, others: Iterable[str]) -> tuple[Neighbour, ...]:
         """Return the remembered steps: the plan's in its order, then one of each of the other actions.
 
         Args:
             left: Actions of the plan that are still to be taken up to its goal.
-            told: What `digest` says of the present state.
+            state_digest: `digest` of the present state.
             others: What else was done at this place before.
         """
-        here, begin, found = Expected(now.have, now.see, told), self._length - left, list[Neighbour]()
+        here, begin, found = Expected(now.have, now.see, state_digest), self._length - left, list[Neighbour]()
         for number, (key, at, gains, points) in enumerate(self._steps[begin:], begin):
             if (number < begin + _NEAR or gains or points) and len(found) < _MOST:
                 if number == begin:
@@ -284,7 +284,7 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
 
 def _tried(where: str, action: str, place: str) -> str:
     """Return what a detour tries, for people."""
-    name = where.removeprefix("place:")
+    name = place_for_people(where)
     if not action:
         return f"go to {name}"
     return action if where in ("", place) else f"{action} (in {name})"

@@ -2,7 +2,8 @@
 
 The paper's estimator averages the returns of similar steps, so it sees a few steps ahead and cannot join parts of
 different episodes. This one reads memory as transitions (`engine.values.model`), plans through them within the steps
-left (`engine.values.planner`), and returns for each candidate what the best plan that begins with it is worth. The
+left (`engine.values.planner`), and makes one plan for a decision, or goes on with the one in force. The plan's first
+step is worth the whole plan. Any other candidate is worth that, less the delay and the risk of doing it first. The
 closed-form update z' = z + beta * A is the same.
 """
 
@@ -20,18 +21,17 @@ from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
-from engine.values.detours import NOTHING, Plan
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
-from engine.values.offers import darkening, novelty
-from engine.values.paths import Imagined, Progress, Task
 from engine.values.planner import Planner
-from engine.values.shortening import ways_told
+from engine.values.plans import NOTHING, Plan
+from engine.values.shortening import versions
+from engine.values.task import Imagined, Progress, Task
+from engine.values.terms import TERMS, Terms
 from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 
 _WAIT = "wait"
-_TERMS = ("gain", "discovery", "delay", "risk")
 
 
 class EpisodicMemory(Protocol):
@@ -110,8 +110,8 @@ class GraphEstimator:
     def _begin(self) -> None:
         self._progress = Progress()
         self._points = [0.0]
-        self._plan, self._had = NOTHING, 0.0
-        """The plan in force, and of what it was made for the points that it gained by now."""
+        self._plan, self._collected = NOTHING, 0.0
+        """The plan being followed, and the part of its known value already collected."""
         self._expected: Imagined | None = None
         self._last: tuple[Step, State, bool, bool] | None = None  # until it is known what can be done after it
         self._model.begin_episode()
@@ -119,7 +119,7 @@ class GraphEstimator:
 
     def _end(self) -> None:
         self._most = max(self._most, *self._points)
-        self._trails.close(lambda steps: ways_told(steps, self._model, self._n))
+        self._trails.close(lambda steps: versions(steps, self._model, self._n))
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Learn from the step just taken, as soon as it is known what can be done after it."""
@@ -156,7 +156,7 @@ class GraphEstimator:
                 progress.failed.add(key)
         if self._plan.actions and self._plan.actions[0] == step.action:
             self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
-            self._had = min(max(0.0, self._plan.known), self._had + max(0.0, step.env_reward))
+            self._collected = min(max(0.0, self._plan.known), self._collected + max(0.0, step.env_reward))
         else:
             self._expected = None
 
@@ -240,30 +240,30 @@ class GraphEstimator:
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
         self._catch_up(query.valid_actions)
-        model, progress, candidates = self._model, self._progress, query.candidates
+        model, candidates, c = self._model, query.candidates, len(query.candidates)
         now = model.read(query.state, query.valid_actions)
         self._arrive(now)
         if model.see(now, query.valid_actions):
             self._expected = None  # there is something here that no plan has thought of
         if not model.tried:
-            c = len(candidates)
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         self._hear(now, candidates)
         self._look_for_ways(now.place, query.valid_actions)
         task = self._task(now, query)
         plan = self._current_plan(now, task, query)
-        parts = [self._terms(candidate.action, now, plan, task) for candidate in candidates]
+        price = self._planner.paths(task).price(task.steps)
+        terms = Terms(model, self._n, self._trails.histories, plan, self._collected, task, price)
+        parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
-        weights = jitrl.softmax([candidate.z for candidate in candidates])
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
         others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in plan.actions[:1])
-        in_episode = [progress.tried[(now.place, candidate.action)] for candidate in candidates]
+        in_episode = [self._progress.tried[(now.place, candidate.action)] for candidate in candidates]
         return Valuation(
-            v=float(np.dot(weights, q)),
+            v=float(np.dot(jitrl.softmax([candidate.z for candidate in candidates]), q)),
             q=tuple(q),
             n=tuple(tried),
             how=tuple(jitrl.KNOWN if n else jitrl.OPTIMISTIC for n in tried),
-            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(_TERMS)},
+            terms={name: tuple(part[i] for part in parts) for i, name in enumerate(TERMS)},
             hits=self._basis.hits(len(plan.actions), now, digest(query.state.tokens), others),
             plan=self._basis.account(plan, now.place, query.to_gain, map(min, tried, in_episode)),
         )
@@ -290,7 +290,7 @@ class GraphEstimator:
             if as_expected and plan.actions and plan.actions[0] not in query.valid_actions:
                 # Memory is wrong about it. Where things are not as expected, what was to make it possible failed.
                 self._model.miss((now.place, plan.actions[0]))
-            plan, self._had = self._new_plan(now, task, query), 0.0
+            plan, self._collected = self._new_plan(now, task, query), 0.0
             self._basis.rest_on(plan, task.now.world, self._model.gains, self._progress.gained)
         self._plan = plan
         self._expected = self._planner.expect(task, plan.actions[0]) if plan.actions else None
@@ -336,31 +336,6 @@ class GraphEstimator:
         """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
         outcome = self._model.outcome((now.place, plan.actions[0]), now.context)
         return outcome is not None and outcome.death > self._n.too_dangerous
-
-    def _terms(self, action: str, now: Situation, plan: Plan, task: Task) -> tuple[float, float, float, float]:
-        """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
-        # What the plan gained already is not to come any more; all else about it stands, and all candidates lose alike.
-        to_come = plan.known - self._had
-        if plan.actions and action == plan.actions[0]:
-            return to_come, plan.value - plan.known, 0.0, 0.0
-        m, n, key, context = self._model, self._n, (now.place, action), now.context
-        killed = self._trails.histories.faithfulness if action in self._trails.histories.deadly else 0.0
-        risk = max(m.death(key, context), killed)
-        liked = self._liking.get(now.place, {})
-        own = novelty(m, n, key, task.curiosity, liked) / (1 + self._progress.tried[key])
-        if not plan.actions:
-            # Nothing is worth a plan: what was done least in just this situation may show something yet.
-            rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
-            risk = max(risk, m.hazard(now.place, context, action), darkening(m, n, now.place, now.have, action))
-            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self._planner.paths(task).price(task.steps)
-        # Whatever else is done first, the plan has to wait for it, and for the way back.
-        if key in m.gains and key not in self._progress.gained:
-            own += m.effects.gain(key, context)
-        scale = abs(plan.value) + 1.0
-        delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
-        # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
-        # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
-        return to_come, plan.value - plan.known, -delay, -n.dread * scale * risk
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

@@ -1,8 +1,8 @@
 """How dangerous places are: the share of deadly steps among the moves away from a place, and among all other steps.
 
-A danger may come under a name that several places go by at times, an alias: the dark. It is as great in all of them.
-What was always in hand where such a place does not go by the alias, and never where any place does, is taken to lift
-the danger in all of them: a lamp that is on.
+Several places may go by the same other name at times, an alias: the dark. A danger that belongs to an alias is equally
+great in all places that go by it. What was always in hand where such a place does not go by the alias, and never where
+any place does, is taken to lift the danger in all of them: a lamp that is on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, Tally
-from engine.values.text import NONE, Situation, Tokens, name_in
+from engine.values.text import EMPTY, Situation, Tokens, is_carried, name_in
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class _Risk:
     aliases: Counter[str] = field(default_factory=Counter)
     with_token: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
 
-    def add(self, died: bool, alias: str = "", context: Tokens = NONE) -> None:
+    def add(self, died: bool, alias: str = "", context: Tokens = EMPTY) -> None:
         """Count a step."""
         self.steps.add(died)
         for token in context:
@@ -40,7 +40,7 @@ class _Risk:
     def share_with(self, context: Tokens) -> float:
         """Return the lowest share that holds with anything in a context: it may be what makes the difference.
 
-        What never was there is given half a chance.
+        With a token that never was there, the share is `unmet` of the whole.
         """
         whole = share = self.share
         if not whole:
@@ -54,7 +54,7 @@ class _Risk:
     def hope(self) -> float:
         """How likely something new in hand helps against this danger, after all that did not."""
         hope, vain = self.numbers.hope, (token for token, steps in self.with_token.items() if steps.hits)
-        return hope / (hope + sum(token.startswith("have:") for token in vain))
+        return hope / (hope + sum(is_carried(token) for token in vain))
 
     @property
     def alias(self) -> str:
@@ -64,18 +64,19 @@ class _Risk:
 
 
 class _Risks:
-    """The dangers of moves and of all other steps, by whether it is a move."""
+    """The dangers of moves, and of all other steps."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
-        self._of = _Risk(numbers), _Risk(numbers)
+        self.others, self.moves = _Risk(numbers), _Risk(numbers)
 
-    def __getitem__(self, moving: bool) -> _Risk:
-        return self._of[moving]
+    def of(self, moving: bool) -> _Risk:
+        """Return the danger of moves, or of all other steps."""
+        return self.moves if moving else self.others
 
     @property
     def worst(self) -> float:
         """The greater share of deadly steps."""
-        return max(risk.share for risk in self._of)
+        return max(self.others.share, self.moves.share)
 
 
 class _Alias:
@@ -111,7 +112,7 @@ class Hazards:
         self._aliases: dict[str, _Alias] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
-        self._told: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
+        self._cache: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
         self._lifting: Memo[str, Tokens] = Memo()
         self._worst: Memo[str, float] = Memo()
         self._deadly: Memo[None, tuple[str, ...]] = Memo()
@@ -124,7 +125,7 @@ class Hazards:
             moving: Whether it left the place, or would have.
             first: Whether the action was never taken at the place.
         """
-        name, risk = name_in(now.see), self._places.setdefault(now.place, _Risks(self._n))[moving]
+        name, risk = name_in(now.see), self._places.setdefault(now.place, _Risks(self._n)).of(moving)
         risk.add(died, name, now.context)
         deaths, otherwise = bool(risk.steps.hits), False
         if name:
@@ -132,15 +133,15 @@ class Hazards:
             before = len(alias.places), len(alias.carried), self._always.get(key)
             alias.places.add(now.place)
             alias.carried |= now.have
-            alias.risks[moving].add(died)
+            alias.risks.of(moving).add(died)
             if first:
-                alias.first[moving].add(died)
+                alias.first.of(moving).add(died)
             always = self._always[key] = self._always.get(key, now.have) & now.have
-            deaths = deaths or bool(alias.risks[moving].steps.hits)
+            deaths = deaths or bool(alias.risks.of(moving).steps.hits)
             otherwise = before != (len(alias.places), len(alias.carried), always)  # what lifts an alias
         self.version += deaths or otherwise
 
-    def hazard(self, place: str, context: Tokens = NONE, *, moving: bool, first: bool = False) -> float:
+    def hazard(self, place: str, context: Tokens = EMPTY, *, moving: bool, first: bool = False) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
 
         Args:
@@ -148,14 +149,14 @@ class Hazards:
             first: Whether the step is one that was never taken at the place.
         """
         key = (place, context, moving, first)
-        return self._told.find(self.version, key, lambda: self._hazard(*key))
+        return self._cache.find(self.version, key, lambda: self._hazard(*key))
 
     def _hazard(self, place: str, context: Tokens, moving: bool, first: bool) -> float:
         known, name = self._places.get(place), name_in(context)
         elsewhere = self._elsewhere(name, context, moving, first)
         if known is None:
             return elsewhere
-        share, alias = known[moving].share_with(context), known[moving].alias
+        share, alias = known.of(moving).share_with(context), known.of(moving).alias
         if alias and (name not in ("", alias) or not context.isdisjoint(self._lifts(alias))):
             share *= self._n.lifted
         return max(share, elsewhere)
@@ -165,9 +166,9 @@ class Hazards:
         alias = self._aliases.get(name)
         if alias is None or not alias.is_shared or not context.isdisjoint(self._lifts(name)):
             return 0.0
-        share = alias.risks[moving].share
+        share = alias.risks.of(moving).share
         # For what was never done at a place, what came of first tries elsewhere counts most.
-        return alias.first[moving].steps.rate(share, self._n.unharmed) if first else share
+        return alias.first.of(moving).steps.rate(share, self._n.unharmed) if first else share
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any alias that a place has in common with others."""
@@ -181,24 +182,24 @@ class Hazards:
     def is_safe(self, place: str) -> bool:
         """Return whether nobody ever died of leaving a place, nor of being where it is called as this one at times."""
         known = self._places.get(place)
-        return (known is None or not known[True].steps.hits) and not self.worst(place)
+        return (known is None or not known.moves.steps.hits) and not self.worst(place)
 
     def deadly(self) -> tuple[str, ...]:
         """Return the places that one dies of leaving often when nothing lifts the danger."""
 
         def at_worst(risk: _Risk) -> float:
             alias = risk.alias
-            return max(risk.share, self._aliases[alias].risks[True].share) if self._lifts(alias) else risk.share
+            return max(risk.share, self._aliases[alias].risks.moves.share) if self._lifts(alias) else risk.share
 
         def deadly() -> tuple[str, ...]:
-            return tuple(name for name, risks in self._places.items() if at_worst(risks[True]) > self._n.deadly)
+            return tuple(name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly)
 
         return self._deadly.find(self.version, None, deadly)
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
         known = self._places.get(place)
-        return self._lifts(known[True].alias) if known is not None and known[True].steps.hits else NONE
+        return self._lifts(known.moves.alias) if known is not None and known.moves.steps.hits else EMPTY
 
     def helps(self, token: str) -> bool:
         """Return whether something lifts the danger of leaving any of the deadly places."""
@@ -211,10 +212,10 @@ class Hazards:
 
     def _find_light(self) -> Tokens:
         deadly = (name for name, alias in self._aliases.items() if alias.risks.worst > self._n.deadly)
-        return NONE.union(*map(self._lifts, deadly))
+        return EMPTY.union(*map(self._lifts, deadly))
 
-    def is_lifted(self, see: Tokens) -> bool:
-        """Return whether a place goes by an alias that something in hand would lift: it is dark."""
+    def is_dark(self, see: Tokens) -> bool:
+        """Return whether the place goes by an alias whose danger something carried could lift."""
         return bool(self._lifts(name_in(see)))
 
     def _lifts(self, name: str) -> Tokens:
@@ -223,10 +224,10 @@ class Hazards:
         def lifts() -> Tokens:
             alias = self._aliases.get(name)
             if alias is None or not alias.is_shared:
-                return NONE
+                return EMPTY
             names = self._always.items()
             otherwise = (always for (place, other), always in names if other != name and place in alias.places)
-            return NONE.union(*otherwise) - alias.carried
+            return EMPTY.union(*otherwise) - alias.carried
 
         return self._lifting.find(self.version, name, lifts)
 
@@ -239,8 +240,8 @@ class Hazards:
         known = self._places.get(place)
         if known is None:
             return len(have)
-        return sum(token not in known[True].with_token and token not in known[False].with_token for token in have)
+        return sum(token not in known.moves.with_token and token not in known.others.with_token for token in have)
 
     def hope(self, place: str) -> float:
         """Return how likely something new in hand helps at a deadly place, after all that did not."""
-        return self._places[place][True].hope
+        return self._places[place].moves.hope

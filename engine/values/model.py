@@ -14,7 +14,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.records import State
@@ -24,7 +24,7 @@ from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Vain, Yields
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.text import NONE, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
+from engine.values.text import EMPTY, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -40,7 +40,7 @@ class _Place:
     """
 
     views: Views
-    possible: Preconditions
+    preconditions: Preconditions
     makers: Makers
     exits: dict[str, str] = field(default_factory=dict)
     version: int = 0
@@ -107,9 +107,9 @@ class Model:
         """Return what is known of a place."""
         found = self.places.get(name)
         if found is None:
-            possible = Preconditions(self._n)
-            views, makers = Views(self._n, self._likeness), Makers(self._n, possible, self.moves)
-            found = self.places[name] = _Place(views, possible, makers)
+            preconditions = Preconditions(self._n)
+            views, makers = Views(self._n, self._likeness), Makers(self._n, preconditions, self.moves)
+            found = self.places[name] = _Place(views, preconditions, makers)
         return found
 
     def arrive(self, now: Situation) -> None:
@@ -121,12 +121,12 @@ class Model:
         self._settle()
         place, new = self.place(now.place), not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new, see=now.see)
-        told = place.possible.see(now.context, possible)
-        place.version += told.otherwise
-        if told.new:
+        learnt = place.preconditions.see(now.context, possible)
+        place.version += learnt.otherwise
+        if learnt.new:
             self._met.add(now.place)
             self._words |= words_of(now.context)
-        return told.action
+        return learnt.action
 
     def learn(
         self,
@@ -145,7 +145,7 @@ class Model:
             reward: The change of the game's score.
             terminated: The game ended the episode with it.
             died: The episode ended in death or another loss.
-            fresh: Whether it had gained nothing at this place in the same episode before.
+            fresh: Whether this action had earned no points at this place earlier in the episode.
         """
         key, moved = (now.place, action), then.place != now.place and not terminated
         if moved:
@@ -219,16 +219,16 @@ class Model:
     def view(self, place: str, have: Tokens) -> Tokens:
         """Return what a place looked like to who came with the most similar things in hand, or as much in the dark."""
         known = self.places.get(place)
-        return known.views.with_in_hand(have, self.hazards.light) if known is not None else NONE
+        return known.views.with_in_hand(have, self.hazards.light) if known is not None else EMPTY
 
     def relit(self, place: str, have: Tokens, seen: Tokens) -> Tokens:
         """Return what a place looks like that was seen, if it is dark now and was not then, or the other way round."""
-        light, is_lifted = self.hazards.light, self.hazards.is_lifted
+        light, is_dark = self.hazards.light, self.hazards.is_dark
         dark = light.isdisjoint(have)
-        if not light or is_lifted(seen) == dark:
+        if not light or is_dark(seen) == dark:
             return seen
         expected = self.view(place, have)
-        return expected if is_lifted(expected) == dark else seen
+        return expected if is_dark(expected) == dark else seen
 
     def exits(self, place: str) -> Iterable[tuple[str, str]]:
         """Return the moves known at a place and where each led last."""
@@ -241,7 +241,7 @@ class Model:
 
         def leads(action: str) -> str:
             always = self.effects.always((place, action))
-            return always.place if always is not None and always.moved and known.possible.is_free(action) else ""
+            return always.place if always is not None and always.moved and known.preconditions.is_free(action) else ""
 
         return self._ways_out.find(
             None, (place, known.version), lambda: tuple((action, leads(action)) for action in known.exits)
@@ -282,6 +282,42 @@ class Model:
         if action in self.moves or (" " in action and not objects(action)):
             return 1.0
         return 1.0 + self._taken[action]
+
+    def novelty(self, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
+        """Return what taking an action at a place promises to discover, in points.
+
+        Args:
+            curiosity: Factor on what discoveries are worth.
+            liked: By action, a factor from a model's opinion; 1 if absent.
+        """
+        action, kind = key[1], self.kind(key[1])
+        promise = self.yields.rate(kind) * curiosity * liked.get(action, 1.0)
+        # What was deadly led nowhere: what comes of it else is as unknown as before.
+        survived = self.tried.get(key, 0) - self.fatal.get(key, 0)
+        if kind == MOVE:
+            return promise if survived == 0 else promise * self._n.again / survived**2
+        if self.vain.holds(key):
+            return promise * self.vain.hope(kind, key)
+        promise /= self.staleness(action)
+        return promise if survived == 0 else promise * self._n.again / survived
+
+    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
+        """Return the probability of dying of what an action does to the light in hand.
+
+        Args:
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        light = self.hazards.light & have
+        dark = self.dark_death(place, ahead=ahead) if light else 0.0
+        return dark * self.loses(action, light) if dark else 0.0
+
+    def dark_death(self, place: str, *, ahead: bool) -> float:
+        """Return the probability of dying of having no light any more at a place.
+
+        Args:
+            ahead: Whether there is danger ahead, for which light is needed.
+        """
+        return max(self._n.lightless if ahead else 0.0, self.hazards.worst(place))
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""

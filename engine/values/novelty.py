@@ -17,7 +17,22 @@ from collections import Counter, defaultdict
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally
-from engine.values.text import CAN, NONE, Key, Situation, Tokens, concerns, name_in, names_in, objects
+from engine.values.text import (
+    EMPTY,
+    Key,
+    Situation,
+    Tokens,
+    concerns,
+    is_held,
+    name_in,
+    names_in,
+    objects,
+    shows_change,
+    without_holder,
+)
+
+_Spot = tuple[str, str]
+"""A place and what was opened there, "" for the place itself."""
 
 
 class Yields:
@@ -99,7 +114,7 @@ class Vain:
 class Bringing:
     """What was in hand where, and what it opened there.
 
-    What was opened at a place is like a place of its own, (place, what was opened): things may be put to use on it.
+    What was opened at a place is like a place of its own (`_Spot`): things may be put to use on it.
 
     Attributes:
         things: Tokens of all that was ever in hand; how it was packed makes no other thing of it.
@@ -114,24 +129,23 @@ class Bringing:
         self.names: set[str] = set()
         self.openers: dict[str, dict[str, str]] = {}
         self.places: Counter[str] = Counter()
-        self._at: dict[Key, set[str]] = {}
-        """By place and what is opened there, "" for the place itself, what was in hand there."""
+        self._at: dict[_Spot, set[str]] = {}
+        """What was in hand there."""
         self._actions: set[str] = set()
         self._all = Tally()
         self._of: defaultdict[str, Tally] = defaultdict(Tally)
-        self._to: defaultdict[Key, Tally] = defaultdict(Tally)
+        self._to: defaultdict[_Spot, Tally] = defaultdict(Tally)
 
     def open(self, now: Situation, action: str, then: Situation) -> None:
         """Learn what an action opened at a place; things that were ever in hand apart, and the dark."""
         if name_in(now.see) != name_in(then.see):
             return
         for token in sorted(then.see - now.see):
-            opened = token.startswith(CAN) or (token.startswith("see:") and "=" in token)
-            if opened and names_in(token).isdisjoint(self.names):
+            if shows_change(token) and names_in(token).isdisjoint(self.names):
                 self.openers.setdefault(now.place, {})[token] = action
 
     def see(
-        self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool, see: Tokens = NONE
+        self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool, see: Tokens = EMPTY
     ) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
 
@@ -146,14 +160,14 @@ class Bringing:
         if opened or not have <= there:
             unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
             put_to_use = {token for token in have if any(concerns(action, token) for action in unheard)}
-            whole = {token for token in have if "@" not in token}  # how things are packed makes no other things of them
+            whole = {token for token in have if not is_held(token)}  # how things are packed makes no new ones
             for feature in opened:
                 at = (place, feature)
                 for token in (whole & there) - self._at[at] if at in self._at else ():
                     self._count(at, token, token in put_to_use)
                 self._at.setdefault(at, set()).update(have)
             for token in have - there:
-                self.names |= names_in(token.partition("@")[0])
+                self.names |= names_in(without_holder(token))
             for token in whole - there:
                 if known and token in self.things:
                     self._count((place, ""), token, new or token in put_to_use)
@@ -162,7 +176,7 @@ class Bringing:
                 self.things.add(token)
         self._actions.update(possible)
 
-    def _count(self, at: Key, token: str, opened: bool) -> None:
+    def _count(self, at: _Spot, token: str, opened: bool) -> None:
         for tally in (self._all, self._of[token], self._to[at]):
             tally.add(opened)
 

@@ -1,8 +1,9 @@
 """What could be tried where: what it promises, what makes it possible, and what it risks.
 
-A place draws by what was never tried there (`novelty`), by what helps where one dies or is worth carrying about and can
-be had there, and by things in hand that never were there. What is left of the promise of an action in a situation, how
-it becomes possible there, and what dying of it costs makes it an `Offer`.
+Places promise something for three reasons (`PlacePromise`): actions that were never tried there, things to be had there
+that may help elsewhere, and things in hand that never were there. An `Offer` is one such action in one situation: what
+is left of its promise there, what makes it possible, and the danger of it. Which things are worth fetching, and which
+shut ways are worth opening, is decided here, too.
 """
 
 from __future__ import annotations
@@ -17,22 +18,32 @@ from typing import NamedTuple
 from engine.settings.planning import PlanNumbers
 from engine.values.model import MOVE, Model
 from engine.values.paths import Paths, Way
-from engine.values.text import Key, Situation, Tokens, concerns, names_in, objects, words_of
+from engine.values.text import (
+    Key,
+    Situation,
+    Tokens,
+    concerns,
+    is_held,
+    names_in,
+    objects,
+    without_state,
+    words_of,
+)
 
 _Promising = tuple[tuple[float, str], ...]
 """Actions that promise something at a place, with that, best first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """What draws to a place.
+class PlacePromise:
+    """What a place promises to who comes there.
 
     Attributes:
         bonus: For coming there with something new in hand, because it is deadly and nothing is known to help.
         sums: The most that so many things tried there can promise together, for one, two and so on.
     """
 
-    goal: str
+    place: str
     promising: _Promising
     bonus: float
     sums: tuple[float, ...]
@@ -71,7 +82,7 @@ class Offers:
     """Tells what can be tried, for one task.
 
     Attributes:
-        draws: What draws to each place.
+        promises: What each place that promises anything promises.
     """
 
     def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
@@ -79,29 +90,29 @@ class Offers:
         self._n = numbers
         self._paths = paths
         self._curiosity = paths.task.curiosity
-        self._bonus = self._curiosity * model.yields.rate(MOVE)
-        """What having in hand what lifts a danger ahead is worth: as much as a move never taken."""
+        self._use_worth = self._curiosity * model.yields.rate(MOVE)
+        """Points that one whole use of a thing is worth, as many as a move never taken: the unit of what follows."""
         self._brought: dict[tuple[str, Tokens], tuple[float, dict[str, float]]] = {}
         self._helpful, self._carry = self._uses()
-        self._wanted = self._wants()
-        self.draws = self._draws()
+        self._fetchable = self._find_fetchable()
+        self.promises = self._place_promises()
 
-    # ----------------------------------------------------------------------------------------- draws
+    # ----------------------------------------------------------------------------------------- promises
 
-    def _draws(self) -> list[Draw]:
-        m, bonus, progress = self._m, self._bonus, self._paths.task.progress
+    def _place_promises(self) -> list[PlacePromise]:
+        m, use_worth, progress = self._m, self._use_worth, self._paths.task.progress
         spent: dict[str, set[str]] = {}
         for key in (*progress.tried, *progress.failed):
             if key in progress.failed or not m.vain.holds(key):
                 spent.setdefault(key[0], set()).add(key[1])
-        found, helpless = list[Draw](), set(m.hazards.helpless())
+        found, helpless = list[PlacePromise](), set(m.hazards.helpless())
         for name in m.places:
             promising = self._most_promising(name, frozenset(spent.get(name, ())))
-            wanted = len(self._wanted.get(name, ()))
-            if promising or wanted or name in m.bringing.openers or not m.bringing.all_were_at(name):
-                promises = sorted([bonus] * wanted + [promise for promise, _ in promising], reverse=True)
+            fetchable = len(self._fetchable.get(name, ()))
+            if promising or fetchable or name in m.bringing.openers or not m.bringing.all_were_at(name):
+                promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
-                found.append(Draw(name, promising, bonus if name in helpless else 0.0, sums))
+                found.append(PlacePromise(name, promising, use_worth if name in helpless else 0.0, sums))
         return found
 
     def _most_promising(self, name: str, spent: Tokens) -> _Promising:
@@ -110,10 +121,10 @@ class Offers:
 
         def best() -> _Promising:
             rated = list[tuple[float, str]]()
-            for action in place.possible:
+            for action in place.preconditions:
                 key = (name, action)
                 if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
-                    promise = novelty(m, self._n, key, self._curiosity, liked)
+                    promise = m.novelty(key, self._curiosity, liked)
                     if promise >= self._n.least:
                         rated.append((-promise, action))
             return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
@@ -132,13 +143,13 @@ class Offers:
 
         def is_shut(key: Key) -> bool:
             context = paths.seen(task.now._replace(place=key[0])).context
-            return bool(self._m.places[key[0]].possible.missing(key[1], context)) or key in task.progress.barred
+            return bool(self._m.places[key[0]].preconditions.missing(key[1], context)) or key in task.progress.barred
 
-        for draw in self.draws:
-            way = ways.get(draw.goal)
-            first = next(filter(is_shut, way.moves), None) if way is not None and draw.promising else None
+        for promised in self.promises:
+            way = ways.get(promised.place)
+            first = next(filter(is_shut, way.moves), None) if way is not None and promised.promising else None
             if way is not None and first is not None:
-                best[first] = max(best.get(first, 0.0), draw.bound(way.steps))
+                best[first] = max(best.get(first, 0.0), promised.bound(way.steps))
         return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
 
     # ----------------------------------------------------------------------------------------- bringing
@@ -167,11 +178,14 @@ class Offers:
         return self._curiosity * best / (1.0 + self._m.missed[key]) ** 2
 
     def _uses(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return how much things help where one dies, and what carrying them about promises, in units of the bonus."""
+        """Return how much things help where one dies, and what carrying them about promises, in uses.
+
+        One use is worth `_use_worth` points.
+        """
         m, helpful, carry, helpless = self._m, dict[str, float](), dict[str, float](), self._m.hazards.helpless()
-        scale = self._n.carry * self._curiosity / self._bonus if self._curiosity else 0.0
+        scale = self._n.carry * self._curiosity / self._use_worth if self._curiosity else 0.0
         for token in m.sources:
-            if "@" in token:
+            if is_held(token):
                 continue  # how things are packed makes no new thing
             if m.hazards.helps(token):
                 helpful[token] = 1.0
@@ -181,12 +195,15 @@ class Offers:
                 helpful[token] = self._n.fetch * max(hopes, default=0.0)
             unknown = len(m.places) - m.bringing.places[token]
             use = min(1.0, scale * m.bringing.opens(token) * min(unknown, self._n.carry_places))
-            if unknown and use * self._bonus > self._n.least:
+            if unknown and use * self._use_worth > self._n.least:
                 carry[token] = use
         return helpful, carry
 
-    def _wants(self) -> dict[str, list[tuple[str, str]]]:
-        """Return by place the actions that bring in hand what helps or may help where one dies, or is to be carried."""
+    def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
+        """Return by place the actions that bring in hand what helps or may help where one dies, or is to be carried.
+
+        What a shut way needs is not asked: nothing is fetched for its sake.
+        """
         found: dict[str, list[tuple[str, str]]] = {}
         task = self._paths.task
         here, progress = task.now.place, task.progress
@@ -210,13 +227,13 @@ class Offers:
         def use(token: str) -> float:
             return max(self._helpful.get(token, 0.0) if ahead else 0.0, self._carry.get(token, 0.0))
 
-        kind, own = token.partition("=")[0], use(token)
-        same = (use(held) for held in have if held.partition("=")[0] == kind)
+        kind, own = without_state(token), use(token)
+        same = (use(held) for held in have if without_state(held) == kind)
         return own if token not in have and own > max(same, default=0.0) else 0.0
 
     # ----------------------------------------------------------------------------------------- offers
 
-    def stay(self, draw: Draw, have: Tokens, see: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
+    def stay(self, promised: PlacePromise, have: Tokens, see: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
         """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
 
         What is sought comes first, then the most promising.
@@ -224,13 +241,13 @@ class Offers:
         Args:
             ahead: Whether there is danger ahead.
         """
-        goal = draw.goal
-        sought = [(self._use(token, have, ahead) * self._bonus, action) for action, token in self._wanted.get(goal, ())]
-        openers = self._m.bringing.openers.get(goal, {})
-        shut = ((feature, promise) for feature, promise in self.brings(goal, have)[1].items() if feature not in see)
+        place, worth = promised.place, self._use_worth
+        sought = [(self._use(token, have, ahead) * worth, action) for action, token in self._fetchable.get(place, ())]
+        openers = self._m.bringing.openers.get(place, {})
+        shut = ((feature, promise) for feature, promise in self.brings(place, have)[1].items() if feature not in see)
         sought += ((promise, openers[feature]) for feature, promise in shut)
         yield from ((promise, action, True) for promise, action in sought if promise >= self._n.least)
-        yield from ((promise, action, False) for promise, action in draw.promising)
+        yield from ((promise, action, False) for promise, action in promised.promising)
 
     def of(self, at: Situation, action: str, promise: float, *, ahead: bool, sought: bool) -> Offer | None:
         """Return what trying an action in a situation comes to, None if nothing is left of its promise.
@@ -289,51 +306,15 @@ class Offers:
             ahead: Whether there is danger ahead, for which light is needed.
         """
         m, action = self._m, actions[-1]
-        lightless = darkening(m, self._n, at.place, at.have, action, ahead=ahead)
+        lightless = m.darkening(at.place, at.have, action, ahead=ahead)
         if len(actions) < 2:
             return lightless
         light = m.hazards.light & at.have
         if light and light.isdisjoint(then):
-            lightless = _dark(m, self._n, at.place, ahead)
+            lightless = m.dark_death(at.place, ahead=ahead)
         hazard = m.hazards.hazard
         moving = hazard(at.place, then, moving=True, first=action in m.moves)
         return max(lightless, moving, hazard(at.place, then, moving=False))
-
-
-def novelty(model: Model, numbers: PlanNumbers, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
-    """Return what taking an action at a place promises to discover, in points.
-
-    Args:
-        curiosity: Factor on what discoveries are worth.
-        liked: By action, a factor from a model's opinion.
-    """
-    action, kind = key[1], model.kind(key[1])
-    promise = model.yields.rate(kind) * curiosity * liked.get(action, 1.0)
-    # What was deadly led nowhere: what comes of it else is as unknown as before.
-    led = model.tried.get(key, 0) - model.fatal.get(key, 0)
-    if kind == MOVE:
-        return promise if led == 0 else promise * numbers.again / led**2
-    if model.vain.holds(key):
-        return promise * model.vain.hope(kind, key)
-    promise /= model.staleness(action)
-    return promise if led == 0 else promise * numbers.again / led
-
-
-def darkening(
-    model: Model, numbers: PlanNumbers, place: str, have: Tokens, action: str, *, ahead: bool = False
-) -> float:
-    """Return the probability of dying of what an action does to the light in hand.
-
-    Args:
-        ahead: Whether there is danger ahead, for which light is needed.
-    """
-    light = model.hazards.light & have
-    dark = _dark(model, numbers, place, ahead) if light else 0.0
-    return dark * model.loses(action, light) if dark else 0.0
-
-
-def _dark(model: Model, numbers: PlanNumbers, place: str, ahead: bool) -> float:
-    return max(numbers.lightless if ahead else 0.0, model.hazards.worst(place))
 
 
 @functools.lru_cache(maxsize=1 << 14)

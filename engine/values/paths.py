@@ -1,79 +1,23 @@
-"""Paths through the model: what a plan is made for, how actions become possible, and the cheapest ways to places.
+"""Paths through the model: how actions become possible, and the cheapest ways to places.
 
-`Task` says where an episode stands. `Paths` answers questions for one task: how an action can be made possible, what is
+`Paths` answers questions for one task: how an action can be made possible, what is
 expected after it, and which places can be reached at what cost and risk. `Ways` tells, for any task, how far apart
-places are by moves that are known, and which of these may go wrong.
+places are by moves that are known, whatever these need, and which of them may go wrong.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
+from engine.values.task import Imagined, Task
 from engine.values.text import Key, Situation, Tokens
-
-Liking = Mapping[str, Mapping[str, float]]
-"""By place and action, a factor on what it promises, from a model's opinion; 1 if absent."""
-
-
-class Imagined(NamedTuple):
-    """A situation in a plan: place, what is carried, and what all places visited look like."""
-
-    place: str
-    have: Tokens
-    world: Mapping[str, Tokens]
-
-
-@dataclass(slots=True)
-class Progress:
-    """What this episode has done so far.
-
-    Attributes:
-        world: What was last seen at each place visited.
-        gained: Where points were gained already.
-        tried: How often each action was taken at each place.
-        failed: Goals that turned out to be impossible.
-        idle: How often each action did nothing.
-        barred: Moves that memory has and that were not possible when last there.
-        checked: How often they were found to be so.
-        planned: How often a plan for this goal was made in this situation.
-    """
-
-    world: dict[str, Tokens] = field(default_factory=dict)
-    gained: set[Key] = field(default_factory=set)
-    tried: Counter[Key] = field(default_factory=Counter)
-    failed: set[Key] = field(default_factory=set)
-    idle: Counter[Key] = field(default_factory=Counter)
-    barred: set[Key] = field(default_factory=set)
-    checked: Counter[Key] = field(default_factory=Counter)
-    planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a plan is made for.
-
-    Attributes:
-        now: Where the episode stands.
-        steps: Steps left.
-        valid: What can be done here and now; empty if that is not known.
-        curiosity: Factor on what discoveries are worth at present; 0 only repeats known gains.
-        to_gain: Points until the maximum score, None if there is none.
-    """
-
-    now: Imagined
-    steps: int
-    progress: Progress
-    valid: frozenset[str] = frozenset()
-    curiosity: float = 1.0
-    liking: Liking = field(default_factory=dict)
-    to_gain: float | None = None
 
 
 class Reached(NamedTuple):
@@ -134,11 +78,11 @@ class Paths:
 
     @property
     def death_cost(self) -> float:
-        """Points that dying costs: what the score loses by it, and the rest of the episode."""
+        """Points that dying costs: the fixed `death_cost`, and the mean loss of score observed at deaths."""
         return self._n.death_cost + self._m.death_loss
 
     def price(self, steps: float) -> float:
-        """Return the points that dying costs, known gains apart: score, and what so many steps could discover."""
+        """Return the points that dying costs, known gains apart, with what so many steps could have discovered."""
         return self.death_cost + self._n.step_value * self.task.curiosity * steps
 
     def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
@@ -155,13 +99,19 @@ class Paths:
     # ----------------------------------------------------------------------------------------- actions
 
     def enable(self, at: Situation, action: str, depth: int) -> Enabled | None:
-        """Return how `action` becomes possible in a situation by known actions; None if it does not."""
+        """Return how `action` becomes possible in a situation, None if it does not.
+
+        Only known actions at the same place are considered: nothing is fetched from elsewhere.
+
+        Args:
+            depth: Levels of actions that may come first: 0 for none, 1 for one action, 2 for one that needs another.
+        """
         m, here, place = self._m, at == self.here, self._m.places[at.place]
         if here and action in self.task.valid:
             return Enabled((), at, 1.0)
-        needed = place.possible.missing(action, at.context)
+        needed = place.preconditions.missing(action, at.context)
         if not needed:
-            chance = 0.0 if here else place.possible.chance(action, at.context)
+            chance = 0.0 if here else place.preconditions.chance(action, at.context)
             # Where it hardly ever was possible with all that, something is missing that nobody knows.
             return Enabled((), at, chance) if chance > self._n.hopeless else None
         if depth == 0:
@@ -173,7 +123,11 @@ class Paths:
         return found
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
-        """Return how an action becomes possible by actions that make what it needs, each made possible first."""
+        """Return how an action becomes possible by known actions at the same place; None if it does not.
+
+        These make what it needs, and are made possible first. Nothing is fetched from elsewhere.
+        """
+        # At most 2 ** (depth - 1) - 1 actions come before a helper: up to a depth of 3 so many rounds leave none out.
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
             done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None
@@ -192,11 +146,11 @@ class Paths:
         if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
             return None
         did = outcome.occasion
-        have = (at.have - did.lost) | did.gained
+        have = (at.have - did.have_removed) | did.have_added
         tries = 1.0 / max(outcome.success, self._n.least_success)
         if did.moved:
             return Imagined(did.place, have, at.world), tries, outcome.death
-        world = {**at.world, at.place: (now.see - did.vanished) | did.appeared}
+        world = {**at.world, at.place: (now.see - did.see_removed) | did.see_added}
         return Imagined(at.place, have, world), tries, outcome.death
 
     # ----------------------------------------------------------------------------------------- ways
@@ -247,9 +201,9 @@ class Paths:
         return reached
 
     def _move(self, start: Reached, action: str, risky: float) -> Reached | None:
-        """Return where a move leads that may need something first."""
+        """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
-        opening = self.enable(self.seen(start.at), action, 1)
+        opening = self.enable(self.seen(start.at), action, self._n.helped_move)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
         if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
@@ -290,7 +244,10 @@ class Way:
 
 
 class Ways:
-    """Shortest ways between all places, worked out from each place when asked for it."""
+    """Shortest ways between all places by moves alone, worked out from each place when asked for it.
+
+    Needs and things in hand are ignored; `Paths.reach` heeds them.
+    """
 
     def __init__(self, model: Model) -> None:
         self._m = model

@@ -1,8 +1,10 @@
-"""Plans: the best route to known gains, and what is tried in the steps that it leaves free.
+"""Makes plans: finds the best route to known gains, and has detours fill the steps that it leaves free.
 
-Routes follow remembered trails again, or join known gains by the cheapest known ways; `engine.values.detours` finds the
-detours from them. A plan is made for one `Task`, and everything that answers questions about it is made anew for the
-task. Only answers that hold for other tasks, too, are kept between plans.
+Routes follow remembered trails again, or join known gains by the cheapest known ways. A route can also lead through a
+shut way, past a locked door or a troll, so that detours begin behind it. `engine.values.detours` finds the detours.
+
+A plan is made for one `Task`, and everything that answers questions about it is made anew for the task. Only answers
+that hold for other tasks, too, are kept between plans.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo
-from engine.values.detours import NOTHING, Detour, Explorer, Plan, Route
+from engine.values.counts import Memo, union
+from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Enabled, Imagined, Paths, Reached, Task, Ways
-from engine.values.text import Key, Tokens, union
+from engine.values.paths import Answers, Enabled, Paths, Reached, Ways
+from engine.values.plans import NOTHING, Detour, Plan, Route
+from engine.values.task import Imagined, Task
+from engine.values.text import Key, Tokens
 from engine.values.trails import Trail
 
 
@@ -73,7 +77,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.alive >= self._n.sure
+        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
 
     def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
         """Return the plan that spends what the route leaves free on detours."""
@@ -121,9 +125,9 @@ class Router:
 
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
-        trails = [trail for trail in trails if trail.faithful or self._passable(trail)]
-        told_anew = [trail for trail in trails if not trail.faithful][: self._n.retold]
-        retold = (route for trail in told_anew for route in self._retell(trail))
+        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
+        to_retell = [trail for trail in trails if not trail.repeat_probability][: self._n.retold]
+        retold = (route for trail in to_retell for route in self._retell(trail))
         found = [self.nowhere, *map(self._follow, trails), *retold]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
@@ -157,7 +161,7 @@ class Router:
             start.gained | fresh,
             tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
             earned,
-            faithful=trail.faithful > 0.0,
+            needs_exact_replay=trail.repeat_probability > 0.0,
         )
 
     def _passable(self, trail: Trail) -> bool:
@@ -171,14 +175,14 @@ class Router:
             at = paths.seen(Imagined(place, had | extra, now.world))
             if (not at.see and place not in now.world) or at == paths.here:
                 continue
-            if not self._m.places[place].possible.chance(action, at.context):
+            if not self._m.places[place].preconditions.chance(action, at.context):
                 return False
         return True
 
     def _survival(self, trail: Trail, extra: Tokens) -> tuple[list[float], list[float]]:
         """Return the probabilities of being alive after each step of a trail, and that all was possible up to it.
 
-        A lucky way through the dark is none; nor does all that was done there once work each time.
+        Having come through the dark once does not make it safe, and what worked once may not work each time.
         """
         alive = sure = 1.0
         lived, found = list[float](), list[float]()
@@ -188,9 +192,9 @@ class Router:
             alive *= 1.0 - outcome.death if outcome is not None else 1.0
             known = self._m.places.get(place)
             if found and known is not None:  # what is done first is possible
-                sure *= known.possible.lasting(action, context)
-            lived.append(max(trail.faithful, alive))
-            found.append(max(trail.faithful, sure))
+                sure *= known.preconditions.lasting(action, context)
+            lived.append(max(trail.repeat_probability, alive))
+            found.append(max(trail.repeat_probability, sure))
         return lived, found
 
     def _retell(self, trail: Trail) -> Iterator[Route]:
@@ -216,7 +220,7 @@ class Router:
         )
         rated = list[tuple[float, int, Route]]()
         for hope, number, key in hopes:
-            if len(rated) >= width and -hope * route.alive <= -rated[width - 1][0]:
+            if len(rated) >= width and -hope * route.success <= -rated[width - 1][0]:
                 break
             goal = self._goal(route, reached, key)
             if goal is not None:
@@ -228,26 +232,29 @@ class Router:
         """Return the points per step of one known gain, and the route with it added."""
         if key in self._paths.task.progress.failed or key[0] not in reached or reached[key[0]].cost + 1 > route.left:
             return None
-        done = self._done(reached, key, 2)
+        done = self._done(reached, key, self._n.helped_gain)
         if done is None:
             return None
         gain = self._m.effects.gain(key, done.enabled.at.context)
         if gain < self._n.least_gain or done.cost > route.left:
             return None
-        alive = route.alive * done.survives * done.way.sure * done.enabled.sure
-        value = gain * alive - self._paths.death_cost * route.alive * (1.0 - done.survives)
+        success = route.success * done.survives * done.way.sure * done.enabled.sure
+        value = gain * success - self._paths.death_cost * route.success * (1.0 - done.survives)
         further = _longer(route, reached, key, done)
         further = replace(
             further,
             value=route.value + value,
-            alive=alive,
+            success=success,
             gained=route.gained | {key},
-            earned=(*route.earned, (len(further.actions), gain * alive)),
+            earned=(*route.earned, (len(further.actions), gain * success)),
         )
         return value / (done.cost + self._n.overhead), further
 
     def through(self, route: Route, key: Key) -> Route | None:
-        """Return a route with a shut way opened and gone through at its end; None if that is not known to be possible.
+        """Return a route with a shut way opened and gone through at its end; None if it is not known how.
+
+        What the way needs must be in hand at the end of `route`, or be had at the place of the way: nothing is fetched
+        from elsewhere.
 
         What lies behind a way that needs something, past a troll or a locked door, is no known gain, and detours only
         go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
@@ -262,12 +269,15 @@ class Router:
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
         return replace(
             _longer(route, reached, key, done),
-            value=route.value - self._paths.death_cost * route.alive * (1.0 - survives),
-            alive=route.alive * survives * done.way.sure * done.enabled.sure,
+            value=route.value - self._paths.death_cost * route.success * (1.0 - survives),
+            success=route.success * survives * done.way.sure * done.enabled.sure,
         )
 
     def _done(self, reached: Mapping[str, Reached], key: Key, depth: int) -> _Done | None:
-        """Return what going to a place and taking an action there comes to, None if it is not known to be possible."""
+        """Return what going to a place and taking an action there comes to, None if it is not known how.
+
+        What the action needs must be in hand on arrival, or be had at its place by at most `depth` levels of actions.
+        """
         way = reached[key[0]]
         enabled = self._paths.enable(self._paths.seen(way.at), key[1], depth)
         done = self._paths.do(enabled.after(way.at), key[1]) if enabled is not None else None
@@ -295,5 +305,5 @@ def _longer(route: Route, reached: Mapping[str, Reached], key: Key, done: _Done)
         left=route.left - done.cost,
         actions=tuple(actions),
         marks=(*marks, (len(actions), done.then.place, done.then.have)),
-        faithful=False,
+        needs_exact_replay=False,
     )

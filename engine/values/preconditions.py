@@ -1,14 +1,14 @@
 """What actions need, and what makes what they need appear at a place.
 
-No rule tells what an action needs, but the valid actions of every remembered situation do. What names the things that
-the action names counts first: whoever takes a lamp needs a lamp to be there. Several unlike situations may do (the lamp
-lies here, or it is in hand), so needs are alternatives. Where what is named was there and the action still was
-impossible, all that was never there then is needed as well.
+What an action needs is read from the valid actions of every remembered situation. The tokens that name the action's
+objects count first: to take a lamp, a lamp has to be there. An action may be possible in situations that differ (the
+lamp lies here, or it is in hand), so needs are alternatives. If the objects were there and the action still was not
+possible, it also needs what was there whenever it was possible, and never in those situations.
 
-What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere, and
-that it brought a rope in hand once does not say that it does so where no rope is. So of each token that an action made
-appear it is kept what shared a name with it before: a rope on the floor, or a rope tied to a railing. Where none of
-these is there, nor can be made first, the action makes no such thing.
+What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere. That it
+once brought a rope in hand does not mean that it does so where no rope is. So for each token that an action made
+appear, the tokens are kept that shared a name with it before: a rope on the floor, or a rope tied to a railing. Where
+none of these is there, nor can be made first, the action makes no such thing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, rate
-from engine.values.text import NONE, Tokens, kept_once, names_in, objects, words_of, words_of_token
+from engine.values.counts import Memo, kept_once, rate
+from engine.values.text import EMPTY, Tokens, is_place_name, names_in, objects, words_of, words_of_token
 
 _KEPT = 1 << 10
-"""Situations for which it is kept what was said to be missing."""
+"""Situations for which it is kept what is missing in them."""
 
 
-class Told(NamedTuple):
-    """What a situation told.
+class SeeResult(NamedTuple):
+    """What was learnt from seeing a situation.
 
     Attributes:
         new: Whether it was not known.
-        otherwise: Whether anything that was told before may be wrong.
+        otherwise: Whether an earlier answer about what is missing may be wrong.
         action: Whether an action was possible that never was.
     """
 
@@ -46,9 +46,12 @@ class _Action:
     """What is known of one action of a place. All but the first two is read when asked for, and anew after a surprise.
 
     Attributes:
-        clauses: By what told of the things that it names when it was possible, all that was there each time.
-        there: All that ever told of these things then.
-        chances: How often it was possible, by which of its needs was there and whether it was free of hindrances.
+        clauses: Maps the tokens that name the action's objects on a valid occasion to the intersection of all contexts
+            with just those tokens.
+        there: The union of those tokens.
+        hindrances: Tokens that name its objects and never were there when it was valid.
+        needs: Sets of tokens, any one of which is enough.
+        chances: Probability of being valid, by (need that is there, whether no hindrance is).
     """
 
     clauses: dict[Tokens, Tokens] = field(default_factory=dict)
@@ -83,14 +86,14 @@ class Preconditions:
         self._naming: defaultdict[str, set[str]] = defaultdict(set)
         """By word, all tokens ever seen here that it is in."""
         self._missing: dict[Tokens, dict[str, Tokens]] = {}
-        """By situation and action, what was said to be missing."""
+        """By situation and action, what is missing."""
         self._unread = 0
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
         return iter(self._actions)
 
-    def see(self, context: Tokens, possible: tuple[str, ...]) -> Told:
+    def see(self, context: Tokens, possible: tuple[str, ...]) -> SeeResult:
         """Learn from a situation.
 
         What actions need is read anew when anything in it is a surprise. Else it only adds to what is known already,
@@ -99,7 +102,7 @@ class Preconditions:
         known = self._contexts.get(context)
         self._count(context, known, possible)
         if known is not None and known.issuperset(possible):
-            return Told(False, False, False)
+            return SeeResult(False, False, False)
         if known is None:
             for token in context.difference(self._counts):
                 for word in words_of_token(token):
@@ -112,14 +115,14 @@ class Preconditions:
             for word in words_of_token(token):
                 named[word].add(token)
         # What names nothing may be possible for other reasons where the place goes by another name: in the dark.
-        guise = frozenset(token for token in context if token.startswith("place:"))
+        guise = frozenset(token for token in context if is_place_name(token))
         new, surprise = False, known is not None
         for name in possible:
             action, about = self._actions.get(name), objects(name)
             if action is None:
                 action, new = self._actions.setdefault(name, _Action()), True
             clauses = action.clauses
-            clause = NONE.union(*(named.get(word, ()) for word in about)) if about else guise
+            clause = EMPTY.union(*(named.get(word, ()) for word in about)) if about else guise
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
             action.there.update(clause)
             if len(clauses) > self._n.clauses:
@@ -132,10 +135,10 @@ class Preconditions:
             self._missing.clear()
             for action in self._actions.values():
                 action.forget()
-            return Told(known is None, True, new)
-        told = self._missing.pop(context, {})
-        wrong = any((action in possible) == bool(missing) for action, missing in told.items())
-        return Told(True, wrong, new)
+            return SeeResult(known is None, True, new)
+        missing_by_action = self._missing.pop(context, {})
+        wrong = any((action in possible) == bool(missing) for action, missing in missing_by_action.items())
+        return SeeResult(True, wrong, new)
 
     def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
         """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
@@ -146,7 +149,10 @@ class Preconditions:
             self._not[context].update({action: met for action in possible if action not in known})
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
-        """Return sets of tokens, any one of which makes the action possible as far as is known."""
+        """Return sets of tokens, any one of which makes the action possible as far as is known.
+
+        There is none for an action that never was possible here.
+        """
         known = self._actions.get(action)
         if known is None:
             return ()
@@ -155,20 +161,23 @@ class Preconditions:
         return known.needs
 
     def missing(self, action: str, context: Tokens) -> Tokens:
-        """Return the fewest tokens that have to be added to a context to make the action possible."""
+        """Return the fewest tokens that have to be added to a context to make the action possible.
+
+        Empty also where no need is known, as of an action that never was possible here; `chance` then decides.
+        """
         # Plans ask for the same few contexts thousands of times.
-        told = self._missing.get(context)
-        if told is None:
+        missing_by_action = self._missing.get(context)
+        if missing_by_action is None:
             if len(self._missing) > _KEPT:
                 self._missing.clear()
-            told = self._missing[context] = {}
-        found = told.get(action)
+            missing_by_action = self._missing[context] = {}
+        found = missing_by_action.get(action)
         if found is None:
             if action in self._contexts.get(context, ()):
-                found = NONE
+                found = EMPTY
             else:
-                found = min((need - context for need in self.needs(action)), key=len, default=NONE) or NONE
-            told[action] = found
+                found = min((need - context for need in self.needs(action)), key=len, default=EMPTY) or EMPTY
+            missing_by_action[action] = found
         return found
 
     def chance(self, action: str, context: Tokens) -> float:
@@ -186,7 +195,7 @@ class Preconditions:
         need = next((need for need in self.needs(action) if need <= context), None)
         return 0.0 if need is None else self._share(action, need, context)
 
-    def _share(self, action: str, need: Tokens, context: Tokens = NONE) -> float:
+    def _share(self, action: str, need: Tokens, context: Tokens = EMPTY) -> float:
         """Return in what share of the situations like this one that had what it needs an action was possible."""
         hindrances, chances = self.hindrances(action), self._actions[action].chances
         free = hindrances.isdisjoint(context)
@@ -203,13 +212,13 @@ class Preconditions:
 
     def is_free(self, action: str) -> bool:
         """Return whether nothing is needed for the action, and it hardly ever was not possible."""
-        return NONE in self.needs(action) and self._share(action, NONE) >= self._n.free
+        return EMPTY in self.needs(action) and self._share(action, EMPTY) >= self._n.free
 
     def hindrances(self, action: str) -> Tokens:
-        """Return what tells of the things that an action names and never was there when it was possible."""
+        """Return the tokens that name the action's objects and never were there when it was possible."""
         known = self._actions[action]
         if known.hindrances is None:
-            named = NONE.union(*(self._naming.get(word, ()) for word in objects(action)))
+            named = EMPTY.union(*(self._naming.get(word, ()) for word in objects(action)))
             known.hindrances = named.difference(known.there)
         return known.hindrances
 
@@ -231,14 +240,14 @@ class Preconditions:
                 clauses = {common: functools.reduce(frozenset.__and__, clauses.values())}
         if len(clauses) == 1 and not about:
             # The place never went by another name when it was possible: its name says nothing then.
-            clauses = {NONE: next(iter(clauses.values()))}
+            clauses = {EMPTY: next(iter(clauses.values()))}
         found: list[Tokens] = []
         for clause, always in clauses.items():
             vain = [context for context in against if clause <= context]
             if vain:
-                need = clause | (always - NONE.union(*vain))
+                need = clause | (always - EMPTY.union(*vain))
                 if need == clause:
-                    need |= _telling(always - clause, vain, self._n.unexplained)
+                    need |= _separating(always - clause, vain, self._n.unexplained)
             else:  # what names nothing needs what was not there in all situations
                 seen = len(self._contexts)
                 need = clause or frozenset(token for token in always if self._counts[token] < seen)
@@ -246,17 +255,22 @@ class Preconditions:
         return tuple(need for need in found if not any(other < need for other in found))
 
 
-def _telling(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
-    """Return few tokens that no situation in vain has all of, or hardly any, though each alone was in one.
+def _separating(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
+    """Return few tokens whose conjunction excludes all situations in vain, or nearly all, by greedy set cover.
 
-    None if there are none: what it takes does not show.
+    Args:
+        vain: Situations in which the action was not possible.
+        unexplained: Share of them that may have all of the tokens.
+
+    Returns:
+        The empty set if there are no such tokens: what the action takes does not show.
     """
     chosen, left = set[str](), vain
     while left:
         alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
         token = min(alone, key=alone.__getitem__, default="")
         if not token or alone[token] == len(left):
-            return frozenset(chosen) if len(left) <= unexplained * len(vain) else NONE
+            return frozenset(chosen) if len(left) <= unexplained * len(vain) else EMPTY
         chosen.add(token)
         left = [context for context in left if token in context]
     return frozenset(chosen)
@@ -265,25 +279,25 @@ def _telling(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
 class Makers:
     """What can be made at one place.
 
-    What may be made within some rounds is told as if each round did all that is possible by then, and nothing were
-    ever lost by it.
+    Asked what may be made within some rounds, it answers as if each round did all that is possible by then, and
+    nothing were ever lost by it.
 
     Args:
-        possible: What the actions of the place need.
+        preconditions: What the actions of the place need.
         moves: Actions that lead elsewhere, and help with nothing here; grows as they are learnt.
 
     Attributes:
         version: Grows whenever something was made in a way not known before.
     """
 
-    def __init__(self, numbers: PlanNumbers, possible: Preconditions, moves: Set[str]) -> None:
+    def __init__(self, numbers: PlanNumbers, preconditions: Preconditions, moves: Set[str]) -> None:
         self._kinds = numbers.kinds
         self.version = 0
-        self._possible = possible
+        self._preconditions = preconditions
         self._moves = moves
         self._made: defaultdict[str, dict[str, set[Tokens]]] = defaultdict(dict)
         """By token, what made it, and out of what."""
-        self._told: Memo[tuple[str, str, Tokens, int], bool] = Memo(1 << 14)
+        self._cache: Memo[tuple[str, str, Tokens, int], bool] = Memo(1 << 14)
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
@@ -294,7 +308,11 @@ class Makers:
         self.version += not known or len(kinds) != known
 
     def helpers(self, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
-        """Return the actions that may make any of `needed` appear within so many rounds."""
+        """Return the actions that may make any of `needed` appear.
+
+        Args:
+            rounds: Actions in a row that may come first; 0 for only what is possible now.
+        """
         return dict.fromkeys(
             action
             for token in sorted(needed)
@@ -306,13 +324,13 @@ class Makers:
         """Return whether an action may become possible, and may then make the token of something that may be there."""
 
         def makes() -> bool:
-            if not any(self._all_there(need, context, rounds) for need in self._possible.needs(action)):
+            if not any(self._all_there(need, context, rounds) for need in self._preconditions.needs(action)):
                 return False
             kinds = self._made[token][action]
             return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
 
-        version = (self._possible.version, self.version, len(self._moves))
-        return action not in self._moves and self._told.find(version, (action, token, context, rounds), makes)
+        version = (self._preconditions.version, self.version, len(self._moves))
+        return action not in self._moves and self._cache.find(version, (action, token, context, rounds), makes)
 
     def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
         """Return whether all of these are there or may be made."""

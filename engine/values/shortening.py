@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.settings.planning import PlanNumbers
+from engine.values.counts import kept_once, union
 from engine.values.model import Model
-from engine.values.text import Situation, Tokens, kept_once, union
+from engine.values.text import Situation, Tokens
 from engine.values.trails import TrailStep
 
 
-def ways_told(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:
+def versions(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:
     """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
     direct = without_loops(steps)
     shorter = shortened(direct, model, numbers)
-    yield from (told for told in (direct, shorter) if told)
+    yield from (one for one in (direct, shorter) if one)
 
 
 def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
@@ -127,7 +128,7 @@ class _Walk:
     def _is_possible(self, step: TrailStep, now: Situation) -> bool:
         """Return whether a step is possible here, no more deadly, and what protected there is still in hand."""
         context = union(now.have, now.see)
-        if self._m.places[now.place].possible.missing(step.action, context):
+        if self._m.places[now.place].preconditions.missing(step.action, context):
             return False
         if not self._guarded[step.now] <= now.have:
             return False

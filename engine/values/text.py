@@ -1,6 +1,9 @@
 """What is particular to text adventures: how states are read, and what the words of actions and tokens name.
 
-All other modules work on sets of tokens and know nothing of texts. What they need to know of them is here:
+All other modules work on sets of tokens. All that depends on how a token is spelled is here:
+
+* A token is a class, a name, and then, where there is any, the state of the thing and what holds it: `see:lamp=lit`,
+  `see:leaflet@mailbox`, `have:key`.
 
 * A state is taken apart into a place, what is carried (`have:` tokens) and what is seen there (all other tokens).
 * An action names things by its words. "all" names everything, so what is done to all is done to the lamp, too.
@@ -14,44 +17,20 @@ All other modules work on sets of tokens and know nothing of texts. What they ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Set
-from typing import NamedTuple, TypeVar, cast
+from collections.abc import Iterable, Set
+from typing import NamedTuple
 
 from engine.records import State, Step
+from engine.values.counts import kept_once, union
 
 Tokens = frozenset[str]
-NONE: Tokens = frozenset()
+EMPTY: Tokens = frozenset()
 Key = tuple[str, str]
-"""A place and an action."""
+"""A place and an action there."""
 
 CAN = "can:"
-"""Class of the tokens that stand for what does not show."""
+"""Class of the tokens that stand for changes that no description shows."""
 _SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def union(have: Tokens, see: Tokens) -> Tokens:
-    """Return what is carried and seen together: the same object each time, whose hash is known then."""
-    return have | see if have else see
-
-
-_Known = TypeVar("_Known", bound=Hashable)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _first_of(known: Hashable) -> Hashable:
-    return known
-
-
-def kept_once(known: _Known) -> _Known:
-    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
-    return cast(_Known, _first_of(known))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def difference(tokens: Tokens, others: Tokens) -> Tokens:
-    """Return tokens without others: the same object each time."""
-    return kept_once(tokens - others)
 
 
 class Situation(NamedTuple):
@@ -97,7 +76,12 @@ def verb(action: str) -> str:
 @functools.cache
 def objects(action: str) -> frozenset[str]:
     """Return the words of an action that can name something: not its verb, nor short words."""
-    return frozenset(word for word in action.split()[1:] if len(word) > 2 and word not in _SMALL)
+    return _nouns(action.split()[1:])
+
+
+def _nouns(words: Iterable[str]) -> frozenset[str]:
+    """Return those of some words that can name something: no short ones."""
+    return frozenset(word for word in words if len(word) > 2 and word not in _SMALL)
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -124,12 +108,47 @@ def name_in(context: Tokens) -> str:
 @functools.cache
 def names_in(token: str) -> frozenset[str]:
     """Return the words of a token that can name something."""
-    return frozenset(word for word in words_of_token(token) if len(word) > 2 and word not in _SMALL)
+    return _nouns(words_of_token(token))
 
 
 def words_of(tokens: Tokens) -> frozenset[str]:
     """Return the words of tokens."""
     return frozenset().union(*map(words_of_token, tokens))
+
+
+def is_carried(token: str) -> bool:
+    """Return whether a token stands for something in hand."""
+    return token.startswith("have:")
+
+
+def is_place_name(token: str) -> bool:
+    """Return whether a token is the name that a place goes by."""
+    return token.startswith("place:")
+
+
+def is_held(token: str) -> bool:
+    """Return whether a token says where a thing is kept, in a sack or on a table."""
+    return "@" in token
+
+
+def without_holder(token: str) -> str:
+    """Return a token without what holds the thing."""
+    return token.partition("@")[0]
+
+
+def without_state(token: str) -> str:
+    """Return a token without the state of the thing: the same for a lamp that is lit and one that is not."""
+    return token.partition("=")[0]
+
+
+def shows_change(token: str) -> bool:
+    """Return whether a token tells what state something at the place is in, or stands for what does not show."""
+    return token.startswith(CAN) or (token.startswith("see:") and "=" in token)
+
+
+def place_for_people(place: str) -> str:
+    """Return the name of a place without its class."""
+    return place.removeprefix("place:")
 
 
 class Reader:
@@ -160,8 +179,8 @@ class Reader:
             return self.add(now, step.valid_actions), self.add(after, possible)
         now = self.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
-        told = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
-        return now, _showing(after, told) if told else after
+        hidden = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
+        return now, _showing(after, hidden) if hidden else after
 
     def learn(
         self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
@@ -181,18 +200,18 @@ class Reader:
         standing = words_of(now.see) - words_of(now.have) - self._portable
         for changed in (appeared, vanished - {action}):
             # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
-            told = [one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)]
-            if told:
-                self._telling.setdefault(now.place, set()).add(min(told))
+            signs = [one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)]
+            if signs:
+                self._telling.setdefault(now.place, set()).add(min(signs))
                 return
 
     def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
         """Return the situation with what does not show, as far as it is known."""
         telling = self._telling.get(now.place)
-        told = frozenset(CAN + action for action in telling.intersection(possible)) if telling else None
-        return _showing(now, told) if told else now
+        hidden = frozenset(CAN + action for action in telling.intersection(possible)) if telling else None
+        return _showing(now, hidden) if hidden else now
 
 
-def _showing(now: Situation, told: Tokens) -> Situation:
-    """Return a situation with what does not show."""
-    return kept_once(now._replace(see=union(now.see, told)))
+def _showing(now: Situation, hidden: Tokens) -> Situation:
+    """Return a situation with tokens for what does not show."""
+    return kept_once(now._replace(see=union(now.see, hidden)))

@@ -1,13 +1,13 @@
 """Replay: what remembered episodes did from a situation on, to be followed again as far as it paid.
 
 The planner joins single remembered steps, and what it believes about them is only as good as what tokens show. A trail
-needs no such belief: the same actions in the same situation led there before, with all that was carried or lit on the
-way, known or not to have mattered. How sure that is, is counted.
+needs no such belief: the same actions in the same situation led there before, with all that was carried on the way,
+whether or not it is known to matter. How often the same came of each step is counted.
 
-Games draw their luck from a generator that begins alike, so who does everything as in an earlier episode mostly meets
-the same luck: a fight won once is won again. `Histories` knows what was done from the beginning of episodes on, and
-counts how far that holds wherever luck was seen to matter; where episodes do not begin alike, or luck falls anew each
-time, it soon counts for nothing.
+Games draw random numbers from a generator that begins with the same seed. So an episode that does everything as an
+earlier one did mostly has the same results: a fight won once is won again. `Histories` knows what was done from the
+beginning of each episode on. Wherever an action is known to have different results, it counts how often the result was
+the same after the same history. Where each episode has random numbers of its own, this probability soon falls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally, jaccard, rate
-from engine.values.text import NONE, Key, Situation, Tokens, verb
+from engine.values.text import EMPTY, Key, Situation, Tokens, verb
 
 
 class TrailStep(NamedTuple):
@@ -46,12 +46,12 @@ _Came = tuple[str, Tokens, Tokens, bool, float]
 
 def _came(step: TrailStep) -> _Came:
     """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else NONE
+    see = step.then.see if step.then.place == step.now.place else EMPTY
     return step.then.place, step.then.have, see, step.died, step.reward
 
 
-class _Told(NamedTuple):
-    """A step of an episode that can be followed, what came of it, and how often all that ever came of it did."""
+class _ReplayStep(NamedTuple):
+    """A step of an episode that can be followed, what came of it, and how often each result ever came of it."""
 
     step: TrailStep
     came: _Came
@@ -66,24 +66,25 @@ class Trail(NamedTuple):
         steps: Its steps.
         earned: What was gained on it, in order.
         sure: Probability that the same happens again.
-        faithful: Probability that luck falls as it did then, where it goes on from all that this episode did so far.
+        repeat_probability: Probability that random events have the same results as then, if the trail continues an
+            episode that did all that this one did so far; else 0.
     """
 
     worth: float
-    steps: list[_Told]
+    steps: list[_ReplayStep]
     earned: tuple[Earned, ...]
     sure: float
-    faithful: float
+    repeat_probability: float
 
     @property
     def actions(self) -> tuple[str, ...]:
         """What was done."""
-        return tuple(told.step.action for told in self.steps)
+        return tuple(one.step.action for one in self.steps)
 
     @property
     def stops(self) -> list[Situation]:
         """The situation before each step."""
-        return [told.step.now for told in self.steps]
+        return [one.step.now for one in self.steps]
 
     @property
     def end(self) -> Situation:
@@ -93,7 +94,7 @@ class Trail(NamedTuple):
     @property
     def world(self) -> dict[str, Tokens]:
         """What was last seen at the places on it."""
-        return {at.place: at.see for told in self.steps for at in (told.step.now, told.step.then)}
+        return {at.place: at.see for one in self.steps for at in (one.step.now, one.step.then)}
 
 
 class Trails:
@@ -106,7 +107,7 @@ class Trails:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.histories = Histories(numbers)
-        self._episodes: list[list[_Told]] = []
+        self._episodes: list[list[_ReplayStep]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
         self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
@@ -117,16 +118,15 @@ class Trails:
         self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
         """By verb, how often something else came of it than before where it was done in the same situation."""
 
-    def add(self, step: TrailStep, told: int | None = None) -> None:
+    def add(self, step: TrailStep, state_digest: int) -> None:
         """Remember a step of the episode that is going on.
 
         Args:
-            told: A digest of the state after it as the game told it; by default of how it was read.
+            state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
         """
-        told = hash(step.then) if told is None else told
         key, so = (step.now.place, step.action), (step.now, step.action)
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
-        if key not in self._gained and not self.histories.is_as_before(step.action, told, step.reward):
+        if key not in self._gained and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], _came(step)
             if outcomes and step.then.place == step.now.place:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
@@ -134,20 +134,20 @@ class Trails:
         if step.reward > 0:
             self._gained.add(key)
         by_luck = len(self._outcomes.get(so, ())) > 1
-        self.histories.add(step.action, told, step.reward, by_luck=by_luck, died=step.died)
+        self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck, died=step.died)
         self._current.append(step)
 
-    def close(self, ways_told: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)) -> None:
+    def close(self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]]) -> None:
         """End the episode: from now on its steps can be followed.
 
         Args:
-            ways_told: Returns the ways in which an episode is told: its steps without some of those in vain.
+            versions: Returns what is kept of an episode's steps: versions of it without steps done in vain.
         """
         lived, self._current = self._current, []
         self._gained.clear()
         if self.histories.close([step.reward for step in lived], len(self._episodes)) > 0.0:
             self._store(lived)
-        for steps in ways_told(lived):
+        for steps in versions(lived):
             number, best = self._store(steps), 0.0
             for index in range(len(steps) - 1, -1, -1):
                 best, now = max(0.0, best + steps[index].reward), steps[index].now
@@ -160,7 +160,7 @@ class Trails:
 
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
-        self._episodes.append([_Told(step, _came(step), self._outcomes[(step.now, step.action)]) for step in steps])
+        self._episodes.append([_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps])
         self._paying.append(max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0))
         return len(self._episodes) - 1
 
@@ -169,18 +169,18 @@ class Trails:
         now: Situation,
         steps: int,
         valid: Container[str],
-        gained: Container[Key] = (),
+        gained: Container[Key],
         *,
-        as_before: bool = True,
+        as_before: bool,
     ) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
+
+        Each ends with something to be gained. Those with the highest gain come first.
 
         Args:
             valid: What is possible now; no trail begins with anything else.
             gained: What was gained in this episode already: it is not gained again.
-            as_before: Whether luck may be counted on to fall as it did after all the same.
-
-        Each ends with something to be gained. Those with the highest gain come first.
+            as_before: Whether random events may be counted on to repeat after the same history.
         """
         found: list[Trail] = []
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
@@ -192,16 +192,16 @@ class Trails:
                 found += self._parts(-number, index, steps, gained)
         for number, index in self.histories.continued() if as_before else ():
             if self._episodes[number][index].step.action in valid:
-                found += self._parts(number, index, steps, gained, self.histories.faithfulness)
+                found += self._parts(number, index, steps, gained, self.histories.repeat_probability)
         chosen: dict[tuple[str, ...], Trail] = {}
-        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.faithful)):
+        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.repeat_probability)):
             chosen.setdefault(trail.actions, trail)
             if len(chosen) >= self._n.trails:
                 break
         return list(chosen.values())
 
     def _parts(
-        self, number: int, start: int, steps: int, gained: Container[Key], faithful: float = 0.0
+        self, number: int, start: int, steps: int, gained: Container[Key], repeat_probability: float = 0.0
     ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
         total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
@@ -215,7 +215,7 @@ class Trails:
                 counted *= rate(same, times, 1.0, 1.0)
             else:
                 counted *= rate(same, times, 1.0 - otherwise.rate(), self._n.strength)
-            sure = max(faithful, counted)
+            sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
             key = (step.now.place, step.action)
@@ -224,14 +224,14 @@ class Trails:
             total += step.reward
             if step.reward > 0:
                 earned = (*earned, Earned(taken, key, step.reward, sure))
-                yield Trail(total * sure, part[:taken], earned, sure, faithful)
+                yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 
 class _Known(NamedTuple):
-    """What came of an action after a history: the history that it made, a digest of what was told, and the points."""
+    """What came of an action after a history: the history that it made, a digest of the state, and the points."""
 
     history: int
-    told: int
+    state_digest: int
     reward: float
 
 
@@ -258,22 +258,22 @@ class Histories:
         self._departed = False
 
     @property
-    def faithfulness(self) -> float:
-        """Return how likely luck falls as it did when all that was done before is the same."""
+    def repeat_probability(self) -> float:
+        """The probability that random events have the same results when all that was done before is the same."""
         return self._as_before / (self._as_before + self._otherwise)
 
     @property
     def deadly(self) -> frozenset[str]:
         """Return the actions that killed after all the same; none where luck mostly falls otherwise."""
-        if self._now is None or self.faithfulness <= self._n.faithful:
+        if self._now is None or self.repeat_probability <= self._n.repeat_threshold:
             return frozenset()
         return frozenset(self._killed.get(self._now, ()))
 
-    def add(self, action: str, told: int, reward: float, *, by_luck: bool, died: bool = False) -> None:
+    def add(self, action: str, state_digest: int, reward: float, *, by_luck: bool, died: bool = False) -> None:
         """Go on by a step of the present episode.
 
         Args:
-            told: A digest of the state after it as the game told it: how states are read changes as more is known.
+            state_digest: Digest of the state after it as the game gave it.
             by_luck: Whether different things were seen to come of this action in the same situation.
         """
         self._passed.append(self._now)
@@ -283,7 +283,7 @@ class Histories:
             self._killed[self._now].add(action)
         elif self._now in self._killed:
             self._killed[self._now].discard(action)
-        key, same = (self._now, action), self.is_as_before(action, told, reward)
+        key, same = (self._now, action), self.is_as_before(action, state_digest, reward)
         known = self._led.get(key)
         self._departed = self._departed or not same
         if known is None:
@@ -292,12 +292,12 @@ class Histories:
             self._as_before += same
             self._otherwise += not same
         self._now = self._count if known is None else known.history
-        self._led[key] = _Known(self._now, told, reward)
+        self._led[key] = _Known(self._now, state_digest, reward)
 
-    def is_as_before(self, action: str, told: int, reward: float) -> bool:
+    def is_as_before(self, action: str, state_digest: int, reward: float) -> bool:
         """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
         known = self._led.get((self._now, action)) if self._now is not None else None
-        return known is not None and (known.told, known.reward) == (told, reward)
+        return known is not None and (known.state_digest, known.reward) == (state_digest, reward)
 
     def lose(self) -> None:
         """Take note that a step of this episode is not known: it is no known history any more."""

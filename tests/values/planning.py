@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 
 from engine.settings.planning import PlanNumbers
-from engine.values.detours import Explorer, Plan, Route
+from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task, Ways
+from engine.values.paths import Paths, Ways
 from engine.values.planner import Planner, Router
-from engine.values.trails import Trail
+from engine.values.plans import Plan, Route
+from engine.values.task import Imagined, Progress, Task
+from engine.values.text import Key, Situation
+from engine.values.trails import Trail, Trails, TrailStep
 
 NUMBERS = PlanNumbers()
 
@@ -36,6 +39,29 @@ def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callabl
     paths = standing(model, here, valid, **options)
     offers = Offers(model, NUMBERS, paths)
     return partial(Explorer, model, NUMBERS, paths, offers, Ways(model)), offers
+
+
+class WholeTrails(Trails):
+    """Trails of whole episodes; states differ if they are read differently."""
+
+    def add(self, step: TrailStep, state_digest: int | None = None) -> None:
+        super().add(step, hash(step.then) if state_digest is None else state_digest)
+
+    def close(
+        self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)
+    ) -> None:
+        super().close(versions)
+
+    def from_here(
+        self,
+        now: Situation,
+        steps: int,
+        valid: Container[str],
+        gained: Container[Key] = (),
+        *,
+        as_before: bool = True,
+    ) -> list[Trail]:
+        return super().from_here(now, steps, valid, gained, as_before=as_before)
 
 
 class Planning:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
-from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.trails import Trails, TrailStep
-from tests.values.planning import NUMBERS, new_model, router
+from engine.values.task import Imagined
+from engine.values.trails import TrailStep
+from tests.values.planning import NUMBERS, WholeTrails, new_model, router
 
 
 def state(place, *tokens):
@@ -75,7 +75,7 @@ def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_i
 
 def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     """All was taken up there once; mostly, hands were full, for all that anybody sees."""
-    x, trails = new_model(), Trails(NUMBERS)
+    x, trails = new_model(), WholeTrails(NUMBERS)
     hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
     for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
         x.see(x.read(hall), ("up",))

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from engine.values.detours import Route
-from engine.values.offers import darkening
-from engine.values.paths import Imagined, Progress, Ways
+from engine.values.paths import Ways
+from engine.values.plans import Route
+from engine.values.task import Imagined, Progress
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
 
@@ -106,7 +106,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
 
 def every(offers, goal, have, see, ahead):
     """All that can be tried at a place."""
-    (draw,) = (draw for draw in offers.draws if draw.goal == goal)
+    (draw,) = (draw for draw in offers.promises if draw.place == goal)
     asked = offers.stay(draw, have, see, ahead)
     found = (
         offers.of(Situation(goal, have, see), action, promise, ahead=ahead, sought=sought)
@@ -209,10 +209,10 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
         tried = every(offers, at.place, lit, at.see, ahead)
         return next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",))
 
-    assert darkening(x, NUMBERS, hall.place, lit, "throw lamp at tree") > 0.3
-    assert darkening(x, NUMBERS, lawn.place, lit, "throw lamp at tree") == 0.0
-    assert darkening(x, NUMBERS, hall.place, lit, "polish lamp") < 0.3
-    assert darkening(x, NUMBERS, hall.place, frozenset(), "throw lamp at tree") == 0.0
+    assert x.darkening(hall.place, lit, "throw lamp at tree") > 0.3
+    assert x.darkening(lawn.place, lit, "throw lamp at tree") == 0.0
+    assert x.darkening(hall.place, lit, "polish lamp") < 0.3
+    assert x.darkening(hall.place, frozenset(), "throw lamp at tree") == 0.0
     assert made(lawn, True) > 0.3
     assert made(lawn, False) == 0.0
     assert made(hall, False) > 0.3  # it would be dark here

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.values.counts import union
 from engine.values.paths import Ways
-from engine.values.text import Situation, union
+from engine.values.text import Situation
 from tests.values.planning import new_model
 from tests.values.test_memos import Wanderer
 
@@ -114,4 +115,4 @@ def test_however_much_is_asked_of_a_place_little_of_it_is_kept():
     x.learn(shore, "wait", 0.0, shore, terminated=False, died=False)
     for number in range(20000):
         assert x.hazards.hazard("shore", frozenset({f"have:thing{number}"}), moving=False) == 0.0
-    assert len(x.hazards._told._answers) <= x.hazards._told._most + 1
+    assert len(x.hazards._cache._answers) <= x.hazards._cache._most + 1

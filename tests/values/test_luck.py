@@ -13,8 +13,8 @@ from engine.records import Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.graph import GraphEstimator
 from engine.values.text import Situation
-from engine.values.trails import Histories, Trails, TrailStep
-from tests.values.planning import NUMBERS
+from engine.values.trails import Histories, TrailStep
+from tests.values.planning import NUMBERS, WholeTrails
 from tests.values.test_graph import Remembered
 
 NONE = frozenset()
@@ -37,11 +37,11 @@ def fight(wins, trails):
 def best(trails, faithful):
     """Return how sure the best trail from the beginning is, of those that count on the same luck, or of the others."""
     found = trails.from_here(HALL, 20, ("attack troll",))
-    return max((trail.sure for trail in found if bool(trail.faithful) == faithful), default=0.0)
+    return max((trail.sure for trail in found if bool(trail.repeat_probability) == faithful), default=0.0)
 
 
 def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
-    trails = Trails(NUMBERS)
+    trails = WholeTrails(NUMBERS)
     fight(2, trails)
     assert best(trails, True) >= 0.8
     assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
@@ -50,7 +50,7 @@ def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
 
 
 def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_differ():
-    trails, rope = Trails(NUMBERS), frozenset({"have:rope"})
+    trails, rope = WholeTrails(NUMBERS), frozenset({"have:rope"})
     fight(2, trails)
     laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
     trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
@@ -61,7 +61,7 @@ def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_diff
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
-    same, other = Trails(NUMBERS), Trails(NUMBERS)
+    same, other = WholeTrails(NUMBERS), WholeTrails(NUMBERS)
     for episode in range(6):
         fight(2, same)
         fight(2 if episode % 2 else 3, other)
@@ -82,7 +82,7 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
 
 
 def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
-    trails = Trails(NUMBERS)
+    trails = WholeTrails(NUMBERS)
     for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
         trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
     trails.close(lambda lived: [lived[2:]])  # told without what was in vain
@@ -190,7 +190,7 @@ def test_who_only_repeats_looks_for_another_way_unless_the_run_ends_or_nothing_i
     offered = []
 
     def from_here(*args, from_here=estimator._trails.from_here, **options):
-        offered.append(any(trail.faithful for trail in from_here(*args, **options)))
+        offered.append(any(trail.repeat_probability for trail in from_here(*args, **options)))
         return from_here(*args, **options)
 
     monkeypatch.setattr(estimator._trails, "from_here", from_here)

@@ -10,11 +10,12 @@ from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task
+from engine.values.paths import Paths
+from engine.values.task import Imagined, Progress, Task
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep
+from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
-from tests.values.planning import NUMBERS
+from tests.values.planning import NUMBERS, WholeTrails
 
 EAGER = PlanNumbers(unread=10**9)
 """Nothing may wait to be read."""
@@ -58,14 +59,14 @@ def answers(x, memo, met):
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:
             at = paths.seen(Imagined(place, have, {place: see}))
-            for action in sorted(x.places[place].possible):
+            for action in sorted(x.places[place].preconditions):
                 told[(place, have, see, action)] = (
                     paths.enable(at, action, 2),
                     offers.of(at, action, 1.0, ahead=True, sought=False),
                 )
         for have in hands[-3:]:
             told[(place, have)] = offers.brings(place, have)
-    return told, offers.draws
+    return told, offers.promises
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -90,7 +91,7 @@ def step(place, action, then, reward=0.0, have=()):
 
 
 def test_a_trail_from_the_middle_is_as_sure_as_what_is_still_to_be_done():
-    trails = Trails(NUMBERS)
+    trails = WholeTrails(NUMBERS)
     for there in ("bank", "bank", "reef"):  # the boat does not always land where it did
         trails.add(step("lake", "row boat", there))
         trails.add(step(there, "north", "hill"))

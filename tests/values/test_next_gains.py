@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.values.detours import Route
+from engine.values.plans import Route
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, router
 from tests.values.test_detours import wandered
@@ -27,7 +27,7 @@ def test_the_next_gains_are_the_best_of_all(seed):
     assert len(x.gains) > 2 * NUMBERS.width
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
-        route = Route(now, 40.0, alive=alive, marks=((0, now.place, now.have),))
+        route = Route(now, 40.0, success=alive, marks=((0, now.place, now.have),))
         reached = finder._paths.reach(now, route.left)
         goals = [finder._goal(route, reached, key) for key in x.gains]
         found = sorted((goal for goal in goals if goal is not None), key=lambda goal: -goal[0])

@@ -13,12 +13,12 @@ from engine.records import Candidate, Episode, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.knn import KnnEstimator
-from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
 from engine.values.shortening import shortened, without_loops
+from engine.values.task import Imagined
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep
-from tests.values.planning import NUMBERS, new_model, router
+from engine.values.trails import TrailStep
+from tests.values.planning import NUMBERS, WholeTrails, new_model, router
 
 NONE: frozenset[str] = frozenset()
 
@@ -50,7 +50,7 @@ def test_loops_without_a_gain_are_left_out_and_others_are_not():
 
 
 def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_in_hand():
-    trails = Trails(NUMBERS)
+    trails = WholeTrails(NUMBERS)
     trails.add(trail_step(at("a"), "east", at("b")))
     trails.add(trail_step(at("b"), "take coin", at("b", have=("coin",)), 3.0))
     trails.close()
@@ -308,7 +308,7 @@ def test_one_dark_is_as_deadly_as_another():
 
 
 def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
-    x, trails = new_model(), Trails(NUMBERS)
+    x, trails = new_model(), WholeTrails(NUMBERS)
     lit, beyond = room("cellar", 1, "lamp=lit"), room("vault", 2, "lamp")
     dark, vault = room("dark", 1, "lamp"), room("dark", 2, "lamp")
 
@@ -340,7 +340,7 @@ def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
         took(more, "south", 0.0, more, died=True)
         trails.close()
     warned = route()
-    assert warned.alive < 0.7 * lucky.alive
+    assert warned.success < 0.7 * lucky.success
     assert warned.value < 0.6 * lucky.value
 
 

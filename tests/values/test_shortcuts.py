@@ -9,9 +9,9 @@ import pytest
 
 from engine.values.counts import Likeness
 from engine.values.hazards import _Risk
-from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
 from engine.values.shortening import _Walk, shortened
+from engine.values.task import Imagined
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
@@ -155,7 +155,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
     explorer = Explorer(seed, episodes=8)
     x, compared = explorer.x, 0
     start = explorer.episodes[-1][0].now
-    valid = tuple(action for action in x.places[start.place].possible if action in x.moves)
+    valid = tuple(action for action in x.places[start.place].preconditions if action in x.moves)
     here = Imagined(start.place, start.have, {start.place: start.see})
     router = standing(x, here, valid)
     found = router.reach(here, 12.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State, Step
-from engine.values.detours import Route
 from engine.values.graph import GraphEstimator
 from engine.values.novelty import Bringing
-from engine.values.paths import Imagined, Progress
+from engine.values.plans import Route
+from engine.values.task import Imagined, Progress
 from engine.values.text import Reader, Situation
 from tests.values.gridworld import live
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
@@ -242,6 +242,6 @@ def test_something_new_is_brought_to_what_stands_open(brought):
     assert (plan.goal == (hall, "")) == (not brought)
     if not brought:
         _, offers = explorer(x, Imagined(den, egg, world), ("west",), steps=6)
-        draw = next(draw for draw in offers.draws if draw.goal == hall)
+        draw = next(draw for draw in offers.promises if draw.place == hall)
         asked = offers.stay(draw, egg, ajar, False)
         assert all(action != OPEN for _, action, sought in asked if sought)  # it is open

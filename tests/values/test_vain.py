@@ -12,8 +12,8 @@ from engine.records import Episode, Observation, State, Step
 from engine.values.graph import GraphEstimator
 from engine.values.model import Model
 from engine.values.novelty import Vain
-from engine.values.paths import Imagined, Progress
 from engine.values.preconditions import Preconditions
+from engine.values.task import Imagined, Progress
 from tests.values.planning import NUMBERS, Planning, new_model
 from tests.values.test_graph import Remembered
 

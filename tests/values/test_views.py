@@ -13,7 +13,7 @@ from engine.values.counts import Likeness
 from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
 from engine.values.model import Model
-from engine.values.paths import Imagined, Progress
+from engine.values.task import Imagined, Progress
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model, standing
 from tests.values.test_graph import Remembered
