@@ -20,7 +20,9 @@ from engine.kinds import Places
 from engine.memory import Memory, learnt, upkeep
 from engine.memory.scope import JOURNAL, LEARNT
 from engine.memory.shared import schema
+from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
+from engine.memory.shared.replica import Cursor
 from engine.memory.shared.server import Server
 from engine.records import Kept
 from engine.settings import SessionConfig, Settings
@@ -365,3 +367,26 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
         opening.opened(shared.scope(NAME), Settings())
         assert known[1:] == [0]
+
+
+def test_who_finds_that_another_read_the_scope_anew_takes_in_what_came_after(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        SharedMemory(address, tmp_path / "one") as one,
+        SharedMemory(address, tmp_path / "other", follow=False) as other,
+    ):
+        records, scope = one.scope("demo").records, other.scope("demo")
+        replica = scope.replica
+        records.add(Kept("note", "first"))
+        read_anew = replica._read_anew
+
+        def late(log: Log, before: Cursor) -> None:
+            monkeypatch.undo()
+            replica._replace_all(log)  # as another thread does, before there is a second record
+            records.add(Kept("note", "second"))
+            read_anew(log, before)
+
+        monkeypatch.setattr(replica, "_read_anew", late)
+        scope.refresh()
+        assert [record.text for record in scope.records.all()] == ["first", "second"]

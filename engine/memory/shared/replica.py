@@ -115,13 +115,16 @@ class Replica(Journal):
             Away: The server is away; the replica is as before.
         """
         log = log or self._log
-        changed = False
+        changed, anew = False, 0
         while True:
             before = self.cursor()
             news = log.news(self._scope, before.generation, before.seq)
             if news.generation != before.generation or news.seq < before.seq:
                 self._read_anew(log, before)
-                return True
+                changed, anew = True, anew + 1
+                if anew == _TRIES:
+                    return changed
+                continue  # somebody else may have read it anew, and earlier
             if news.seq == before.seq:
                 return changed
             with self._held():
