@@ -82,6 +82,10 @@ CELL = {
     "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
     "prompts": ("object of text, optional", "digests of the prompts"),
     "stories": ("object of text, optional", "digests of the stories"),
+    "base": (
+        "text, optional",
+        "the model that its trained model was made from; in reports, its rows stand with those of that model",
+    ),
     "training": (
         "object, optional",
         "what its model was trained with: `episodes`, `environment_steps`, `prompt_tokens`, `completion_tokens`, "

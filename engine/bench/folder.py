@@ -16,7 +16,7 @@ from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
 from engine.bench.plan import Plan, Task
 from engine.bench.records import FORMAT, Cell
-from engine.bench.samples import trained
+from engine.bench.samples import base, trained
 from engine.bench.suite import plain, read
 from engine.codec import to_plain
 from engine.disk import open_binary, shown, write_private
@@ -150,10 +150,13 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 def _training(cell: Cell, plan: Plan) -> dict[str, Any]:
-    """Return what the model of a cell was trained with, as the field `training`; {} if nothing says so."""
+    """Return what the model of a cell was trained with, and from which model; {} if nothing says so."""
     folder = next((arm.trained for arm in plan.suite.arms if arm.name == cell.arm), "")
     found = trained(cell.model, folder)
-    return {} if found is None else {"training": to_plain(found)}
+    if found is None:
+        return {}
+    known = base(cell.model, folder)
+    return {"training": to_plain(found)} | ({"base": known} if known else {})
 
 
 @contextlib.contextmanager

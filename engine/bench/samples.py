@@ -110,14 +110,33 @@ def trained(model: str, folder: str = "") -> Samples | None:
     """
     if not folder and not model.startswith(LOCAL):
         return None
+    file, manifest = _manifest(model, folder)
+    if "samples" not in manifest:
+        if folder:
+            raise UsageError(f"{shown(file)} does not say what a model was trained with")
+        return None
+    return of_plain(manifest["samples"], shown(file))
+
+
+def base(model: str, folder: str = "") -> str:
+    """Return the model that a trained one was made from, "" if nothing says so.
+
+    Args:
+        model: As of `trained`.
+        folder: As of `trained`.
+    """
+    if not folder and not model.startswith(LOCAL):
+        return ""
+    found = _manifest(model, folder)[1].get("model")
+    return found if isinstance(found, str) else ""
+
+
+def _manifest(model: str, folder: str) -> tuple[Path, Mapping[str, Any]]:
+    """Return where the manifest of a training run is, and the manifest; {} if it cannot be read."""
     place = Path(folder or model.removeprefix(LOCAL)).expanduser()
     file = (place if place.is_dir() else place.parent) / MANIFEST
     try:
         manifest = limits.parsed(read_bytes(file))
     except (OSError, BadFile):
-        manifest = None
-    if not isinstance(manifest, Mapping) or "samples" not in manifest:
-        if folder:
-            raise UsageError(f"{shown(file)} does not say what a model was trained with")
-        return None
-    return of_plain(manifest["samples"], shown(file))
+        manifest = {}
+    return file, manifest if isinstance(manifest, Mapping) else {}

@@ -19,5 +19,5 @@ def test_each_field_of_a_row_has_a_meaning():
 def test_the_page_has_the_fields_of_manifests():
     manifest = games(seeds=1, episodes=1).manifest
     assert set(manifest) == set(write_bench_format.MANIFEST)
-    trained = {"training"}  # only if a model says what it was trained with
+    trained = {"training", "base"}  # only if a model says what it was trained with
     assert set(next(iter(manifest["cells"].values()))) | trained == set(write_bench_format.CELL)

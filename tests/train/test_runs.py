@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench import estimate, samples, suite
+from engine.bench.report import results
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
 from engine.settings import SessionConfig
@@ -48,6 +49,33 @@ def test_reports_find_what_a_run_has_taken(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"")
     for model in (f"local:{tmp_path}", f"local:{tmp_path / 'model.gguf'}"):
         assert samples.trained(model) == samples.Samples(8, 32, 200, 20, 3.0)
+        assert samples.base(model) == ""
+        manifest.add(tmp_path, model="local/smollm2")
+        assert samples.base(model) == "local/smollm2"
+        manifest.add(tmp_path, model=3)
+
+
+def test_rows_of_a_trained_model_stand_with_the_one_it_was_made_from(tmp_path):
+    play(tmp_path, "--episodes", "1")
+    (tmp_path / "suite.toml").write_text(
+        'tasks = ["pantry"]\nepisodes = 1\nsteps = 4\nmodels = ["prior/verbs", "prior/uniform"]\n'
+        f'[[arms]]\nname = "A"\nagent = "static"\nrecorded = "{tmp_path / "sessions"}"\n'
+    )
+    words = ["bench", str(tmp_path / "suite.toml"), "--quiet", "--jobs", "1", "--name", "a"]
+    assert main(["--saves", str(tmp_path), *words]) == 0
+    place = tmp_path / "bench" / "a"
+    assert results.load(place).models == ("prior/verbs", "prior/uniform")
+    written = json.loads((place / "manifest.json").read_text())
+    cell = next(cell for cell in written["cells"].values() if cell["model"] == "prior/uniform")
+    cell |= {"base": "prior/verbs", "arm": "B"}
+    rows = (place / "episodes.jsonl").read_text().splitlines()
+    changed = [row.replace('"arm":"A"', '"arm":"B"') if "prior/uniform" in row else row for row in rows]
+    (place / "episodes.jsonl").write_text("\n".join(changed) + "\n")
+    (place / "manifest.json").write_text(json.dumps(written))
+    found = results.load(place)
+    assert found.models == ("prior/verbs",)
+    assert [(arm.name, arm.model) for arm in found.arms] == [("A", "prior/verbs"), ("B", "prior/verbs")]
+    assert {row.model for row in found.rows} == {"prior/verbs"}
 
 
 def test_counts_go_on_from_an_update(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -233,7 +233,17 @@ def load(folder: Path) -> Results:
     for row in rows:
         if row.cell not in manifest["cells"]:
             raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
-    return Results(manifest, rows, tuple(records(folder / TIMINGS, TimingRow)))
+    return _by_base(Results(manifest, rows, tuple(records(folder / TIMINGS, TimingRow))))
+
+
+def _by_base(results: Results) -> Results:
+    """Return results in which trained models stand with the model that they were made from: they are rows of it."""
+    bases = {name: str(cell["base"]) for name, cell in results.cells.items() if cell.get("base")}
+    if not bases:
+        return results
+    cells = {name: {**cell, "model": bases.get(name, cell.get("model", ""))} for name, cell in results.cells.items()}
+    rows = tuple(replace(row, model=bases.get(row.cell, row.model)) for row in results.rows)
+    return replace(results, manifest={**results.manifest, "cells": cells}, rows=rows)
 
 
 def _order(first: list[str], others: list[str]) -> list[str]:
