@@ -136,14 +136,13 @@ def test_a_changes_when_it_asks_and_the_session_remembers_it(tmp_path):
         async with app.run_test(size=SIZES[1]) as pilot:
             screen = watch(pilot)
             await pilot.press("a")
-            await until(pilot, lambda: screen.view.asks)
-            assert orders.load(saved.folder).ask == ALWAYS
+            await until(pilot, lambda: screen.view.asks and orders.load(saved.folder).ask == ALWAYS)
             steps = len(told(saved)[0])
             await pilot.press("a")
             await until(pilot, lambda: screen.view.question and not screen.view.asks)
-            assert orders.load(saved.folder) == Orders(BREAKPOINTS, (parse("episode=2"),))
+            await until(pilot, lambda: orders.load(saved.folder) == Orders(BREAKPOINTS, (parse("episode=2"),)))
             await pilot.press("a")
-            assert orders.load(saved.folder).ask == NEVER
+            await until(pilot, lambda: orders.load(saved.folder).ask == NEVER)
             await pilot.pause(0.1)
             assert len(told(saved)[0]) == steps  # what waited still waits
             await pilot.press("space")
