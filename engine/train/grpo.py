@@ -17,7 +17,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from engine.errors import UsageError
 from engine.settings.training import GrpoSettings
-from engine.train.checkpoints import CHECKPOINTS
+from engine.train.arguments import arguments
 from engine.train.rollouts import Played
 from engine.train.trained import Row
 
@@ -41,32 +41,19 @@ def config(
     rows = settings.group * settings.batch * steps
     per_device = fitting(settings.micro_batch, rows, world)
     return GRPOConfig(
-        output_dir=str(folder / CHECKPOINTS),
         per_device_train_batch_size=per_device,
         gradient_accumulation_steps=rows // (per_device * world),
         num_generations=settings.group * steps,
         num_iterations=settings.epochs_of_batch,
         max_steps=settings.updates * settings.epochs_of_batch,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="constant",
-        max_grad_norm=settings.gradient_norm,
         beta=settings.kl,
         use_bias_correction_kl=False,
         epsilon=settings.clip,
         loss_type="grpo",
         scale_rewards="group",
         max_completion_length=256,
-        logging_steps=1,
         save_steps=settings.save_every * settings.epochs_of_batch,
-        save_total_limit=settings.kept_checkpoints,
-        seed=seed,
-        use_cpu=cpu,
-        bf16=settings.precision == "bf16" and not cpu,
-        gradient_checkpointing=settings.activations == "recompute",  # TRL still sets the old name
-        activation_checkpointing=settings.activations == "recompute",
-        dataloader_pin_memory=not cpu,
-        disable_tqdm=True,
-        report_to=[],
+        **arguments(settings, folder, seed, cpu=cpu),
     )
 
 

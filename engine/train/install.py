@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import MissingError
+from engine.installing import run_logged
 from engine.paths import ensure_folder
-from engine.texts import clipped
 from engine.train.places import PYTHON, python_of, train_folder
 
 PACKAGES = {
@@ -116,33 +116,13 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
     with log.open("w") as output:
         if not python.is_file():
             say(f"making {python.parent.parent}")
-            _run([sys.executable, "-m", "venv", str(python.parent.parent)], output, log)
+            run_logged([sys.executable, "-m", "venv", str(python.parent.parent)], output, log, TIMEOUT_S)
         base = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
         # Torch first and by name: otherwise pip takes the newest one. With pip, because uv does not look for a build
         # without CUDA where one is offered.
         say(f"installing torch {PACKAGES['torch']}")
-        _run([*base, f"torch=={PACKAGES['torch']}"], output, log)
+        run_logged([*base, f"torch=={PACKAGES['torch']}"], output, log, TIMEOUT_S)
         rest = [f"{name}=={version}" for name, version in PACKAGES.items() if name != "torch"]
         say(f"installing {', '.join(rest)}")
-        _run([*base, *rest], output, log)
+        run_logged([*base, *rest], output, log, TIMEOUT_S)
     return python
-
-
-def _run(argv: list[str], output: object, log: Path) -> None:
-    try:
-        done = subprocess.run(
-            argv,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
-            check=False,
-        )  # type: ignore[call-overload]
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
-    if done.returncode:
-        lines = log.read_text(errors="replace").strip().splitlines()
-        reason = clipped(lines[-1], 300) if lines else "no reason given"
-        raise MissingError(
-            f"installing failed ({reason}); the whole log is {log}; is the package index reachable?"
-        )

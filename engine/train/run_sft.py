@@ -18,6 +18,7 @@ from engine.kinds import Places
 from engine.llm.prompts import tail
 from engine.settings.training import SftSettings
 from engine.train import curve, manifest, models
+from engine.train.arguments import arguments
 from engine.train.checkpoints import CHECKPOINTS, latest
 from engine.train.counting import Counts, Taken
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
@@ -78,26 +79,13 @@ def config(settings: SftSettings, folder: Path, seed: int, *, cpu: bool) -> SFTC
     """Return the configuration of TRL's trainer."""
     per_device = min(settings.micro_batch, settings.sft_batch)
     return SFTConfig(
-        output_dir=str(folder / CHECKPOINTS),
         per_device_train_batch_size=per_device,
         gradient_accumulation_steps=max(1, settings.sft_batch // per_device),
         num_train_epochs=settings.epochs,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="constant",
-        max_grad_norm=settings.gradient_norm,
         max_length=None,
         completion_only_loss=True,
-        logging_steps=1,
         save_steps=settings.save_every,
-        save_total_limit=settings.kept_checkpoints,
-        seed=seed,
-        use_cpu=cpu,
-        bf16=settings.precision == "bf16" and not cpu,
-        gradient_checkpointing=settings.activations == "recompute",  # TRL still sets the old name
-        activation_checkpointing=settings.activations == "recompute",
-        dataloader_pin_memory=not cpu,
-        disable_tqdm=True,
-        report_to=[],
+        **arguments(settings, folder, seed, cpu=cpu),
     )
 
 

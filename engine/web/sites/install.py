@@ -7,12 +7,11 @@ the shop needs sixty packages that jitrl does not use.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.errors import MissingError
+from engine.installing import run_logged
 from engine.web.sites.site import venv_python, web_folder
 
 SITES = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4", "libzim==3.13.1")
@@ -40,32 +39,13 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
     with log.open("w") as output:
         if not venv_python(saves).is_file():
             say("making an environment for the sites")
-            _run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), str(folder)], output, log)
+            bare = ["--without-pip"] if uv else []
+            run_logged([sys.executable, "-m", "venv", *bare, str(folder)], output, log, TIMEOUT_S)
         base = [uv, "pip", "install", "--python", str(venv_python(saves))] if uv else [
             str(venv_python(saves)), "-m", "pip", "install", "--disable-pip-version-check",
         ]  # fmt: skip
         say("installing the sites and WebArena-Verified (280 MB)")
-        _run([*base, *SITES, *VERIFIED], output, log)
+        run_logged([*base, *SITES, *VERIFIED], output, log, TIMEOUT_S)
         say("installing task lists and MiniWoB++")
-        _run([*base, "--no-deps", *DATA], output, log)
+        run_logged([*base, "--no-deps", *DATA], output, log, TIMEOUT_S)
     return folder
-
-
-def _run(argv: list[str], output: object, log: Path) -> None:
-    try:
-        done = subprocess.run(
-            argv,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
-            check=False,
-        )  # type: ignore[call-overload]
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
-    if done.returncode:
-        lines = log.read_text(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else "no reason given"
-        raise MissingError(
-            f"installing failed ({last}); the whole log is {log}; is the package index reachable?"
-        )
