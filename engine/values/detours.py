@@ -132,10 +132,7 @@ class Explorer:
             if travel + bool(promised.sums) > self._route.left:
                 continue
             arrives, alive = self._survival(anchor, way, back)
-            coming, opened = self._offers.brings(promised.place, anchor.have)
-            brings = sum(opened.values())
-            if way.steps:
-                brings += coming
+            brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
             bound = arrives * (promised.bound(travel) + brings / max(1, travel))
             lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
             if arrives * (promised.bonus + promised.most + brings) <= lost or bound <= 0.0:
@@ -171,13 +168,12 @@ class Explorer:
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:
-            coming, opened = self._offers.brings(goal, have)
-            brings = coming + sum(promise for feature, promise in opened.items() if feature in at.see)
+            brings = self._offers.brings(goal, have)
             if brings > 0.0:
                 total += arrives * brings
                 best = (total / travel, total, travel)
         count, cost = 0, travel
-        for most, action, sought in self._offers.stay(promised, have, at.see, ahead):
+        for most, action, sought in self._offers.stay(promised, have, ahead):
             if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, ahead=ahead, sought=sought)

@@ -120,7 +120,7 @@ class Model:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
         place, new = self.place(now.place), not words_of(now.see) <= self._words
-        self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new, see=now.see)
+        self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new)
         learnt = place.preconditions.see(now.context, possible)
         place.version += learnt.otherwise
         if learnt.new:
@@ -177,8 +177,6 @@ class Model:
             self.ways_version += place.exits.get(action) != then.place
             place.exits[action] = then.place
         else:
-            if then.have == now.have and reward <= 0 and not terminated:
-                self.bringing.open(now, action, then)
             for token in (then.have - now.have) | (then.see - now.see):
                 place.makers.add(token, action, now.context)
         for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets

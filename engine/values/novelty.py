@@ -17,22 +17,7 @@ from collections import Counter, defaultdict
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally
-from engine.values.text import (
-    EMPTY,
-    Key,
-    Situation,
-    Tokens,
-    concerns,
-    is_held,
-    name_in,
-    names_in,
-    objects,
-    shows_change,
-    without_holder,
-)
-
-_Spot = tuple[str, str]
-"""A place and what was opened there, "" for the place itself."""
+from engine.values.text import Key, Tokens, concerns, is_held, names_in, objects, without_holder
 
 
 class Yields:
@@ -114,12 +99,9 @@ class Vain:
 class Bringing:
     """What was in hand where, and what it opened there.
 
-    What was opened at a place is like a place of its own (`_Spot`): things may be put to use on it.
-
     Attributes:
         things: Tokens of all that was ever in hand; how it was packed makes no other thing of it.
         names: Words that name what was ever in hand, or in something in hand.
-        openers: By place, what was opened there, or is otherwise not as it was, and what was done to it.
         places: By token, at how many places it was in hand.
     """
 
@@ -127,76 +109,51 @@ class Bringing:
         self._n = numbers
         self.things: set[str] = set()
         self.names: set[str] = set()
-        self.openers: dict[str, dict[str, str]] = {}
         self.places: Counter[str] = Counter()
-        self._at: dict[_Spot, set[str]] = {}
-        """What was in hand there."""
+        self._at: defaultdict[str, set[str]] = defaultdict(set)
+        """By place, what was in hand there."""
         self._actions: set[str] = set()
         self._all = Tally()
         self._of: defaultdict[str, Tally] = defaultdict(Tally)
-        self._to: defaultdict[_Spot, Tally] = defaultdict(Tally)
+        self._to: defaultdict[str, Tally] = defaultdict(Tally)
 
-    def open(self, now: Situation, action: str, then: Situation) -> None:
-        """Learn what an action opened at a place; things that were ever in hand apart, and the dark."""
-        if name_in(now.see) != name_in(then.see):
-            return
-        for token in sorted(then.see - now.see):
-            if shows_change(token) and names_in(token).isdisjoint(self.names):
-                self.openers.setdefault(now.place, {})[token] = action
-
-    def see(
-        self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool, see: Tokens = EMPTY
-    ) -> None:
+    def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.
 
         Args:
             possible: What can be done: an action never possible anywhere that puts the thing to use on something.
             known: Whether the place was known before, so that what is new there comes of what was brought.
             new: Whether anything is seen that never was seen.
-            see: What is to be seen there.
         """
-        there = self._at.setdefault((place, ""), set())
-        opened = [token for token in self.openers.get(place, ()) if token in see]
-        if opened or not have <= there:
+        there = self._at[place]
+        if not have <= there:
             unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
             put_to_use = {token for token in have if any(concerns(action, token) for action in unheard)}
             whole = {token for token in have if not is_held(token)}  # how things are packed makes no new ones
-            for feature in opened:
-                at = (place, feature)
-                for token in (whole & there) - self._at[at] if at in self._at else ():
-                    self._count(at, token, token in put_to_use)
-                self._at.setdefault(at, set()).update(have)
             for token in have - there:
                 self.names |= names_in(without_holder(token))
             for token in whole - there:
                 if known and token in self.things:
-                    self._count((place, ""), token, new or token in put_to_use)
+                    for tally in (self._all, self._of[token], self._to[place]):
+                        tally.add(new or token in put_to_use)
                 there.add(token)
                 self.places[token] += 1
                 self.things.add(token)
         self._actions.update(possible)
-
-    def _count(self, at: _Spot, token: str, opened: bool) -> None:
-        for tally in (self._all, self._of[token], self._to[at]):
-            tally.add(opened)
 
     def opens(self, token: str) -> float:
         """Return how likely bringing a thing to a place where it never was makes something new possible, or seen."""
         overall = self._all.rate(self._n.opening, self._n.opening_tries)
         return self._of[token].rate(overall, self._n.opening_own)
 
-    def chances(self, place: str, have: Tokens, feature: str = "") -> list[float]:
-        """Return how likely each thing that never was at a place, or where something is opened there, opens more there.
+    def chances(self, place: str, have: Tokens) -> list[float]:
+        """Return how likely each thing in hand that never was at a place opens something there.
 
         Counted is what the thing did anywhere, and what other things did just there.
         """
-        to = self._to[(place, feature)]
-        return [to.rate(self.opens(token), self._n.opening_own) for token in self.new_at(place, have, feature)]
-
-    def new_at(self, place: str, have: Tokens, feature: str = "") -> Tokens:
-        """Return what of this was in hand somewhere and never at that place, or where something is opened there."""
-        return have.difference(self._at.get((place, feature), ())) & self.things
+        new = have.difference(self._at[place]) & self.things
+        return [self._to[place].rate(self.opens(token), self._n.opening_own) for token in new]
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""
-        return len(self._at.get((place, ""), ())) == len(self.things)
+        return len(self._at[place]) == len(self.things)

@@ -92,7 +92,7 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._use_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that one whole use of a thing is worth, as many as a move never taken: the unit of what follows."""
-        self._brought: dict[tuple[str, Tokens], tuple[float, dict[str, float]]] = {}
+        self._brought: dict[tuple[str, Tokens], float] = {}
         self._helpful, self._carry = self._uses()
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
@@ -109,7 +109,7 @@ class Offers:
         for name in m.places:
             promising = self._most_promising(name, frozenset(spent.get(name, ())))
             fetchable = len(self._fetchable.get(name, ()))
-            if promising or fetchable or name in m.bringing.openers or not m.bringing.all_were_at(name):
+            if promising or fetchable or not m.bringing.all_were_at(name):
                 promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
                 found.append(PlacePromise(name, promising, use_worth if name in helpless else 0.0, sums))
@@ -154,28 +154,15 @@ class Offers:
 
     # ----------------------------------------------------------------------------------------- bringing
 
-    def brings(self, place: str, have: Tokens) -> tuple[float, dict[str, float]]:
-        """Return what bringing there things that never were there promises, in points.
-
-        That is what coming there with them does, and, by what can be opened there, what being there once it is open.
-        """
+    def brings(self, place: str, have: Tokens) -> float:
+        """Return what bringing there things that never were there promises, in points."""
         found = self._brought.get((place, have))
         if found is None:
-            opened = dict[str, float]()
-            for feature, action in self._m.bringing.openers.get(place, {}).items():
-                promise = self._worth((place, action), self._m.bringing.chances(place, have, feature))
-                if promise:
-                    opened[feature] = promise
-            brings = self._worth((place, ""), self._m.bringing.chances(place, have))
-            found = self._brought[(place, have)] = (brings, opened)
+            key, best = (place, ""), sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
+            failed = key in self._paths.task.progress.failed
+            worth = 0.0 if failed else self._curiosity * sum(best) / (1.0 + self._m.missed[key]) ** 2
+            found = self._brought[(place, have)] = worth
         return found
-
-    def _worth(self, key: Key, chances: list[float]) -> float:
-        """Return what as many of the best chances as are taken on one visit promise, in points."""
-        if key in self._paths.task.progress.failed:
-            return 0.0
-        best = sum(sorted(chances, reverse=True)[: self._n.several])
-        return self._curiosity * best / (1.0 + self._m.missed[key]) ** 2
 
     def _uses(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return how much things help where one dies, and what carrying them about promises, in uses.
@@ -233,7 +220,7 @@ class Offers:
 
     # ----------------------------------------------------------------------------------------- offers
 
-    def stay(self, promised: PlacePromise, have: Tokens, see: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
+    def stay(self, promised: PlacePromise, have: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
         """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
 
         What is sought comes first, then the most promising.
@@ -243,9 +230,6 @@ class Offers:
         """
         place, worth = promised.place, self._use_worth
         sought = [(self._use(token, have, ahead) * worth, action) for action, token in self._fetchable.get(place, ())]
-        openers = self._m.bringing.openers.get(place, {})
-        shut = ((feature, promise) for feature, promise in self.brings(place, have)[1].items() if feature not in see)
-        sought += ((promise, openers[feature]) for feature, promise in shut)
         yield from ((promise, action, True) for promise, action in sought if promise >= self._n.least)
         yield from ((promise, action, False) for promise, action in promised.promising)
 

@@ -141,11 +141,6 @@ def without_state(token: str) -> str:
     return token.partition("=")[0]
 
 
-def shows_change(token: str) -> bool:
-    """Return whether a token tells what state something at the place is in, or stands for what does not show."""
-    return token.startswith(CAN) or (token.startswith("see:") and "=" in token)
-
-
 def place_for_people(place: str) -> str:
     """Return the name of a place without its class."""
     return place.removeprefix("place:")
