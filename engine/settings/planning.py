@@ -159,7 +159,6 @@ class PlanNumbers(Group):
     )
 
     # Search
-    retold: int = setting(4, "trails whose gains are joined anew by the shortest known ways", 0, 1e6)
     overhead: float = setting(
         2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
     )

@@ -9,7 +9,7 @@ that hold for other tasks, too, are kept between plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -126,9 +126,7 @@ class Router:
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
-        to_retell = [trail for trail in trails if not trail.repeat_probability][: self._n.retold]
-        retold = (route for trail in to_retell for route in self._retell(trail))
-        found = [self.nowhere, *map(self._follow, trails), *retold]
+        found = [self.nowhere, *map(self._follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
@@ -196,16 +194,6 @@ class Router:
             lived.append(max(trail.repeat_probability, alive))
             found.append(max(trail.repeat_probability, sure))
         return lived, found
-
-    def _retell(self, trail: Trail) -> Iterator[Route]:
-        """Yield the route to the gains of a trail, in its order, by the cheapest known ways."""
-        route = self.nowhere
-        for gain in trail.earned:
-            if gain.key not in route.gained:
-                further = self._goal(route, self._paths.reach(route.at, route.left), gain.key)
-                route = further[1] if further is not None else route
-        if route is not self.nowhere:
-            yield route
 
     # ----------------------------------------------------------------------------------------- known gains
 
