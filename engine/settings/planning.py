@@ -87,7 +87,6 @@ class PlanNumbers(Group):
         0.0,
         1.0,
     )
-    hope: float = setting(2.0, "things that did not help, after which hope for another one is halved", 0.0, 1e3)
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
     deadly: float = setting(0.08, "share of deadly steps that makes a place one to be prepared for", 0.0, 1.0)

@@ -163,8 +163,7 @@ class Explorer:
         leaving, staying = self._hazards(at)
         total = -(1.0 - alive) * price
         if promised.bonus:
-            new = 1.0 - self._n.unmet ** m.hazards.untested(goal, have)
-            total += arrives * promised.bonus * m.hazards.hope(goal) * new
+            total += arrives * promised.bonus * (1.0 - self._n.unmet ** m.hazards.untested(goal, have))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, Tally
-from engine.values.text import EMPTY, Situation, Tokens, is_carried, name_in
+from engine.values.text import EMPTY, Situation, Tokens, name_in
 
 
 @dataclass(slots=True)
@@ -49,12 +49,6 @@ class _Risk:
             known = self.with_token.get(token)
             share = min(share, self.numbers.unmet * whole if known is None else known.rate(whole, 1.0))
         return share
-
-    @property
-    def hope(self) -> float:
-        """How likely something new in hand helps against this danger, after all that did not."""
-        hope, vain = self.numbers.hope, (token for token, steps in self.with_token.items() if steps.hits)
-        return hope / (hope + sum(is_carried(token) for token in vain))
 
     @property
     def alias(self) -> str:
@@ -241,7 +235,3 @@ class Hazards:
         if known is None:
             return len(have)
         return sum(token not in known.moves.with_token and token not in known.others.with_token for token in have)
-
-    def hope(self, place: str) -> float:
-        """Return how likely something new in hand helps at a deadly place, after all that did not."""
-        return self._places[place].moves.hope

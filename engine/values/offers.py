@@ -178,8 +178,7 @@ class Offers:
                 helpful[token] = 1.0
             else:  # what was never there may help
                 thing = frozenset((token,))
-                hopes = (m.hazards.hope(name) for name in helpless if m.hazards.untested(name, thing))
-                helpful[token] = self._n.fetch * max(hopes, default=0.0)
+                helpful[token] = self._n.fetch * any(m.hazards.untested(name, thing) for name in helpless)
             unknown = len(m.places) - m.bringing.places[token]
             use = min(1.0, scale * m.bringing.opens(token) * min(unknown, self._n.carry_places))
             if unknown and use * self._use_worth > self._n.least:
