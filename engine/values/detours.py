@@ -208,8 +208,8 @@ class Explorer:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
         # The place may look as it did to others with the same in hand: dark, say.
         contexts, hazard = (at.context, union(at.have, self._m.view(at.place, at.have))), self._m.hazards.hazard
-        leaving = max(hazard(at.place, context, moving=True, first=True) for context in contexts)
-        return leaving, max(hazard(at.place, context, moving=False, first=True) for context in contexts)
+        leaving = max(hazard(at.place, context, moving=True) for context in contexts)
+        return leaving, max(hazard(at.place, context, moving=False) for context in contexts)
 
     def _last_danger(self, deadly: set[str]) -> int:
         """Return after how many steps the route is at a deadly place for the last time; -1 if it never is."""

@@ -78,11 +78,10 @@ class _Alias:
 
     Attributes:
         risks: Of all steps where a place went by it.
-        first: Of those that were taken at their place for the first time.
     """
 
     def __init__(self, numbers: PlanNumbers) -> None:
-        self.risks, self.first = _Risks(numbers), _Risks(numbers)
+        self.risks = _Risks(numbers)
         self.places: set[str] = set()
         self.carried: set[str] = set()
 
@@ -106,18 +105,17 @@ class Hazards:
         self._aliases: dict[str, _Alias] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
-        self._cache: Memo[tuple[str, Tokens, bool, bool], float] = Memo(1 << 14)
+        self._cache: Memo[tuple[str, Tokens, bool], float] = Memo(1 << 14)
         self._lifting: Memo[str, Tokens] = Memo()
         self._worst: Memo[str, float] = Memo()
         self._deadly: Memo[None, tuple[str, ...]] = Memo()
         self._light: Memo[None, Tokens] = Memo()
 
-    def add(self, now: Situation, *, moving: bool, died: bool, first: bool) -> None:
+    def add(self, now: Situation, *, moving: bool, died: bool) -> None:
         """Count a step.
 
         Args:
             moving: Whether it left the place, or would have.
-            first: Whether the action was never taken at the place.
         """
         name, risk = name_in(now.see), self._places.setdefault(now.place, _Risks(self._n)).of(moving)
         risk.add(died, name, now.context)
@@ -128,26 +126,23 @@ class Hazards:
             alias.places.add(now.place)
             alias.carried |= now.have
             alias.risks.of(moving).add(died)
-            if first:
-                alias.first.of(moving).add(died)
             always = self._always[key] = self._always.get(key, now.have) & now.have
             deaths = deaths or bool(alias.risks.of(moving).steps.hits)
             otherwise = before != (len(alias.places), len(alias.carried), always)  # what lifts an alias
         self.version += deaths or otherwise
 
-    def hazard(self, place: str, context: Tokens = EMPTY, *, moving: bool, first: bool = False) -> float:
+    def hazard(self, place: str, context: Tokens = EMPTY, *, moving: bool) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
 
         Args:
             context: What is carried, and seen there.
-            first: Whether the step is one that was never taken at the place.
         """
-        key = (place, context, moving, first)
+        key = (place, context, moving)
         return self._cache.find(self.version, key, lambda: self._hazard(*key))
 
-    def _hazard(self, place: str, context: Tokens, moving: bool, first: bool) -> float:
+    def _hazard(self, place: str, context: Tokens, moving: bool) -> float:
         known, name = self._places.get(place), name_in(context)
-        elsewhere = self._elsewhere(name, context, moving, first)
+        elsewhere = self._elsewhere(name, context, moving)
         if known is None:
             return elsewhere
         share, alias = known.of(moving).share_with(context), known.of(moving).alias
@@ -155,14 +150,12 @@ class Hazards:
             share *= self._n.lifted
         return max(share, elsewhere)
 
-    def _elsewhere(self, name: str, context: Tokens, moving: bool, first: bool) -> float:
+    def _elsewhere(self, name: str, context: Tokens, moving: bool) -> float:
         """Return the share of deadly steps wherever a place goes by the alias that it has in this context."""
         alias = self._aliases.get(name)
         if alias is None or not alias.is_shared or not context.isdisjoint(self._lifts(name)):
             return 0.0
-        share = alias.risks.of(moving).share
-        # For what was never done at a place, what came of first tries elsewhere counts most.
-        return alias.first.of(moving).steps.rate(share, self._n.unharmed) if first else share
+        return alias.risks.of(moving).share
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any alias that a place has in common with others."""

@@ -152,7 +152,7 @@ class Model:
             self.moves.add(action)
         place, first, settled = self.place(now.place), key not in self.effects, self.effects.is_settled(key)
         moving = action in self.moves and (moved or died)  # who ran into a wall has not left
-        self.hazards.add(now, moving=moving, died=died, first=first)
+        self.hazards.add(now, moving=moving, died=died)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.fatal.total() + 1.0)
             self.fatal[key] += 1
@@ -245,9 +245,9 @@ class Model:
             None, (place, known.version), lambda: tuple((action, leads(action)) for action in known.exits)
         )
 
-    def hazard(self, place: str, context: Tokens, action: str, *, first: bool = False) -> float:
+    def hazard(self, place: str, context: Tokens, action: str) -> float:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
-        return self.hazards.hazard(place, context, moving=action in self.moves, first=first)
+        return self.hazards.hazard(place, context, moving=action in self.moves)
 
     def outcome(self, key: Key, context: Tokens) -> Outcome | None:
         """Return what the action is expected to do, None if it was never taken at the place."""
@@ -258,7 +258,7 @@ class Model:
     def death(self, key: Key, context: Tokens) -> float:
         """Return the probability of dying of an action in a context, whether or not it was ever taken at the place."""
         outcome = self.outcome(key, context)
-        return outcome.death if outcome is not None else self.hazard(key[0], context, key[1], first=True)
+        return outcome.death if outcome is not None else self.hazard(key[0], context, key[1])
 
     def sureness(self, key: Key) -> float:
         """Return how often an action was possible where memory had it."""

@@ -296,7 +296,7 @@ class Offers:
         if light and light.isdisjoint(then):
             lightless = m.dark_death(at.place, ahead=ahead)
         hazard = m.hazards.hazard
-        moving = hazard(at.place, then, moving=True, first=action in m.moves)
+        moving = hazard(at.place, then, moving=True)
         return max(lightless, moving, hazard(at.place, then, moving=False))
 
 
