@@ -163,6 +163,7 @@ class PlanNumbers(Group):
     )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
     width: int = setting(4, "gains considered from each of them", 1, 1e6)
+    levels: int = setting(4, "levels of fetching", 0, 9)
     depth: int = setting(8, "gains added to a route at most", 0, 1e6)
     shut_ways: int = setting(2, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)

@@ -9,6 +9,7 @@ that hold for other tasks, too, are kept between plans.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -43,7 +44,7 @@ class Planner:
                 the last episode only repeated what was known.
         """
         paths = self.paths(task)
-        router = Router(self._m, self._n, paths)
+        router = Router(self._m, self._n, paths, self._ways)
         route, nowhere = router.best(trails), router.nowhere
         if self._is_complete(route, task):  # nothing is left to discover
             return Plan(route.value, route.value, route.actions, route.goal, route)
@@ -115,7 +116,10 @@ class Router:
         nowhere: The route that goes nowhere.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
+    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, ways: Ways) -> None:
+        self._ways = ways
+        self._legs = {}
+        self._alive = []
         self._m = model
         self._n = numbers
         self._paths = paths
@@ -126,7 +130,9 @@ class Router:
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
-        found = [self.nowhere, *map(self._follow, trails)]
+        lit = [self._fetch(self.nowhere, token, self._n.levels) for token in sorted(self._m.hazards.light)]
+        lit = [] if not self._m.hazards.light.isdisjoint(self.nowhere.at.have) else [r for r in lit if r is not None]
+        found = [self.nowhere, *map(self._follow, trails), *lit]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
@@ -200,66 +206,127 @@ class Router:
     def _further(self, route: Route) -> list[Route]:
         """Return `route` with each of the best next known gains added."""
         reached, width = self._paths.reach(route.at, route.left), self._n.width
-        # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
+        ways = self._ways.of(route.at.place)
         hopes = sorted(
-            (-gain / (reached[key[0]].cost + 1.0 + self._n.overhead), number, key)
+            (-gain / ((reached[key[0]].cost if key[0] in reached else ways[key[0]].steps) + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
-            if key not in route.gained and key[0] in reached
+            if key not in route.gained and (key[0] in reached or key[0] in ways)
         )
         rated = list[tuple[float, int, Route]]()
         for hope, number, key in hopes:
             if len(rated) >= width and -hope * route.success <= -rated[width - 1][0]:
                 break
-            goal = self._goal(route, reached, key)
+            goal = self._goal(route, key)
             if goal is not None:
                 rated.append((-goal[0], number, goal[1]))
                 rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]]
 
-    def _goal(self, route: Route, reached: Mapping[str, Reached], key: Key) -> tuple[float, Route] | None:
+    def _goal(self, route: Route, key: Key) -> tuple[float, Route] | None:
         """Return the points per step of one known gain, and the route with it added."""
-        if key in self._paths.task.progress.failed or key[0] not in reached or reached[key[0]].cost + 1 > route.left:
+        if key in self._paths.task.progress.failed:
+            return None
+        leg = self._leg(route, key, self._n.levels)
+        if leg is None:
+            return None
+        further, context, doing = leg
+        gain = self._m.effects.gain(key, context)
+        if gain < self._n.least_gain or further.left < 0:
+            return None
+        points = gain * further.success
+        value = further.value + points
+        further = replace(further, value=value, gained=route.gained | {key},
+                          earned=(*further.earned, (len(further.actions), points)))
+        return (value - route.value) / (route.left - further.left + self._n.overhead), further
+
+    def _leg(self, route: Route, key: Key, levels: int) -> tuple[Route, Tokens, bool] | None:
+        """Return the route with an action at a place added, and the context it is taken in."""
+        found = self._legs.get((id(route), key, levels))
+        if found is None:
+            self._alive.append(route)
+            found = self._legs[(id(route), key, levels)] = (self._find_leg(route, key, levels),)
+        return found[0]
+
+    def _find_leg(self, route: Route, key: Key, levels: int) -> tuple[Route, Tokens, bool] | None:
+        paths = self._paths
+        reached = paths.reach(route.at, route.left)
+        if key[0] not in reached:
+            way = self._ways.of(route.at.place).get(key[0])
+            if way is None or not levels:
+                return None
+            there = [*(place for place, _ in way.moves[1:]), key[0]]
+            shut = next((move for move, to in zip(way.moves, there) if move[0] in reached and to not in reached), None)
+            if shut is None or shut == key:
+                return None
+            opened = self._leg(route, shut, levels - 1)
+            if opened is None or opened[0].at.place == shut[0]:
+                return None
+            return self._leg(opened[0], key, levels - 1)
+        if reached[key[0]].cost + 1 > route.left:
             return None
         done = self._done(reached, key, self._n.helped_gain)
         if done is None:
+            if not levels:
+                return None
+            lacks = self._lacks(key[0], key[1], paths.seen(reached[key[0]].at).context, self._n.helped_gain)
+            if not lacks:
+                return None
+            for token in sorted(lacks):
+                fetched = self._fetch(route, token, levels - 1)
+                if fetched is None:
+                    return None
+                route = fetched
+            return self._leg(route, key, 0)
+        if done.cost > route.left:
             return None
-        gain = self._m.effects.gain(key, done.enabled.at.context)
-        if gain < self._n.least_gain or done.cost > route.left:
-            return None
-        success = route.success * done.survives * done.way.sure * done.enabled.sure
-        value = gain * success - self._paths.death_cost * route.success * (1.0 - done.survives)
-        further = _longer(route, reached, key, done)
-        further = replace(
-            further,
-            value=route.value + value,
-            success=success,
-            gained=route.gained | {key},
-            earned=(*route.earned, (len(further.actions), gain * success)),
-        )
-        return value / (done.cost + self._n.overhead), further
-
-    def through(self, route: Route, key: Key) -> Route | None:
-        """Return a route with a shut way opened and gone through at its end; None if it is not known how.
-
-        What the way needs must be in hand at the end of `route`, or be had at the place of the way: nothing is fetched
-        from elsewhere.
-
-        What lies behind a way that needs something, past a troll or a locked door, is no known gain, and detours only
-        go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
-        """
-        reached = self._paths.reach(route.at, route.left)
-        done = self._done(reached, key, self._n.helped) if key[0] in reached else None
-        if done is None or not done.enabled.actions or done.then.place == key[0] or done.cost >= route.left:
-            return None
-        context, survives = self._paths.seen(done.way.at).context, done.survives
+        context, survives = paths.seen(done.way.at).context, done.survives
         for helper in done.enabled.actions:
             outcome = self._m.outcome((key[0], helper), context)
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
-        return replace(
+        further = replace(
             _longer(route, reached, key, done),
-            value=route.value - self._paths.death_cost * route.success * (1.0 - survives),
+            value=route.value - paths.death_cost * route.success * (1.0 - survives),
             success=route.success * survives * done.way.sure * done.enabled.sure,
         )
+        return further, done.enabled.at.context, True
+
+    def _fetch(self, route: Route, token: str, levels: int) -> Route | None:
+        """Return the route with something fetched at its end, None if it is not known how."""
+        if token in route.at.have:
+            return route
+        best: Route | None = None
+        for source in itertools.islice(self._m.sources.get(token, ()), self._n.sources):
+            if source in self._paths.task.progress.failed:
+                continue
+            leg = self._leg(route, source, levels) if levels >= 0 else None
+            if leg is not None and token in leg[0].at.have and (best is None or leg[0].left > best.left):
+                best = leg[0]
+        return best
+
+    def _lacks(self, place: str, action: str, context: Tokens, depth: int) -> Tokens | None:
+        """Return what has to be in hand for an action to become possible at a place, None if that is not known."""
+        m, lacks = self._m, set()
+        known = m.places[place]
+        for token in known.preconditions.missing(action, context):
+            if token.startswith("have:") and token in m.sources:
+                lacks.add(token)
+                continue
+            found = None
+            for helper in known.makers.made(token) if depth else ():
+                found = self._lacks(place, helper, context, depth - 1)
+                if found is not None:
+                    break
+            if found is None:
+                return None
+            lacks |= found
+        return frozenset(lacks)
+
+    def through(self, route: Route, key: Key) -> Route | None:
+        """Return a route with a shut way opened and gone through at its end; None if it is not known how."""
+        leg = self._leg(route, key, self._n.levels)
+        if leg is None or leg[0].at.place == key[0] or leg[0].left <= 0:
+            return None
+        return leg[0]
 
     def _done(self, reached: Mapping[str, Reached], key: Key, depth: int) -> _Done | None:
         """Return what going to a place and taking an action there comes to, None if it is not known how.

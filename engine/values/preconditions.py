@@ -307,6 +307,10 @@ class Makers:
             kinds.add(_of_its_kind(token, context))
         self.version += not known or len(kinds) != known
 
+    def made(self, token: str) -> Iterable[str]:
+        """Return what made a token."""
+        return self._made.get(token, ())
+
     def helpers(self, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear.
 
