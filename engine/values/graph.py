@@ -72,8 +72,6 @@ class GraphEstimator:
         self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
-        self._most = 0.0
-        """The most points that an episode had."""
         self._begin()
         vars(self).update(known or {})
         for first, episode in memory.entered():
@@ -109,7 +107,6 @@ class GraphEstimator:
 
     def _begin(self) -> None:
         self._progress = Progress()
-        self._points = [0.0]
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
         self._expected: Imagined | None = None
@@ -118,7 +115,6 @@ class GraphEstimator:
         self._sources.begin()
 
     def _end(self) -> None:
-        self._most = max(self._most, *self._points)
         self._trails.close(lambda steps: versions(steps, self._model, self._n))
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
@@ -171,7 +167,6 @@ class GraphEstimator:
             following = episode.steps[number + 1] if number + 1 < len(episode.steps) else None
             then = following.state if following is not None else episode.final
             if not step.state.tokens or not then.tokens:
-                self._trails.histories.lose()
                 continue  # forgotten, or followed by a step that is: where it led is not known
             possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
@@ -196,8 +191,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
-        self._points.append(self._points[-1] + reward)
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated))
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)
@@ -252,7 +246,7 @@ class GraphEstimator:
         task = self._task(now, query)
         plan = self._current_plan(now, task, query)
         price = self._planner.paths(task).price(task.steps)
-        terms = Terms(model, self._n, self._trails.histories, plan, self._collected, task, price)
+        terms = Terms(model, self._n, plan, self._collected, task, price)
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
@@ -271,9 +265,7 @@ class GraphEstimator:
     def _task(self, now: Situation, query: Query) -> Task:
         """Return what a plan is made for here and now."""
         here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
-        # Who does all as in an earlier episode meets the same luck: not what killed then.
         valid = frozenset(query.valid_actions)
-        valid = valid - self._trails.histories.deadly or valid
         curiosity = self._settings.curiosity * query.outlook
         return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
 
@@ -299,12 +291,9 @@ class GraphEstimator:
     def _new_plan(self, now: Situation, task: Task, query: Query) -> Plan:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
-        # Who only repeats what was done before learns nothing by it, and can still do so at the end of the run.
-        complete = query.to_gain is not None and self._points[-1] + query.to_gain <= self._most
-        as_before = complete or query.outlook < 1.0 or not self._trails.histories.repeated
         for _ in range(self._n.plans):
-            trails = self._trails.from_here(now, task.steps, task.valid, progress.gained, as_before=as_before)
-            plan = self._planner.plan(task, trails, otherwise=not as_before)
+            trails = self._trails.from_here(now, task.steps, task.valid, progress.gained)
+            plan = self._planner.plan(task, trails)
             if not plan.actions:
                 break
             if plan.actions[0] not in task.valid:

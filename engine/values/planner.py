@@ -35,13 +35,11 @@ class Planner:
         self._ways = Ways(model)
         self._answers: Answers = Memo(1 << 15)
 
-    def plan(self, task: Task, trails: Sequence[Trail] = (), *, otherwise: bool = False) -> Plan:
+    def plan(self, task: Task, trails: Sequence[Trail] = ()) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
 
         Args:
             trails: What remembered episodes did from here.
-            otherwise: Whether a route that leaves no steps to try anything is weighed against not going it, because
-                the last episode only repeated what was known.
         """
         paths = self.paths(task)
         router = Router(self._m, self._n, paths, self._ways)
@@ -58,7 +56,6 @@ class Planner:
         bases = (nowhere, route) if route is not nowhere else (nowhere,)
         shut = offers.shut_ways(self._ways.of(task.now.place))
         others = [router.through(base, key) for key in shut for base in bases]
-        others += [nowhere] if otherwise and not plan.tries else []
         instead = (filled(other) for other in others if other is not None)
         plan = max((plan, *instead), key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
@@ -129,7 +126,7 @@ class Router:
 
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
-        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
+        trails = [trail for trail in trails if self._passable(trail)]
         lit = [self._fetch(self.nowhere, token, self._n.levels) for token in sorted(self._m.hazards.light)]
         lit = [] if not self._m.hazards.light.isdisjoint(self.nowhere.at.have) else [r for r in lit if r is not None]
         found = [self.nowhere, *map(self._follow, trails), *lit]
@@ -165,7 +162,6 @@ class Router:
             start.gained | fresh,
             tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
             earned,
-            needs_exact_replay=trail.repeat_probability > 0.0,
         )
 
     def _passable(self, trail: Trail) -> bool:
@@ -197,8 +193,8 @@ class Router:
             known = self._m.places.get(place)
             if found and known is not None:  # what is done first is possible
                 sure *= known.preconditions.lasting(action, context)
-            lived.append(max(trail.repeat_probability, alive))
-            found.append(max(trail.repeat_probability, sure))
+            lived.append(alive)
+            found.append(sure)
         return lived, found
 
     # ----------------------------------------------------------------------------------------- known gains
@@ -360,5 +356,4 @@ def _longer(route: Route, reached: Mapping[str, Reached], key: Key, done: _Done)
         left=route.left - done.cost,
         actions=tuple(actions),
         marks=(*marks, (len(actions), done.then.place, done.then.have)),
-        needs_exact_replay=False,
     )

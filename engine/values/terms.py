@@ -12,7 +12,6 @@ from engine.values.model import Model
 from engine.values.plans import Plan
 from engine.values.task import Task
 from engine.values.text import Situation
-from engine.values.trails import Histories
 
 TERMS = ("gain", "discovery", "delay", "risk")
 """Their names, in the order in which `Terms.of` returns them."""
@@ -29,7 +28,6 @@ class Terms:
 
     model: Model
     numbers: PlanNumbers
-    histories: Histories
     plan: Plan
     collected: float
     task: Task
@@ -43,8 +41,7 @@ class Terms:
         if plan.actions and action == plan.actions[0]:
             return to_come, plan.value - plan.known, 0.0, 0.0
         m, n, key, context = self.model, self.numbers, (now.place, action), now.context
-        killed = self.histories.repeat_probability if action in self.histories.deadly else 0.0
-        risk = max(m.death(key, context), killed)
+        risk = m.death(key, context)
         liked = task.liking.get(now.place, {})
         own = m.novelty(key, task.curiosity, liked) / (1 + task.progress.tried[key])
         if not plan.actions:
