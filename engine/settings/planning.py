@@ -122,7 +122,6 @@ class PlanNumbers(Group):
     opening_own: float = setting(
         2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
     )
-    fetch: float = setting(0.5, "share of what helps against a danger that fetching what may help is worth", 0.0, 1.0)
     vain_came: float = setting(
         0.5, "times that something came of what had shown nothing, before any was counted", 0.0, 1e3
     )

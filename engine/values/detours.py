@@ -135,7 +135,7 @@ class Explorer:
             brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
             bound = arrives * (promised.bound(travel) + brings / max(1, travel))
             lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
-            if arrives * (promised.bonus + promised.most + brings) <= lost or bound <= 0.0:
+            if arrives * (promised.most + brings) <= lost or bound <= 0.0:
                 continue
             start = _Start(bound, travel, anchor, way, back, arrives, alive)
             if best is None or (-bound, travel) < (-best.bound, best.travel):
@@ -162,8 +162,6 @@ class Explorer:
         price = anchor.stake + self._paths.price(self._route.left)
         leaving, staying = self._hazards(at)
         total = -(1.0 - alive) * price
-        if promised.bonus:
-            total += arrives * promised.bonus * (1.0 - self._n.unmet ** m.hazards.untested(goal, have))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
         if way.steps:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Likeness, Memo, difference
-from engine.values.text import EMPTY, Key, Situation, Tokens, name_in
+from engine.values.text import EMPTY, Key, Situation, Tokens
 
 
 class Occasion(NamedTuple):
@@ -182,11 +182,6 @@ class Effects:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         latest = self._latest(self._records[key]) if key in self._records else ()
         return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
-
-    def died_alike(self, key: Key, context: Tokens) -> int:
-        """Return how often one died of an action while the place went by the alias it has in this context."""
-        alias = name_in(context)
-        return sum(o.died and name_in(o.context) == alias for o in self._latest(self._records[key]))
 
     def _latest(self, record: _Record) -> list[Occasion]:
         return record.occasions[-self._n.occasions :]

@@ -278,7 +278,7 @@ class GraphEstimator:
             and expected.world.get(now.place, now.see) == now.see
         )
         follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
-        if not follows or self._is_deadly(now, plan):
+        if not follows:
             if as_expected and plan.actions and plan.actions[0] not in query.valid_actions:
                 # Memory is wrong about it. Where things are not as expected, what was to make it possible failed.
                 self._model.miss((now.place, plan.actions[0]))
@@ -320,11 +320,6 @@ class GraphEstimator:
             elif way not in progress.barred:
                 progress.barred.add(way)
                 progress.checked[way] += 1
-
-    def _is_deadly(self, now: Situation, plan: Plan) -> bool:
-        """Return whether the next step is likely deadly as things are: a plan may have hoped for a light."""
-        outcome = self._model.outcome((now.place, plan.actions[0]), now.context)
-        return outcome is not None and outcome.death > self._n.too_dangerous
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

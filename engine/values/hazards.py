@@ -188,10 +188,6 @@ class Hazards:
         known = self._places.get(place)
         return self._lifts(known.moves.alias) if known is not None and known.moves.steps.hits else EMPTY
 
-    def helps(self, token: str) -> bool:
-        """Return whether something lifts the danger of leaving any of the deadly places."""
-        return any(token in self.lifting(place) for place in self.deadly())
-
     @property
     def light(self) -> Tokens:
         """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
@@ -217,14 +213,3 @@ class Hazards:
             return EMPTY.union(*otherwise) - alias.carried
 
         return self._lifting.find(self.version, name, lifts)
-
-    def helpless(self) -> tuple[str, ...]:
-        """Return the deadly places that nothing is known to protect at."""
-        return tuple(place for place in self.deadly() if not self.lifting(place))
-
-    def untested(self, place: str, have: Tokens) -> int:
-        """Return how many of the things in hand never were at that place."""
-        known = self._places.get(place)
-        if known is None:
-            return len(have)
-        return sum(token not in known.moves.with_token and token not in known.others.with_token for token in have)

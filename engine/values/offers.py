@@ -39,23 +39,21 @@ class PlacePromise:
     """What a place promises to who comes there.
 
     Attributes:
-        bonus: For coming there with something new in hand, because it is deadly and nothing is known to help.
         sums: The most that so many things tried there can promise together, for one, two and so on.
     """
 
     place: str
     promising: _Promising
-    bonus: float
     sums: tuple[float, ...]
 
     @property
     def most(self) -> float:
-        """The most that all of it together can promise, the bonus apart."""
+        """The most that all of it together can promise."""
         return self.sums[-1] if self.sums else 0.0
 
     def bound(self, travel: int) -> float:
         """Return the highest rate that a detour of this length can have."""
-        rates = ((self.bonus + total) / (travel + count) for count, total in enumerate(self.sums, 1))
+        rates = (total / (travel + count) for count, total in enumerate(self.sums, 1))
         return max(rates, default=0.0)
 
 
@@ -91,9 +89,9 @@ class Offers:
         self._paths = paths
         self._curiosity = paths.task.curiosity
         self._use_worth = self._curiosity * model.yields.rate(MOVE)
-        """Points that one whole use of a thing is worth, as many as a move never taken: the unit of what follows."""
+        """Points that fetching what lifts a danger is worth: as many as a move never taken."""
         self._brought: dict[tuple[str, Tokens], float] = {}
-        self._helpful, self._carry = self._uses()
+        self._carry = self._uses()
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
@@ -105,14 +103,14 @@ class Offers:
         for key in (*progress.tried, *progress.failed):
             if key in progress.failed or not m.vain.holds(key):
                 spent.setdefault(key[0], set()).add(key[1])
-        found, helpless = list[PlacePromise](), set(m.hazards.helpless())
+        found = list[PlacePromise]()
         for name in m.places:
             promising = self._most_promising(name, frozenset(spent.get(name, ())))
             fetchable = len(self._fetchable.get(name, ()))
             if promising or fetchable or not m.bringing.all_were_at(name):
                 promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
-                found.append(PlacePromise(name, promising, use_worth if name in helpless else 0.0, sums))
+                found.append(PlacePromise(name, promising, sums))
         return found
 
     def _most_promising(self, name: str, spent: Tokens) -> _Promising:
@@ -164,37 +162,26 @@ class Offers:
             found = self._brought[(place, have)] = worth
         return found
 
-    def _uses(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return how much things help where one dies, and what carrying them about promises, in uses.
-
-        One use is worth `_use_worth` points.
-        """
-        m, helpful, carry, helpless = self._m, dict[str, float](), dict[str, float](), self._m.hazards.helpless()
-        scale = self._n.carry * self._curiosity / self._use_worth if self._curiosity else 0.0
+    def _uses(self) -> dict[str, float]:
+        """Return what having a thing in hand promises at places where it never was, in points."""
+        m, uses, places = self._m, dict[str, float](), len(self._m.places)
         for token in m.sources:
-            if is_held(token):
-                continue  # how things are packed makes no new thing
-            if m.hazards.helps(token):
-                helpful[token] = 1.0
-            else:  # what was never there may help
-                thing = frozenset((token,))
-                helpful[token] = self._n.fetch * any(m.hazards.untested(name, thing) for name in helpless)
-            unknown = len(m.places) - m.bringing.places[token]
-            use = min(1.0, scale * m.bringing.opens(token) * min(unknown, self._n.carry_places))
-            if unknown and use * self._use_worth > self._n.least:
-                carry[token] = use
-        return helpful, carry
+            unknown = min(places - m.bringing.places[token], self._n.carry_places)
+            use = min(self._use_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
+            if use > self._n.least and not is_held(token):  # how things are packed makes no new thing
+                uses[token] = use
+        return uses
 
     def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
-        """Return by place the actions that bring in hand what helps or may help where one dies, or is to be carried.
+        """Return by place the actions that bring in hand what lifts a danger, or is to be carried, each with that.
 
-        What a shut way needs is not asked: nothing is fetched for its sake.
+        What a known gain or a shut way needs is not asked: the route to it fetches that.
         """
         found: dict[str, list[tuple[str, str]]] = {}
         task = self._paths.task
         here, progress = task.now.place, task.progress
         for token, sources in self._m.sources.items():
-            if not self._helpful.get(token) and token not in self._carry:
+            if token not in self._carry and token not in self._m.hazards.light:
                 continue
             for place, action in itertools.islice(sources, self._n.sources):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
@@ -207,17 +194,17 @@ class Offers:
                     found.setdefault(here, []).append((action, token))
         return found
 
+    # ----------------------------------------------------------------------------------------- offers
+
     def _use(self, token: str, have: Tokens, ahead: bool) -> float:
-        """Return how much of a use having it would be: none if it is there, or something as good of the same kind."""
+        """Return what having it promises: nothing if it is there, or something as good of the same kind."""
 
         def use(token: str) -> float:
-            return max(self._helpful.get(token, 0.0) if ahead else 0.0, self._carry.get(token, 0.0))
+            return self._use_worth if ahead and token in self._m.hazards.light else self._carry.get(token, 0.0)
 
         kind, own = without_state(token), use(token)
         same = (use(held) for held in have if without_state(held) == kind)
         return own if token not in have and own > max(same, default=0.0) else 0.0
-
-    # ----------------------------------------------------------------------------------------- offers
 
     def stay(self, promised: PlacePromise, have: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
         """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
@@ -227,9 +214,10 @@ class Offers:
         Args:
             ahead: Whether there is danger ahead.
         """
-        place, worth = promised.place, self._use_worth
-        sought = [(self._use(token, have, ahead) * worth, action) for action, token in self._fetchable.get(place, ())]
-        yield from ((promise, action, True) for promise, action in sought if promise >= self._n.least)
+        for action, token in self._fetchable.get(promised.place, ()):
+            use = self._use(token, have, ahead)
+            if use >= self._n.least:
+                yield use, action, True
         yield from ((promise, action, False) for promise, action in promised.promising)
 
     def of(self, at: Situation, action: str, promise: float, *, ahead: bool, sought: bool) -> Offer | None:
@@ -270,15 +258,10 @@ class Offers:
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
-        m, action = self._m, key[1]
-        deaths = m.fatal.get(key, 0)
-        alike = m.effects.died_alike(key, then) if deaths and action in m.moves else 0
-        share = 1.0 / (1.0 + alike)
-        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
-        elsewise = 0 if alike else deaths
-        if m.tried.get(key, 0) > elsewise and not m.vain.holds(key):
-            share *= 1.0 - m.effects.similarity(key, then)
-        return share
+        m = self._m
+        # Dying (in the dark, and now there is light) tells nothing of where a move leads.
+        tried = m.tried.get(key, 0) > m.fatal.get(key, 0) and not m.vain.holds(key)
+        return 1.0 - m.effects.similarity(key, then) if tried else 1.0
 
     def _made(self, at: Situation, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
         """Return the hazard of the situation that an action, or what makes it possible, brings about.

@@ -63,13 +63,6 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
         step, without = kept[number], kept[:number] + kept[number + 1 :]
         if step.reward <= 0 and step.then.place == step.now.place and walk.along(without) is not None:
             kept = without
-    number = 0
-    while number < len(kept):
-        # Ways that lead back to where they began, with nothing done on them.
-        end = _way_back(kept, number)
-        if end > number and walk.along(kept[:number] + kept[end:]) is not None:
-            del kept[number:end]
-        number += 1
     walked = walk.along(kept) if len(kept) < last + 1 else None
     return [_kept_once(step) for step in walked] if walked is not None else None
 
@@ -79,18 +72,6 @@ def _kept_once(step: TrailStep) -> TrailStep:
         kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
     )
     return step._replace(now=now, then=then)
-
-
-def _way_back(kept: list[TrailStep], begin: int) -> int:
-    """Return the end of the longest part from here that only moves and ends where it began."""
-    place, found = kept[begin].now.place, begin
-    for number in range(begin, len(kept)):
-        step = kept[number]
-        if step.reward > 0 or step.then.place == step.now.place:
-            break
-        if step.then.place == place:
-            found = number + 1
-    return found
 
 
 class _Walk:
@@ -103,7 +84,7 @@ class _Walk:
     def __init__(self, steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> None:
         self._m = model
         self._n = numbers
-        self._kept_have = frozenset(filter(model.hazards.helps, steps[-1].then.have))
+        self._kept_have = steps[-1].then.have & model.hazards.light
         lifting = model.hazards.lifting
         self._guarded = {step.now: step.now.have & lifting(step.now.place) for step in steps}
         # What a step left out would have changed is not changed: places look as they did at first.
