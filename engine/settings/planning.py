@@ -58,11 +58,8 @@ class PlanNumbers(Group):
     kinds: int = setting(
         8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
     )
-    helped: int = setting(
-        2, "levels of actions at a place that may come first there to make an untried action or a way possible", 0, 8
-    )
-    helped_gain: int = setting(2, "the same for an action that gains points", 0, 8)
-    helped_move: int = setting(1, "the same for a move to another place", 0, 8)
+    helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
+    helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
     hopeless: float = setting(0.05, "probability below which an action is taken not to be possible", 0.0, 1.0)
 
     # Effects
@@ -150,7 +147,7 @@ class PlanNumbers(Group):
     )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
     width: int = setting(4, "gains considered from each of them", 1, 1e6)
-    levels: int = setting(4, "levels of fetching", 0, 9)
+    levels: int = setting(4, "things fetched, and ways opened, for the sake of one another", 0, 8)
     depth: int = setting(8, "gains added to a route at most", 0, 1e6)
     shut_ways: int = setting(2, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)

@@ -10,7 +10,8 @@ that hold for other tasks, too, are kept between plans.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ from engine.values.counts import Memo, union
 from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Enabled, Paths, Reached, Ways
+from engine.values.paths import Answers, Paths, Reached, Ways
 from engine.values.plans import NOTHING, Detour, Plan, Route
 from engine.values.task import Imagined, Task
-from engine.values.text import Key, Tokens
+from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
 from engine.values.trails import Trail
 
 
@@ -49,7 +50,9 @@ class Planner:
         offers = Offers(self._m, self._n, paths)
 
         def filled(route: Route) -> Plan:
-            return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
+            return self._with_detours(
+                route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours()
+            )
 
         plan = filled(route)
         # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
@@ -75,7 +78,9 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
+        return (
+            points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
+        )
 
     def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
         """Return the plan that spends what the route leaves free on detours."""
@@ -90,20 +95,11 @@ class Planner:
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
 
 
-class _Done(NamedTuple):
-    """An action at the end of a route, with the way there and what makes it possible.
+class _Leg(NamedTuple):
+    """A route with an action at its end, and the context in which that is taken."""
 
-    Attributes:
-        then: Where it leads.
-        cost: Steps of all of it.
-        survives: Probability of surviving the way and the action.
-    """
-
-    way: Reached
-    enabled: Enabled
-    then: Imagined
-    cost: float
-    survives: float
+    route: Route
+    context: Tokens
 
 
 class Router:
@@ -114,12 +110,10 @@ class Router:
     """
 
     def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, ways: Ways) -> None:
-        self._ways = ways
-        self._legs = {}
-        self._alive = []
         self._m = model
         self._n = numbers
         self._paths = paths
+        self._ways = ways
         task, now = paths.task, paths.task.now
         marks = ((0, now.place, now.have),)
         self.nowhere = Route(now, float(task.steps), gained=frozenset(task.progress.gained), marks=marks)
@@ -127,18 +121,26 @@ class Router:
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
         trails = [trail for trail in trails if self._passable(trail)]
-        lit = [self._fetch(self.nowhere, token, self._n.levels) for token in sorted(self._m.hazards.light)]
-        lit = [] if not self._m.hazards.light.isdisjoint(self.nowhere.at.have) else [r for r in lit if r is not None]
-        found = [self.nowhere, *map(self._follow, trails), *lit]
+        found = [self.nowhere, *map(self._follow, trails), *self._lit()]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
             if not longer:
                 break
-            unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
+            unique = {
+                (route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)
+            }
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
         return max(found, key=lambda route: route.value + self._n.spare * route.left)
+
+    def _lit(self) -> Iterator[Route]:
+        """Yield the routes that fetch what lifts a danger, if none of it is in hand."""
+        light = self._m.hazards.light
+        for token in sorted(light) if light.isdisjoint(self.nowhere.at.have) else ():
+            route = self._fetch(self.nowhere, token, self._n.levels)
+            if route is not None:
+                yield route
 
     # ----------------------------------------------------------------------------------------- trails
 
@@ -203,10 +205,13 @@ class Router:
         """Return `route` with each of the best next known gains added."""
         reached, width = self._paths.reach(route.at, route.left), self._n.width
         ways = self._ways.of(route.at.place)
+        steps = {place: way.steps for place, way in ways.items()} | {
+            place: way.cost for place, way in reached.items()
+        }
         hopes = sorted(
-            (-gain / ((reached[key[0]].cost if key[0] in reached else ways[key[0]].steps) + 1.0 + self._n.overhead), number, key)
+            (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
-            if key not in route.gained and (key[0] in reached or key[0] in ways)
+            if key not in route.gained and key[0] in steps
         )
         rated = list[tuple[float, int, Route]]()
         for hope, number, key in hopes:
@@ -220,125 +225,115 @@ class Router:
 
     def _goal(self, route: Route, key: Key) -> tuple[float, Route] | None:
         """Return the points per step of one known gain, and the route with it added."""
-        if key in self._paths.task.progress.failed:
+        leg = self._leg(route, key, self._n.levels) if key not in self._paths.task.progress.failed else None
+        gain = self._m.effects.gain(key, leg.context) if leg is not None else 0.0
+        if leg is None or gain < self._n.least_gain:
             return None
+        points = gain * leg.route.success
+        further = replace(
+            leg.route,
+            value=leg.route.value + points,
+            gained=route.gained | {key},
+            earned=(*leg.route.earned, (len(leg.route.actions), points)),
+        )
+        return (further.value - route.value) / (route.left - further.left + self._n.overhead), further
+
+    def through(self, route: Route, key: Key) -> Route | None:
+        """Return a route with a shut way opened and gone through at its end; None if it is not known how.
+
+        What lies behind a way that needs something, past a troll or a locked door, need not be a known gain, and
+        detours only go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
+        """
         leg = self._leg(route, key, self._n.levels)
-        if leg is None:
-            return None
-        further, context, doing = leg
-        gain = self._m.effects.gain(key, context)
-        if gain < self._n.least_gain or further.left < 0:
-            return None
-        points = gain * further.success
-        value = further.value + points
-        further = replace(further, value=value, gained=route.gained | {key},
-                          earned=(*further.earned, (len(further.actions), points)))
-        return (value - route.value) / (route.left - further.left + self._n.overhead), further
+        return leg.route if leg is not None and leg.route.at.place != key[0] and leg.route.left > 0 else None
 
-    def _leg(self, route: Route, key: Key, levels: int) -> tuple[Route, Tokens, bool] | None:
-        """Return the route with an action at a place added, and the context it is taken in."""
-        found = self._legs.get((id(route), key, levels))
-        if found is None:
-            self._alive.append(route)
-            found = self._legs[(id(route), key, levels)] = (self._find_leg(route, key, levels),)
-        return found[0]
+    # ----------------------------------------------------------------------------------------- legs
 
-    def _find_leg(self, route: Route, key: Key, levels: int) -> tuple[Route, Tokens, bool] | None:
-        paths = self._paths
-        reached = paths.reach(route.at, route.left)
+    def _leg(self, route: Route, key: Key, levels: int) -> _Leg | None:
+        """Return the route with an action at a place added, and what it takes; None if it is not known how.
+
+        Shut ways to the place are opened, and what the action needs in hand is fetched first.
+
+        Args:
+            levels: Things fetched, and ways opened, for the sake of one another.
+        """
+        reached = self._paths.reach(route.at, route.left)
         if key[0] not in reached:
-            way = self._ways.of(route.at.place).get(key[0])
-            if way is None or not levels:
-                return None
-            there = [*(place for place, _ in way.moves[1:]), key[0]]
-            shut = next((move for move, to in zip(way.moves, there) if move[0] in reached and to not in reached), None)
-            if shut is None or shut == key:
-                return None
-            opened = self._leg(route, shut, levels - 1)
-            if opened is None or opened[0].at.place == shut[0]:
-                return None
-            return self._leg(opened[0], key, levels - 1)
-        if reached[key[0]].cost + 1 > route.left:
+            return self._behind(route, reached, key, levels)
+        way = reached[key[0]]
+        at = self._paths.seen(way.at)
+        enabled = self._paths.enable(at, key[1], self._n.helped)
+        if enabled is None:
+            return self._provided(route, at, key[1], levels)
+        done = self._paths.do(enabled.after(way.at), key[1])
+        cost = way.cost + len(enabled.actions) + done[1] if done is not None else math.inf
+        if done is None or cost > route.left:
             return None
-        done = self._done(reached, key, self._n.helped_gain)
-        if done is None:
-            if not levels:
-                return None
-            lacks = self._lacks(key[0], key[1], paths.seen(reached[key[0]].at).context, self._n.helped_gain)
-            if not lacks:
-                return None
-            for token in sorted(lacks):
-                fetched = self._fetch(route, token, levels - 1)
-                if fetched is None:
-                    return None
-                route = fetched
-            return self._leg(route, key, 0)
-        if done.cost > route.left:
-            return None
-        context, survives = paths.seen(done.way.at).context, done.survives
-        for helper in done.enabled.actions:
-            outcome = self._m.outcome((key[0], helper), context)
+        survives = way.alive * (1.0 - done[2])
+        for helper in enabled.actions:
+            outcome = self._m.outcome((key[0], helper), at.context)
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
         further = replace(
-            _longer(route, reached, key, done),
-            value=route.value - paths.death_cost * route.success * (1.0 - survives),
-            success=route.success * survives * done.way.sure * done.enabled.sure,
+            _longer(route, reached, key, enabled.actions, done[0]),
+            left=route.left - cost,
+            value=route.value - self._paths.death_cost * route.success * (1.0 - survives),
+            success=route.success * survives * way.sure * enabled.sure,
         )
-        return further, done.enabled.at.context, True
+        return _Leg(further, enabled.at.context)
+
+    def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> _Leg | None:
+        """Return the leg to an action at a place behind a shut way."""
+        way = self._ways.of(route.at.place).get(key[0])
+        if way is None or not levels:
+            return None
+        ends = (*(place for place, _ in way.moves[1:]), key[0])
+        moves = zip(way.moves, ends, strict=True)
+        shut = next((move for move, end in moves if move[0] in reached and end not in reached), key)
+        opened = self._leg(route, shut, levels - 1) if shut != key else None
+        if opened is None or opened.route.at.place == shut[0]:
+            return None
+        return self._leg(opened.route, key, levels - 1)
+
+    def _provided(self, route: Route, at: Situation, action: str, levels: int) -> _Leg | None:
+        """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
+        lacks = self._lacks(at, action, self._n.helped) if levels else None
+        for token in sorted(lacks or ()):
+            fetched = self._fetch(route, token, levels - 1)
+            if fetched is None:
+                return None
+            route = fetched
+        return self._leg(route, (at.place, action), 0) if lacks else None
 
     def _fetch(self, route: Route, token: str, levels: int) -> Route | None:
         """Return the route with something fetched at its end, None if it is not known how."""
         if token in route.at.have:
             return route
-        best: Route | None = None
-        for source in itertools.islice(self._m.sources.get(token, ()), self._n.sources):
-            if source in self._paths.task.progress.failed:
-                continue
-            leg = self._leg(route, source, levels) if levels >= 0 else None
-            if leg is not None and token in leg[0].at.have and (best is None or leg[0].left > best.left):
-                best = leg[0]
-        return best
+        sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
+        legs = (
+            self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed
+        )
+        found = (leg.route for leg in legs if leg is not None and token in leg.route.at.have)
+        return max(found, key=lambda route: route.left, default=None)
 
-    def _lacks(self, place: str, action: str, context: Tokens, depth: int) -> Tokens | None:
+    def _lacks(self, at: Situation, action: str, depth: int) -> Tokens | None:
         """Return what has to be in hand for an action to become possible at a place, None if that is not known."""
-        m, lacks = self._m, set()
-        known = m.places[place]
-        for token in known.preconditions.missing(action, context):
-            if token.startswith("have:") and token in m.sources:
-                lacks.add(token)
-                continue
-            found = None
-            for helper in known.makers.made(token) if depth else ():
-                found = self._lacks(place, helper, context, depth - 1)
-                if found is not None:
-                    break
-            if found is None:
-                return None
-            lacks |= found
-        return frozenset(lacks)
-
-    def through(self, route: Route, key: Key) -> Route | None:
-        """Return a route with a shut way opened and gone through at its end; None if it is not known how."""
-        leg = self._leg(route, key, self._n.levels)
-        if leg is None or leg[0].at.place == key[0] or leg[0].left <= 0:
-            return None
-        return leg[0]
-
-    def _done(self, reached: Mapping[str, Reached], key: Key, depth: int) -> _Done | None:
-        """Return what going to a place and taking an action there comes to, None if it is not known how.
-
-        What the action needs must be in hand on arrival, or be had at its place by at most `depth` levels of actions.
-        """
-        way = reached[key[0]]
-        enabled = self._paths.enable(self._paths.seen(way.at), key[1], depth)
-        done = self._paths.do(enabled.after(way.at), key[1]) if enabled is not None else None
-        if enabled is None or done is None:
-            return None
-        then, tries, death = done
-        return _Done(way, enabled, then, way.cost + len(enabled.actions) + tries, way.alive * (1.0 - death))
+        place, lacks = self._m.places[at.place], EMPTY
+        for token in place.preconditions.missing(action, at.context):
+            if is_carried(token) and token in self._m.sources:
+                lacks |= {token}
+            else:
+                helpers = place.makers.made(token) if depth else ()
+                found = (self._lacks(at, helper, depth - 1) for helper in helpers)
+                of_helper = next((tokens for tokens in found if tokens is not None), None)
+                if of_helper is None:
+                    return None
+                lacks |= of_helper
+        return lacks
 
 
-def _longer(route: Route, reached: Mapping[str, Reached], key: Key, done: _Done) -> Route:
+def _longer(
+    route: Route, reached: Mapping[str, Reached], key: Key, helpers: tuple[str, ...], then: Imagined
+) -> Route:
     """Return a route with the way to a place, and what is done there, at its end."""
     legs: list[tuple[tuple[str, ...], str]] = []
     at, before = key[0], reached[key[0]].before
@@ -349,11 +344,6 @@ def _longer(route: Route, reached: Mapping[str, Reached], key: Key, done: _Done)
     for taken, name in reversed(legs):
         actions.extend(taken)
         marks.append((len(actions), name, reached[name].at.have))
-    actions.extend((*done.enabled.actions, key[1]))
-    return replace(
-        route,
-        at=done.then,
-        left=route.left - done.cost,
-        actions=tuple(actions),
-        marks=(*marks, (len(actions), done.then.place, done.then.have)),
-    )
+    actions.extend((*helpers, key[1]))
+    marks.append((len(actions), then.place, then.have))
+    return replace(route, at=then, actions=tuple(actions), marks=tuple(marks))

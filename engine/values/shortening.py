@@ -69,7 +69,8 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
 
 def _kept_once(step: TrailStep) -> TrailStep:
     now, then = (
-        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
+        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see)))
+        for one in (step.now, step.then)
     )
     return step._replace(now=now, then=then)
 

@@ -138,11 +138,17 @@ class Trails:
 
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
-        self._episodes.append([_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps])
-        self._paying.append(max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0))
+        self._episodes.append(
+            [_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps]
+        )
+        self._paying.append(
+            max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0)
+        )
         return len(self._episodes) - 1
 
-    def from_here(self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]) -> list[Trail]:
+    def from_here(
+        self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]
+    ) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
 
         Each ends with something to be gained. Those with the highest gain come first.
