@@ -23,13 +23,11 @@ from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
+from engine.values.paths import Imagined, Progress, Task
 from engine.values.planner import Planner
-from engine.values.plans import NOTHING, Plan
-from engine.values.shortening import versions
-from engine.values.task import Imagined, Progress, Task
-from engine.values.terms import TERMS, Terms
+from engine.values.plans import NOTHING, TERMS, Plan, Terms
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep
+from engine.values.trails import Trails, TrailStep, versions
 
 _WAIT = "wait"
 

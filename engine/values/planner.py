@@ -20,9 +20,8 @@ from engine.values.counts import Memo, union
 from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Paths, Reached, Ways
+from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
 from engine.values.plans import NOTHING, Detour, Plan, Route
-from engine.values.task import Imagined, Task
 from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
 from engine.values.trails import Trail
 

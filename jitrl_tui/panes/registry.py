@@ -24,7 +24,14 @@ PANES = Registry(
     PaneKind,
     "jitrl.panes",
     (
-        transcript.KIND, candidates.KIND, why.KIND, memory.KIND, curve.KIND, page.PAGE, page.TREE, picture.KIND,
+        transcript.KIND,
+        candidates.KIND,
+        why.KIND,
+        memory.KIND,
+        curve.KIND,
+        page.PAGE,
+        page.TREE,
+        picture.KIND,
         map.KIND,
     ),
 )

@@ -9,10 +9,9 @@ from engine.settings.planning import PlanNumbers
 from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Paths, Ways
+from engine.values.paths import Imagined, Paths, Progress, Task, Ways
 from engine.values.planner import Planner, Router
 from engine.values.plans import Plan, Route
-from engine.values.task import Imagined, Progress, Task
 from engine.values.text import Key, Situation
 from engine.values.trails import Trail, Trails, TrailStep
 
@@ -24,7 +23,9 @@ def new_model() -> Model:
     return Model(NUMBERS)
 
 
-def standing(model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0) -> Paths:
+def standing(
+    model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0
+) -> Paths:
     """Return what answers questions about where one stands."""
     return Paths(model, NUMBERS, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
 
@@ -72,7 +73,14 @@ class Planning:
         self._curiosity = curiosity
 
     def plan(
-        self, here: Imagined, steps: int, progress: Progress, trails: tuple[Trail, ...] = (), *, valid=(), to_gain=None
+        self,
+        here: Imagined,
+        steps: int,
+        progress: Progress,
+        trails: tuple[Trail, ...] = (),
+        *,
+        valid=(),
+        to_gain=None,
     ) -> Plan:
         """Return the best plan from here."""
         task = Task(here, steps, progress, frozenset(valid), self._curiosity, {}, to_gain)

@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import State
 from engine.values.novelty import Bringing
-from engine.values.task import Imagined, Progress
+from engine.values.paths import Imagined, Progress
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, Planning, WholeTrails, explorer, new_model, router
 
@@ -58,7 +58,9 @@ def test_where_other_things_opened_something_one_more_promises_more():
         give = f"give {thing} to dog"
         bringing.see("yard", frozenset({f"have:{thing}"}), (give,), known=True, new=False)
         bringing.see("mill", frozenset({f"have:{thing}"}), (), known=True, new=False)
-    yard, cave, mill = (bringing.chances(place, frozenset({"have:bone"}))[0] for place in ("yard", "cave", "mill"))
+    yard, cave, mill = (
+        bringing.chances(place, frozenset({"have:bone"}))[0] for place in ("yard", "cave", "mill")
+    )
     assert 1.0 > yard > cave == bringing.opens("have:bone") > mill > 0.0
     before = bringing.opens("have:bone")
     bringing.see("barn", frozenset({"have:bone"}), ("give bone to cat",), known=True, new=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
+from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.task import Imagined
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, WholeTrails, new_model, router
 
@@ -91,6 +91,4 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     told = trails.from_here(now, 9, ("up",))
     here = Imagined(now.place, now.have, {now.place: now.see})
     finder = router(x, here, ("up",), steps=9)
-    assert [finder._follow(trail).value for trail in told] == [
-        pytest.approx(5.0 * 0.25)
-    ]
+    assert [finder._follow(trail).value for trail in told] == [pytest.approx(5.0 * 0.25)]

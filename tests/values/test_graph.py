@@ -20,7 +20,7 @@ from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
-from engine.values.task import Imagined, Progress
+from engine.values.paths import Imagined, Progress
 from engine.values.text import situation
 from tests.values.gridworld import World, live
 from tests.values.planning import Planning, new_model

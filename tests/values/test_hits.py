@@ -17,9 +17,8 @@ from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.explanation import Expected, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Way
+from engine.values.paths import Imagined, Way
 from engine.values.plans import Detour, Route
-from engine.values.task import Imagined
 from engine.values.text import Situation
 from tests.values.gridworld import World, live
 from tests.values.test_graph import SETTINGS, SETTLED, Remembered

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from engine.values.model import Model
+from engine.values.paths import Imagined
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.task import Imagined
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, new_model, standing
 

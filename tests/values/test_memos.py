@@ -10,8 +10,7 @@ from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.offers import Offers
-from engine.values.paths import Paths
-from engine.values.task import Imagined, Progress, Task
+from engine.values.paths import Imagined, Paths, Progress, Task
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon

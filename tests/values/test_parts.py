@@ -13,11 +13,10 @@ from engine.records import Candidate, Episode, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.knn import KnnEstimator
+from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.shortening import shortened, without_loops
-from engine.values.task import Imagined
 from engine.values.text import Situation
-from engine.values.trails import TrailStep
+from engine.values.trails import TrailStep, shortened, without_loops
 from tests.values.planning import NUMBERS, WholeTrails, new_model, router
 
 NONE: frozenset[str] = frozenset()
@@ -59,9 +58,7 @@ def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_i
     assert (trail.actions, trail.earned) == (("east", "take coin"), ((2, ("b", "take coin"), 3.0, 1.0),))
     assert trails.from_here(laden, 9, ("west",)) == []
     assert trails.from_here(laden, 1, ("east",)) == []
-    assert (
-        trails.from_here(laden, 9, ("east", "west"), {trail.earned[-1].key}) == []
-    )  # it was gained already
+    assert trails.from_here(laden, 9, ("east", "west"), {trail.earned[-1].key}) == []  # it was gained already
 
 
 def test_what_an_action_needs_is_read_from_what_it_names_first():

@@ -9,11 +9,10 @@ import pytest
 
 from engine.values.counts import Likeness
 from engine.values.hazards import _Risk
+from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.shortening import _Walk, shortened
-from engine.values.task import Imagined
 from engine.values.text import Situation
-from engine.values.trails import TrailStep
+from engine.values.trails import TrailStep, _Walk, shortened
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, new_model, standing
 
@@ -174,7 +173,10 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.after(at[place]).world)
+                    costs[there], at[there] = (
+                        cost,
+                        Imagined(there, opened.at.have, opened.after(at[place]).world),
+                    )
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1

@@ -13,7 +13,7 @@ from engine.values.counts import Likeness
 from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
 from engine.values.model import Model
-from engine.values.task import Imagined, Progress
+from engine.values.paths import Imagined, Progress
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model, standing
 from tests.values.test_graph import Remembered
@@ -140,7 +140,9 @@ def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
     lived.append(Episode("den", "game/x", (step("ledge", "north", 0.0),), at["den"]))
     idle = Episode("idle", "game/x", (step("ledge", "open bottle", 0.0),) * 40, at["ledge"])
     deaths = [
-        Episode(str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], terminated=True, outcome="lost")
+        Episode(
+            str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], terminated=True, outcome="lost"
+        )
         for n in range(9)
     ]
     settings = profile("default")
