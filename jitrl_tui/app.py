@@ -84,11 +84,7 @@ class JitrlApp(Host):
     def on_mount(self) -> None:
         """Open the first screen, and install handlers that end the app properly when the terminal closes."""
         loop = asyncio.get_running_loop()
-        handlers = {
-            signal.SIGHUP: self.hang_up,
-            signal.SIGTERM: self.hang_up,
-            signal.SIGINT: self.action_leave,
-        }
+        handlers = {signal.SIGHUP: self.hang_up, signal.SIGTERM: self.hang_up, signal.SIGINT: self.action_leave}
         for number, handler in handlers.items():
             try:
                 loop.add_signal_handler(number, handler)
@@ -355,11 +351,7 @@ def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False,
     files = SessionFiles.recorded(path)
     return run_app(
         lambda: WatchScreen(
-            source,
-            delay=delay,
-            pages=pages,
-            files=files,
-            recorded=(saves, path) if saves is not None else None,
+            source, delay=delay, pages=pages, files=files, recorded=(saves, path) if saves is not None else None
         ),
         pictures=(folder / "pages").is_dir(),
     )

@@ -240,8 +240,6 @@ class FollowedBench(_Bench):
     def _take(self, item: News) -> None:
         if isinstance(item, Run):
             before = self.info
-            self.info = BenchInfo(
-                before.name, before.title, before.cells, item.jobs, item.limits, before.folder
-            )
+            self.info = BenchInfo(before.name, before.title, before.cells, item.jobs, item.limits, before.folder)
         self._over = isinstance(item, Over)
         self.put(item)

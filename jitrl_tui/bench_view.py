@@ -53,13 +53,7 @@ COLUMNS = (
 def fields(one: CellProgress) -> tuple[str, ...]:
     """Return the fields of a cell's row, in the order of `COLUMNS`."""
     average, scores = one.average, one.scores
-    score = (
-        points(one.score)
-        if one.state == "running" and one.in_episode
-        else points(scores[-1])
-        if scores
-        else ""
-    )
+    score = points(one.score) if one.state == "running" and one.in_episode else points(scores[-1]) if scores else ""
     return (
         one.state,
         one_line(task_of(one)),
@@ -104,9 +98,7 @@ def listed(progress: Progress, wanted: str = "") -> list[CellProgress]:
     """
     words = wanted.casefold().split()
     found = [one for one in progress.cells.values() if not words or _has(one, words)]
-    return sorted(
-        found, key=lambda one: _ORDER[one.state]
-    )  # Stable: cells of a state keep the order of the plan.
+    return sorted(found, key=lambda one: _ORDER[one.state])  # Stable: cells of a state keep the order of the plan.
 
 
 def _has(one: CellProgress, words: Sequence[str]) -> bool:

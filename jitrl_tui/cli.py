@@ -65,10 +65,7 @@ def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     )
     where.add_argument("--games", metavar="DIR", default=argparse.SUPPRESS, help="folder with more stories")
     where.add_argument(
-        "--config",
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="config file (the usual one: `jitrl config path`)",
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="config file (the usual one: `jitrl config path`)"
     )
     common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
     parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,

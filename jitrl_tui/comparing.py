@@ -89,9 +89,7 @@ def chance(option: Option | None) -> str:
 
 def differ_in(comparison: Comparison) -> str:
     """Return in which settings two sessions differ, in a sentence; "" if in none."""
-    parts = [
-        f"{name} {one or 'none'} / {other or 'none'}" for name, (one, other) in comparison.others.items()
-    ]
+    parts = [f"{name} {one or 'none'} / {other or 'none'}" for name, (one, other) in comparison.others.items()]
     return one_line(f"They differ in {', '.join(parts)}.") if parts else ""
 
 
@@ -139,9 +137,7 @@ def as_json(comparison: Comparison, names: Sequence[str]) -> dict[str, Any]:
         "a": _run(comparison.left, names[0]),
         "b": _run(comparison.right, names[1]),
         "differ_in": {name: {"a": one, "b": other} for name, (one, other) in comparison.others.items()},
-        "first": {"episode": first.episode, "step": first.step, "reason": reason(first)}
-        if first is not None
-        else None,
+        "first": {"episode": first.episode, "step": first.step, "reason": reason(first)} if first is not None else None,
         "rows": [
             {
                 "episode": row.episode,
@@ -150,8 +146,7 @@ def as_json(comparison: Comparison, names: Sequence[str]) -> dict[str, Any]:
                 "a": _side(row.left),
                 "b": _side(row.right),
                 "weighed": [
-                    {"action": action, "a": _option(left), "b": _option(right)}
-                    for action, left, right in weighed(row)
+                    {"action": action, "a": _option(left), "b": _option(right)} for action, left, right in weighed(row)
                 ]
                 if row.kind == ACTION
                 else [],

@@ -100,16 +100,10 @@ def collect(own: Played, rows: Sequence[Row], before: Sequence[Past], added: Seq
     about = one_line(str(likeness(own.started)))
     curves = [Curve("", one_line(own.name), about, ((one_line(own.name), tuple(rows)),))]
     if before:
-        name = (
-            "1 earlier session like it"
-            if len(before) == 1
-            else f"mean of {len(before)} earlier sessions like it"
-        )
+        name = "1 earlier session like it" if len(before) == 1 else f"mean of {len(before)} earlier sessions like it"
         curves.append(Curve("E", name, about, tuple((one_line(one.name), found) for one, found in before)))
     for letter, (one, found) in zip(LETTERS, added, strict=False):
-        differs = (
-            one_line(difference(one.started, own.started)) or "the same agent, model, profile and settings"
-        )
+        differs = one_line(difference(one.started, own.started)) or "the same agent, model, profile and settings"
         name = one_line(one.name)
         curves.append(Curve(letter, name, differs, ((name, found),)))
     return curves
@@ -208,9 +202,7 @@ def export(target: Path, title: str, curves: Sequence[Curve]) -> None:
 
         data = png(figure(title, curves))
     else:
-        raise UsageError(
-            f"{target.name} has none of the endings {', '.join(ENDINGS)}, which say what is written"
-        )
+        raise UsageError(f"{target.name} has none of the endings {', '.join(ENDINGS)}, which say what is written")
     try:
         target.write_bytes(data)
     except OSError as error:

@@ -89,9 +89,7 @@ def _logit(choice: Choice, candidate: Candidate) -> Derived:
     value, code = signed(candidate.z), None
     paper, worked = "Sec. 5: the logits of the base model", (f"as the model gave it: {value}",)
     if hits.is_neutral(candidate):
-        paper = (
-            "Algorithm 1, step 3; Eq. 23: an action that the model did not propose has the neutral logit 0"
-        )
+        paper = "Algorithm 1, step 3; Eq. 23: an action that the model did not propose has the neutral logit 0"
         code, worked = jitrl.candidate_set, ("z = 0",)
     elif candidate.confidence is not None:
         code = logits.from_confidences
@@ -109,9 +107,7 @@ def _prior(decision: Decision, index: int) -> Derived:
 
     worked = _softmax("z", [candidate.z for candidate in decision.candidates], index, decision.prior[index])
     paper = "Sec. 4.3: π_θ(a|s) = softmax(z(s, a))"
-    return Derived(
-        "π_θ", "probability by the prior", f"{decision.prior[index]:.1%}", paper, jitrl.softmax, worked
-    )
+    return Derived("π_θ", "probability by the prior", f"{decision.prior[index]:.1%}", paper, jitrl.softmax, worked)
 
 
 def _posterior(decision: Decision, index: int) -> Derived:
@@ -143,10 +139,7 @@ def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
     own = [neighbour.g for neighbour in near if neighbour.action == action]
     q = signed(value.q[index])
     if value.how[index] == jitrl.KNOWN:
-        paper, worked = (
-            "Eq. 5: the mean return of the neighbours that took it",
-            f"Q̂ = ({_sum(own)}) / {len(own)} = {q}",
-        )
+        paper, worked = "Eq. 5: the mean return of the neighbours that took it", f"Q̂ = ({_sum(own)}) / {len(own)} = {q}"
     elif value.how[index] == jitrl.OPTIMISTIC:
         alpha = settings.get("alpha", "α")
         paper = "Eq. 6: V̂ + α / |N(s)|, with probability λ, for an action that no neighbour took"
@@ -186,12 +179,8 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
             f"{name} = {signed(seen.left)} + {share:.3f}·({signed(raw)} − {signed(seen.total)}) = {signed(points)}"
             for name, raw, points in (("Q̂", q, seen.q[index]), ("V̂", value.v, seen.v))
         )
-        paper = (
-            "not in the paper: the plan counts as no more than what is left to gain. It scales Â, and Ã stays"
-        )
-        found.append(
-            Derived("Q̂", "on the screen, in points", signed(seen.q[index]), paper, explain.shown, lines)
-        )
+        paper = "not in the paper: the plan counts as no more than what is left to gain. It scales Â, and Ã stays"
+        found.append(Derived("Q̂", "on the screen, in points", signed(seen.q[index]), paper, explain.shown, lines))
     return found
 
 
@@ -264,13 +253,7 @@ def fixture(choice: Choice) -> dict[str, Any]:
         "settings": {name: choice.settings[name] for name in _SETTINGS if name in choice.settings},
         "inputs": {
             "candidates": [
-                {
-                    "action": c.action,
-                    "z": c.z,
-                    "source": c.source,
-                    "confidence": c.confidence,
-                    "logprob": c.logprob,
-                }
+                {"action": c.action, "z": c.z, "source": c.source, "confidence": c.confidence, "logprob": c.logprob}
                 for c in decision.candidates
             ],
             "neighbours": [_neighbour(neighbour) for neighbour in update.neighbours],

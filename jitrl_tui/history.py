@@ -135,11 +135,7 @@ def played(saves: Path) -> Iterator[Played]:
 def beginning(saved: SavedSession) -> Played | None:
     """Return a session with its first event; None if its recording cannot be read."""
     started = started_of(saved.recording)
-    return (
-        Played(saved.name, saved.recording, started, saved.origin is not None)
-        if started is not None
-        else None
-    )
+    return Played(saved.name, saved.recording, started, saved.origin is not None) if started is not None else None
 
 
 def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:

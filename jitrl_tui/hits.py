@@ -73,9 +73,7 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
                               for name in (explain.EXPECTED, explain.HOPED, explain.SPARE))  # fmt: skip
     listed = sum(hit.expected for hit in repeated(decision))
     rows = [(listed, "expected of these steps", "")] if repeated(decision) else []
-    rows.append(
-        (expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised")
-    )
+    rows.append((expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
     rows.append((hoped, "hoped from untried actions", _named(plan.tries)))
     rows.append((spare, "for steps left over", ""))
     lines = [(signed(amount), what, remark) for amount, what, remark in rows if abs(amount) >= 0.005]

@@ -61,30 +61,15 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_SETTINGS = Key(
-    "comma", ",", "app.settings", "", "settings: every value, where it comes from, and what it means"
-)
+_SETTINGS = Key("comma", ",", "app.settings", "", "settings: every value, where it comes from, and what it means")
 _RUN = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
     Key("n", "n", "step_once", "step", "one step, then pause; with `→` you only look"),
     Key(
         "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
     ),
-    Key(
-        "f",
-        "f",
-        "forward",
-        "forward",
-        "fast-forward to the end of the episode, N episodes or steps, or a breakpoint",
-    ),
-    Key(
-        "a",
-        "a",
-        "ask",
-        "ask",
-        "ask before each step; again: only where a breakpoint matches; again: not at all",
-        3,
-    ),
+    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, N episodes or steps, or a breakpoint"),
+    Key("a", "a", "ask", "ask", "ask before each step; again: only where a breakpoint matches; again: not at all", 3),
     Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `n`"),
     Key("X", "X", "veto", "", "veto the action that waits: the agent chooses another one in this state"),
     Key("x", "x", "breakpoints", "", "breakpoints: where the run stops"),
@@ -115,13 +100,7 @@ _RUN = (
     Key("H", "H", "hint", "", "a hint at the best-known action: one more word each time"),
     Key("N", "N", "notes", "", "the notes of this session; a new one"),
     Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
-    Key(
-        "K",
-        "K",
-        "what_if",
-        "",
-        "what if: this choice and the whole run with other settings, without the model",
-    ),
+    Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
     Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
@@ -136,29 +115,10 @@ _REST = (
 )
 
 BENCH = (
-    Key(
-        "enter",
-        "Enter",
-        "open",
-        "open",
-        "open the cell: follow its session while it is played, or its recordings",
-        2,
-    ),
-    Key(
-        "slash",
-        "/",
-        "filter",
-        "filter",
-        "show only cells that have these words: a task, an arm, a state, `seed 2`",
-    ),
+    Key("enter", "Enter", "open", "open", "open the cell: follow its session while it is played, or its recordings", 2),
+    Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
     Key("s", "s", "finish", "stop after these", "begin no more cells; those that are played are finished", 2),
-    Key(
-        "escape",
-        "esc",
-        "present",
-        "",
-        "show all cells again; the cursor goes to the first row and stays there",
-    ),
+    Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
     Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
@@ -173,9 +133,7 @@ HOME = (
     Key("3", "3", "section('web')", "", "web tasks to start, and what is missing for others"),
     Key("4", "4", "section('recordings')", "", "recordings, to look at"),
     Key("5", "5", "section('benches')", "", "runs of benchmarks, to look at"),
-    Key(
-        "c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1
-    ),
+    Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
     Key("question_mark", "?", "help", "help", "this page", 2),
@@ -216,37 +174,18 @@ RACE = (
 
 
 MEMORY = (
-    Key(
-        "slash",
-        "/",
-        "filter",
-        "filter",
-        "words that must be in a step, and conditions: `ep:5`, `by:human`, `G>1`, "
-        "`points>0`, `hits>3`, `decided>0`, `edited`, `pinned`",
-    ),
+    Key("slash", "/", "filter", "filter", "words that must be in a step, and conditions: `ep:5`, `by:human`, `G>1`, "
+        "`points>0`, `hits>3`, `decided>0`, `edited`, `pinned`"),
     Key("s", "s", "sort", "sort", "sort by the next column"),
     Key("v", "v", "reverse", "reverse", "reverse the order", 3),
-    Key(
-        "delete,backspace",
-        "del",
-        "forget",
-        "forget",
-        "mark the step to be forgotten; again takes the mark away",
-        2,
-    ),
+    Key("delete,backspace", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
     Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
     Key("plus", "+", "points", "", "give the step other points, for plans"),
     Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
     Key("u", "u", "undo", "undo", "undo the last change that is not kept", 2),
     Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
     Key("U", "U", "put_back", "", "put back what was forgotten last"),
-    Key(
-        "I",
-        "I",
-        "count",
-        "",
-        "count in the recordings how often steps were behind decisions, and decided them",
-    ),
+    Key("I", "I", "count", "", "count in the recordings how often steps were behind decisions, and decided them"),
     Key("M", "M", "merge", "merge", "take what another memory knows and this one does not", 4),
     Key("D", "D", "diff", "compare", "compare with another memory, episode by episode", 4),
     Key("X", "X", "export", "export", "write this game's memory to a file", 4),
@@ -260,15 +199,9 @@ MEMORY = (
 """The keys of the memory screen, besides those of the list."""
 
 _FOLLOW = {
-    "toggle_pause": (
-        "take in hand",
-        "take the session in hand: it waits at its next decision; again: hand it back",
-    ),
+    "toggle_pause": ("take in hand", "take the session in hand: it waits at its next decision; again: hand it back"),
     "step_once": ("step", "one step of a session that you hold; the first time, take it in hand"),
-    "overrule": (
-        "overrule",
-        "overrule the decision that waits; a session that you do not hold is taken in hand first",
-    ),
+    "overrule": ("overrule", "overrule the decision that waits; a session that you do not hold is taken in hand first"),
     "leave": ("leave", "leave; a session that you hold is handed back, and goes on"),
 }
 """Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
@@ -278,9 +211,7 @@ _FOLLOW_TOO = (
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
 FOLLOW = (
-    Key(
-        "S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3
-    ),
+    Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3),
 )
 """The keys that only the screen of a session that is followed has."""
 
@@ -375,10 +306,7 @@ def _mistakes(keys: Sequence[Key], screen: str, chosen: Mapping[str, str]) -> It
             continue
         other = next((taken[one] for one in wanted if one in taken), None)
         if other is not None:
-            yield (
-                name,
-                f"{name} cannot be {chosen[name]!r}: that is the key of {other}; give that another key, too",
-            )
+            yield name, f"{name} cannot be {chosen[name]!r}: that is the key of {other}; give that another key, too"
         else:
             taken |= dict.fromkeys(wanted, name)
 
@@ -399,11 +327,7 @@ def textual_names(text: str) -> str:
         while plain.startswith(_MODIFIERS):
             plain = plain.partition("+")[2]
         name = _character_to_key(plain) if len(plain) == 1 else _SHORT.get(plain, plain)
-        if (
-            not plain.isprintable()
-            or not plain
-            or (len(plain) > 1 and name not in known and not _is_character(name))
-        ):
+        if not plain.isprintable() or not plain or (len(plain) > 1 and name not in known and not _is_character(name)):
             raise UsageError(f"{word!r} is no key; a key is for instance x, ?, ctrl+n, f5, space or comma")
         found.append(word[: len(word) - len(plain)] + name)
     return ",".join(found)

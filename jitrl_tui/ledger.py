@@ -98,11 +98,7 @@ class Ledger:
 
     def _ended(self, event: EpisodeEnded) -> None:
         self._carried_out()
-        same = {
-            spec.name: getattr(event, spec.name)
-            for spec in dataclasses.fields(Row)
-            if hasattr(event, spec.name)
-        }
+        same = {spec.name: getattr(event, spec.name) for spec in dataclasses.fields(Row) if hasattr(event, spec.name)}
         self.rows.append(Row(calls=len(self._latencies), latency_s=sum(self._latencies, 0.0), **same))
         self._latencies = []
 

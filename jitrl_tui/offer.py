@@ -140,9 +140,7 @@ def find_web(saves: Path) -> tuple[list[WebRow], list[str]]:
     lacking = [status.name for status in states if status.state == "missing"]
     if lacking:
         missing.append(f"Not here: {', '.join(lacking)}. Get them with: jitrl web up --install")
-    lacks = {
-        key: name for name in lacking for key in SITES[name].keys
-    }  # by the names that tasks have for sites
+    lacks = {key: name for name in lacking for key in SITES[name].keys}  # by the names that tasks have for sites
     rows = [
         WebRow(f"web:{task.id}", task.intent, next((lacks[key] for key in task.sites if key in lacks), ""))
         for task in suites.load("local", saves)
@@ -166,7 +164,5 @@ def find_benches(saves: Path) -> list[BenchRow]:
             continue
         states = [cell["state"] for cell in manifest["cells"].values()]
         changed = os.stat(folder / MANIFEST).st_mtime
-        rows.append(
-            BenchRow(folder, str(manifest.get("title", "")), states.count("finished"), len(states), changed)
-        )
+        rows.append(BenchRow(folder, str(manifest.get("title", "")), states.count("finished"), len(states), changed))
     return rows

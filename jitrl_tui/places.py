@@ -126,11 +126,7 @@ def exits(known: GameMap, here: str, decision: Decision | None) -> str:
             ways.setdefault(action, "?")
     if not ways:
         return f"{one_line(here)}: no way out is known yet."
-    return (
-        f"{one_line(here)}: "
-        + ", ".join(f"{one_line(way)} → {one_line(then)}" for way, then in ways.items())
-        + "."
-    )
+    return f"{one_line(here)}: " + ", ".join(f"{one_line(way)} → {one_line(then)}" for way, then in ways.items()) + "."
 
 
 def told(known: GameMap, here: str, decision: Decision | None) -> list[str]:

@@ -180,9 +180,7 @@ class ReplaySource(InThread):
             self._moments.append(len(self._events))
         self._stops = frozenset(self._moments)
         if wanted is not None:
-            self._target = self._moments[
-                min(bisect.bisect_right(self._moments, wanted), len(self._moments) - 1)
-            ]
+            self._target = self._moments[min(bisect.bisect_right(self._moments, wanted), len(self._moments) - 1)]
 
     def _play(self) -> None:
         told = None

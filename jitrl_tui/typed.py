@@ -39,17 +39,13 @@ COMMANDS = (
     Typed("notes", "the notes of this session"),
     Typed("export", "write what was read and typed to a file: .txt, .md or .json", "FILE"),
     Typed("actions", "the actions that are possible here"),
-    Typed(
-        "page", "on the web: the page drawn in text; the number of an element is an action, too", lines=True
-    ),
+    Typed("page", "on the web: the page drawn in text; the number of an element is an action, too", lines=True),
     Typed("score", "score, step, episode"),
     Typed("undo", "take the last step of this episode back"),
     Typed("redo", "take the step again that was taken back last"),
     Typed("end", "end this episode now; it is cut off, judged and remembered like any other"),
     Typed(
-        "break",
-        "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all",
-        "RULE",
+        "break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all", "RULE"
     ),
     Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME"),
     Typed("load", "go on from a save, in a session of its own", "NAME"),

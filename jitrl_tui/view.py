@@ -314,9 +314,7 @@ class RunView:
         if made and not human and made.decision.changed:
             self.flips += 1
         decision = made.decision if made is not None else None
-        self._write(
-            "command", event.action, event.step, human, explain.credit_in_short(decision, event.provenance)
-        )
+        self._write("command", event.action, event.step, human, explain.credit_in_short(decision, event.provenance))
         self._write("text", event.observation.text)
         change = event.reward if event.reward else event.observation.score - before
         if change:

@@ -120,8 +120,7 @@ class Likeness:
         if not size:
             return [float(not other) for other in others]
         return [
-            (common := (number & numbered(other)).bit_count()) / (size + len(other) - common)
-            for other in others
+            (common := (number & numbered(other)).bit_count()) / (size + len(other) - common) for other in others
         ]
 
     def __reduce__(self) -> tuple[object, ...]:

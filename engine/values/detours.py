@@ -115,12 +115,8 @@ class Explorer:
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now; what is barred stays so until something is done.
             valid = task.valid if not steps and task.valid else None
-            ways = self._ways.of(
-                place, valid, frozenset(task.progress.barred) if steps <= moves else frozenset()
-            )
-            anchors.append(
-                _Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end)
-            )
+            ways = self._ways.of(place, valid, frozenset(task.progress.barred) if steps <= moves else frozenset())
+            anchors.append(_Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end))
         return anchors
 
     def _start(self, promised: PlacePromise) -> _Start | None:
@@ -138,9 +134,7 @@ class Explorer:
             arrives, alive = self._survival(anchor, way, back)
             brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
             bound = arrives * (promised.bound(travel) + brings / max(1, travel))
-            lost = (
-                (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
-            )
+            lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
             if arrives * (promised.most + brings) <= lost or bound <= 0.0:
                 continue
             start = _Start(bound, travel, anchor, way, back, arrives, alive)
@@ -202,9 +196,7 @@ class Explorer:
             return None
         rate, worth, cost = best
         aim = (goal, first[-1] if first else "")
-        return Detour(
-            rate, worth * self._route.success, cost, anchor.steps, (*way.actions, *first), aim, way, back
-        )
+        return Detour(rate, worth * self._route.success, cost, anchor.steps, (*way.actions, *first), aim, way, back)
 
     def _world(self, anchor: _Anchor) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
@@ -213,10 +205,7 @@ class Explorer:
     def _hazards(self, at: Situation) -> tuple[float, float]:
         """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
         # The place may look as it did to others with the same in hand: dark, say.
-        contexts, hazard = (
-            (at.context, union(at.have, self._m.view(at.place, at.have))),
-            self._m.hazards.hazard,
-        )
+        contexts, hazard = (at.context, union(at.have, self._m.view(at.place, at.have))), self._m.hazards.hazard
         leaving = max(hazard(at.place, context, moving=True) for context in contexts)
         return leaving, max(hazard(at.place, context, moving=False) for context in contexts)
 

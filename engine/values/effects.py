@@ -98,15 +98,7 @@ class Effects:
         return key in self._records
 
     def add(
-        self,
-        now: Situation,
-        action: str,
-        reward: float,
-        then: Situation,
-        *,
-        terminated: bool,
-        died: bool,
-        fresh: bool,
+        self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
     ) -> None:
         """Learn from a step."""
         context, moved = now.context, then.place != now.place and not terminated

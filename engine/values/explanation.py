@@ -151,9 +151,7 @@ class Sources:
         if gains:
             known = [lived for lived in known if lived.hit.gain > 0] or known
         for lived in reversed(known):
-            if lived.state_digest == at.state_digest or (
-                lived.now.have == at.have and at.see in (None, lived.now.see)
-            ):
+            if lived.state_digest == at.state_digest or (lived.now.have == at.have and at.see in (None, lived.now.see)):
                 return lived
         return next((lived for lived in reversed(known) if lived.now.have == at.have), known[-1])
 
@@ -211,9 +209,7 @@ class Basis:
             _PlanStep(key, at, key in gains and key not in gained, earned.pop(key, 0.0)) for key, at in taken
         ]
 
-    def hits(
-        self, left: int, now: Situation, state_digest: int, others: Iterable[str]
-    ) -> tuple[Neighbour, ...]:
+    def hits(self, left: int, now: Situation, state_digest: int, others: Iterable[str]) -> tuple[Neighbour, ...]:
         """Return the remembered steps: the plan's in its order, then one of each of the other actions.
 
         Args:
@@ -252,9 +248,7 @@ class Basis:
         return PlanAccount(len(plan.actions), tries, plan.spare, left, tuple(now), self._sources.remembered)
 
 
-def _expected(
-    steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]
-) -> Iterator[tuple[Key, Expected]]:
+def _expected(steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]) -> Iterator[tuple[Key, Expected]]:
     """Yield the steps with what is expected then: places look as they did last, until the plan does something there."""
     changed = set[str]()
     before = ""

@@ -108,9 +108,7 @@ class GraphEstimator:
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
         self._expected: Imagined | None = None
-        self._last: tuple[Step, State, bool, bool] | None = (
-            None  # until it is known what can be done after it
-        )
+        self._last: tuple[Step, State, bool, bool] | None = None  # until it is known what can be done after it
         self._model.begin_episode()
         self._sources.begin()
 
@@ -177,14 +175,7 @@ class GraphEstimator:
         self._begin()
 
     def _learn(
-        self,
-        step: Step,
-        then: State,
-        possible: tuple[str, ...] | None,
-        *,
-        terminated: bool,
-        died: bool,
-        running: bool,
+        self, step: Step, then: State, possible: tuple[str, ...] | None, *, terminated: bool, died: bool, running: bool
     ) -> tuple[Situation, Situation]:
         """Learn from one step, remembered or of the running episode; return the situations before and after it.
 
@@ -257,9 +248,7 @@ class GraphEstimator:
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
-        others = (
-            c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in plan.actions[:1]
-        )
+        others = (c.action for c, n in zip(candidates, tried, strict=True) if n and c.action not in plan.actions[:1])
         in_episode = [self._progress.tried[(now.place, candidate.action)] for candidate in candidates]
         return Valuation(
             v=float(np.dot(jitrl.softmax([candidate.z for candidate in candidates]), q)),

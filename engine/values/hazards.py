@@ -176,14 +176,10 @@ class Hazards:
 
         def at_worst(risk: _Risk) -> float:
             alias = risk.alias
-            return (
-                max(risk.share, self._aliases[alias].risks.moves.share) if self._lifts(alias) else risk.share
-            )
+            return max(risk.share, self._aliases[alias].risks.moves.share) if self._lifts(alias) else risk.share
 
         def deadly() -> tuple[str, ...]:
-            return tuple(
-                name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly
-            )
+            return tuple(name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly)
 
         return self._deadly.find(self.version, None, deadly)
 
@@ -213,9 +209,7 @@ class Hazards:
             if alias is None or not alias.is_shared:
                 return EMPTY
             names = self._always.items()
-            otherwise = (
-                always for (place, other), always in names if other != name and place in alias.places
-            )
+            otherwise = (always for (place, other), always in names if other != name and place in alias.places)
             return EMPTY.union(*otherwise) - alias.carried
 
         return self._lifting.find(self.version, name, lifts)

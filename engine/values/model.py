@@ -239,11 +239,7 @@ class Model:
 
         def leads(action: str) -> str:
             always = self.effects.always((place, action))
-            return (
-                always.place
-                if always is not None and always.moved and known.preconditions.is_free(action)
-                else ""
-            )
+            return always.place if always is not None and always.moved and known.preconditions.is_free(action) else ""
 
         return self._ways_out.find(
             None, (place, known.version), lambda: tuple((action, leads(action)) for action in known.exits)

@@ -127,9 +127,7 @@ class Bringing:
         """
         there = self._at[place]
         if not have <= there:
-            unheard = [
-                action for action in possible if action not in self._actions and len(objects(action)) > 1
-            ]
+            unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
             put_to_use = {token for token in have if any(concerns(action, token) for action in unheard)}
             whole = {token for token in have if not is_held(token)}  # how things are packed makes no new ones
             for token in have - there:

@@ -108,9 +108,7 @@ class Offers:
             promising = self._most_promising(name, frozenset(spent.get(name, ())))
             fetchable = len(self._fetchable.get(name, ()))
             if promising or fetchable or not m.bringing.all_were_at(name):
-                promises = sorted(
-                    [use_worth] * fetchable + [promise for promise, _ in promising], reverse=True
-                )
+                promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
                 found.append(PlacePromise(name, promising, sums))
         return found
@@ -123,20 +121,14 @@ class Offers:
             rated = list[tuple[float, str]]()
             for action in place.preconditions:
                 key = (name, action)
-                if action not in spent and (
-                    m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)
-                ):
+                if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
                     promise = m.novelty(key, self._curiosity, liked)
                     if promise >= self._n.least:
                         rated.append((-promise, action))
-            return tuple(
-                (-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated)
-            )
+            return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
 
         version = (m.yields.version, m.vain.version, len(m.moves), self._curiosity, place.version)
-        found: _Promising = self._paths.memo.find(
-            None, ("best", version, name, spent, tuple(liked.items())), best
-        )
+        found: _Promising = self._paths.memo.find(None, ("best", version, name, spent, tuple(liked.items())), best)
         return found
 
     def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
@@ -149,10 +141,7 @@ class Offers:
 
         def is_shut(key: Key) -> bool:
             context = paths.seen(task.now._replace(place=key[0])).context
-            return (
-                bool(self._m.places[key[0]].preconditions.missing(key[1], context))
-                or key in task.progress.barred
-            )
+            return bool(self._m.places[key[0]].preconditions.missing(key[1], context)) or key in task.progress.barred
 
         for promised in self.promises:
             way = ways.get(promised.place)
@@ -167,10 +156,7 @@ class Offers:
         """Return what bringing there things that never were there promises, in points."""
         found = self._brought.get((place, have))
         if found is None:
-            key, best = (
-                (place, ""),
-                sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several],
-            )
+            key, best = (place, ""), sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
             failed = key in self._paths.task.progress.failed
             worth = 0.0 if failed else self._curiosity * sum(best) / (1.0 + self._m.missed[key]) ** 2
             found = self._brought[(place, have)] = worth
@@ -214,9 +200,7 @@ class Offers:
         """Return what having it promises: nothing if it is there, or something as good of the same kind."""
 
         def use(token: str) -> float:
-            return (
-                self._use_worth if ahead and token in self._m.hazards.light else self._carry.get(token, 0.0)
-            )
+            return self._use_worth if ahead and token in self._m.hazards.light else self._carry.get(token, 0.0)
 
         kind, own = without_state(token), use(token)
         same = (use(held) for held in have if without_state(held) == kind)
@@ -249,9 +233,7 @@ class Offers:
         valid = task.valid if at.place == task.now.place else None
         lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(at.have) else None
         key = ("offer", version, valid, lit, at, action, promise, ahead, sought)
-        found: Offer | None = self._paths.memo.find(
-            None, key, lambda: self._offer(at, action, promise, ahead, sought)
-        )
+        found: Offer | None = self._paths.memo.find(None, key, lambda: self._offer(at, action, promise, ahead, sought))
         return found
 
     def _offer(self, at: Situation, action: str, promise: float, ahead: bool, sought: bool) -> Offer | None:

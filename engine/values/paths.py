@@ -111,11 +111,7 @@ class Enabled(NamedTuple):
 
     def after(self, begin: Imagined) -> Imagined:
         """Return the situation after that, where `begin` is the one before it."""
-        return (
-            Imagined(begin.place, self.at.have, {**begin.world, begin.place: self.at.see})
-            if self.actions
-            else begin
-        )
+        return Imagined(begin.place, self.at.have, {**begin.world, begin.place: self.at.see}) if self.actions else begin
 
 
 Answers = Memo[tuple[object, ...], Any]
@@ -190,11 +186,7 @@ class Paths:
         # At most 2 ** (depth - 1) - 1 actions come before a helper: up to a depth of 3 so many rounds leave none out.
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
-            done = (
-                self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper)
-                if before
-                else None
-            )
+            done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None
             if before is None or done is None or done[0].place != at.place:
                 continue
             then = Situation(at.place, done[0].have, done[0].world[at.place])
@@ -269,12 +261,7 @@ class Paths:
         name = start.at.place
         opening = self.enable(self.seen(start.at), action, self._n.helped_move)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
-        if (
-            opening is None
-            or outcome is None
-            or not outcome.occasion.moved
-            or outcome.death > self._n.certain
-        ):
+        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
         return Reached(
@@ -342,9 +329,7 @@ class Ways:
             deadly = m.hazards.hazard(name, moving=True) > 0.0
             for action, there in m.exits(name):
                 key = (name, action)
-                if there in found or (
-                    key in barred if first is None or name != place else action not in first
-                ):
+                if there in found or (key in barred if first is None or name != place else action not in first):
                     continue
                 found[there] = Way(
                     (*here.moves, key),

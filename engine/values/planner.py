@@ -49,9 +49,7 @@ class Planner:
         offers = Offers(self._m, self._n, paths)
 
         def filled(route: Route) -> Plan:
-            return self._with_detours(
-                route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours()
-            )
+            return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
 
         plan = filled(route)
         # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
@@ -77,9 +75,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return (
-            points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
-        )
+        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
 
     def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
         """Return the plan that spends what the route leaves free on detours."""
@@ -126,9 +122,7 @@ class Router:
             longer = [further for route in beam for further in self._further(route)]
             if not longer:
                 break
-            unique = {
-                (route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)
-            }
+            unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
         return max(found, key=lambda route: route.value + self._n.spare * route.left)
@@ -204,9 +198,7 @@ class Router:
         """Return `route` with each of the best next known gains added."""
         reached, width = self._paths.reach(route.at, route.left), self._n.width
         ways = self._ways.of(route.at.place)
-        steps = {place: way.steps for place, way in ways.items()} | {
-            place: way.cost for place, way in reached.items()
-        }
+        steps = {name: way.steps for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         hopes = sorted(
             (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())

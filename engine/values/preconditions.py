@@ -127,9 +127,7 @@ class Preconditions:
             action.there.update(clause)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
-            surprise = surprise or (
-                action.needs is not None and not any(need <= context for need in action.needs)
-            )
+            surprise = surprise or (action.needs is not None and not any(need <= context for need in action.needs))
         self._unread += 1
         if new or surprise or self._unread * self._n.unread > len(self._contexts):
             self.version += 1
@@ -336,9 +334,7 @@ class Makers:
             return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
 
         version = (self._preconditions.version, self.version, len(self._moves))
-        return action not in self._moves and self._cache.find(
-            version, (action, token, context, rounds), makes
-        )
+        return action not in self._moves and self._cache.find(version, (action, token, context, rounds), makes)
 
     def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
         """Return whether all of these are there or may be made."""

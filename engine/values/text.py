@@ -30,9 +30,7 @@ Key = tuple[str, str]
 
 CAN = "can:"
 """Class of the tokens that stand for changes that no description shows."""
-_SMALL = frozenset(
-    {"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"}
-)
+_SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
 
 
 class Situation(NamedTuple):
@@ -164,9 +162,7 @@ class Reader:
         """Take a state apart, and add what only `possible` tells."""
         return self.add(situation(state), possible)
 
-    def read_step(
-        self, step: Step, then: State, possible: tuple[str, ...] | None
-    ) -> tuple[Situation, Situation]:
+    def read_step(self, step: Step, then: State, possible: tuple[str, ...] | None) -> tuple[Situation, Situation]:
         """Take the states before and after a step apart, and learn what does not show.
 
         Args:
@@ -178,11 +174,7 @@ class Reader:
             return self.add(now, step.valid_actions), self.add(after, possible)
         now = self.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
-        hidden = (
-            frozenset(token for token in now.see if token.startswith(CAN))
-            if after.place == now.place
-            else None
-        )
+        hidden = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
         return now, _showing(after, hidden) if hidden else after
 
     def learn(
@@ -203,9 +195,7 @@ class Reader:
         standing = words_of(now.see) - words_of(now.have) - self._portable
         for changed in (appeared, vanished - {action}):
             # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
-            signs = [
-                one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)
-            ]
+            signs = [one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)]
             if signs:
                 self._telling.setdefault(now.place, set()).add(min(signs))
                 return

@@ -143,17 +143,11 @@ class Trails:
 
     def _store(self, steps: list[TrailStep]) -> int:
         """Keep an episode and return its number."""
-        self._episodes.append(
-            [_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps]
-        )
-        self._paying.append(
-            max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0)
-        )
+        self._episodes.append([_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps])
+        self._paying.append(max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0))
         return len(self._episodes) - 1
 
-    def from_here(
-        self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]
-    ) -> list[Trail]:
+    def from_here(self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
 
         Each ends with something to be gained. Those with the highest gain come first.
@@ -254,8 +248,7 @@ def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) ->
 
 def _kept_once(step: TrailStep) -> TrailStep:
     now, then = (
-        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see)))
-        for one in (step.now, step.then)
+        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
     )
     return step._replace(now=now, then=then)
 

@@ -13,9 +13,7 @@ from typing import Any
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
-        "config", parents=[common], help="show and change settings, and compare profiles"
-    )
+    parser = subparsers.add_parser("config", parents=[common], help="show and change settings, and compare profiles")
     parser.set_defaults(handler=lambda args: _help(parser))
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     show = commands.add_parser(
@@ -26,9 +24,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     show.add_argument("profile", nargs="?", default=None)
     diff = commands.add_parser(
-        "diff",
-        parents=[common],
-        help="what differs from the defaults; or the settings in which two profiles differ",
+        "diff", parents=[common], help="what differs from the defaults; or the settings in which two profiles differ"
     )
     diff.add_argument("one", nargs="?", default=None)
     diff.add_argument("other", nargs="?", default=None)
@@ -44,14 +40,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     schema = commands.add_parser("schema", parents=[common], help="every setting as JSON schema")
     for command in (show, diff):
         command.add_argument(
-            "--kind",
-            default="game",
-            metavar="NAME",
-            help="the profile for this kind of environment (%(default)s)",
+            "--kind", default="game", metavar="NAME", help="the profile for this kind of environment (%(default)s)"
         )
-        command.add_argument(
-            "--web", action="store_const", const="web", dest="kind", help="short for --kind web"
-        )
+        command.add_argument("--web", action="store_const", const="web", dest="kind", help="short for --kind web")
         command.add_argument("--json", action="store_true", help="as JSON")
     show.set_defaults(handler=_show)
     diff.set_defaults(handler=_diff)
@@ -149,9 +140,7 @@ def _set(args: argparse.Namespace) -> int:
     made = args.preferences
     key, value = config.checked(args.name, args.value)
     if key.startswith("keys."):
-        wrong = keymap.mistakes(
-            keymap.tables(kinds()), {**made.config.keys, key.removeprefix("keys."): value}
-        )
+        wrong = keymap.mistakes(keymap.tables(kinds()), {**made.config.keys, key.removeprefix("keys."): value})
         if wrong:
             raise UsageError(wrong[0])
     config.set_value(made.config.file, key, value)

@@ -87,8 +87,7 @@ def _plain(curve: Curve) -> dict[str, Any]:
         "name": curve.name,
         "about": curve.about,
         "sessions": [
-            {"name": name, "episodes": [dataclasses.asdict(row) for row in rows]}
-            for name, rows in curve.sessions
+            {"name": name, "episodes": [dataclasses.asdict(row) for row in rows]} for name, rows in curve.sessions
         ],
     }
 
@@ -103,7 +102,7 @@ def _lines(found: list[Curve]) -> list[str]:
         if not any(rows for _, rows in curve.sessions):
             lines.append("  no episode has ended")
             continue
-        lines.append(f"  {'':<20} {'first':>12} {'last':>12} {'mean':>12} {'best':>12}")
+        lines.append(f"  {'':<20} {'first':>12} {'last':>12} {'mean':>12} {'best' :>12}")
         for measure in MEASURES:
             values = curve.values(measure)
             best = f"{max(values):>12,.{measure.decimals}f}" if measure.name == "score" else ""

@@ -261,9 +261,7 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
 
     started = time.perf_counter()
     try:
-        model = open_model(
-            name, settings=Settings(), cache=cache_folder(saves_folder(args.saves)), keep=False
-        )
+        model = open_model(name, settings=Settings(), cache=cache_folder(saves_folder(args.saves)), keep=False)
     except JitrlError as error:
         yield Check("model", "fail", name, str(error))
         return

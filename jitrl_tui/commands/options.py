@@ -45,11 +45,11 @@ def add_session_options(
     parser.set_defaults(usual_episodes=episodes)
     parser.add_argument("--steps", type=int, default=None, metavar="M",
                         help=f"steps an episode at most ({_usual('step_limit')})")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=None, metavar="S", help="seed of game and choices (1)")
     parser.add_argument(
-        "--profile",
-        default=None,
-        help=f"settings: {', '.join(PROFILES)} (default); `jitrl config` tells them",
+        "--seed", type=int, default=None, metavar="S", help="seed of game and choices (1)"
+    )
+    parser.add_argument(
+        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default); `jitrl config` tells them"
     )
     estimators = "; ".join(f"{estimator.name}, {estimator.about}" for estimator in values.BUILT_IN)
     parser.add_argument(
@@ -70,9 +70,7 @@ def add_session_options(
 
 def add_screen_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a screen that shows a run."""
-    parser.add_argument(
-        "--speed", default=None, metavar="N", help="steps per second; 0 for no pause between steps (1)"
-    )
+    parser.add_argument("--speed", default=None, metavar="N", help="steps per second; 0 for no pause between steps (1)")
     parser.add_argument("--layout", default=None, metavar="NAME",
                         help="arrangement of the panes: auto, narrow, side, normal, wide (auto)")  # fmt: skip
 

@@ -22,9 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     from engine.settings import PROFILES
 
     parser = subparsers.add_parser(
-        "race",
-        parents=[common],
-        help="two to four agents on one game and seed, step by step at the same time",
+        "race", parents=[common], help="two to four agents on one game and seed, step by step at the same time"
     )
     parser.add_argument("game", nargs="?", metavar="GAME", help="what they play; the same as for watch")
     parser.add_argument(
@@ -36,17 +34,13 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         help="a racer: an agent, with settings, model or profile of its own: --arm static --arm "
         "'jitrl:estimator=knn,beta=1' --arm 'big=jitrl:model=openai/gpt-4o'; two to four times",
     )
-    parser.add_argument(
-        "--model", default="local/smollm2", help="model of the arms that name none (%(default)s)"
-    )
+    parser.add_argument("--model", default="local/smollm2", help="model of the arms that name none (%(default)s)")
     parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting of all arms; repeatable")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=10, metavar="N", help="episodes (%(default)s)")
     parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most")
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
-    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)")
     parser.add_argument("--shared", action="store_true",
                         help="all use the game's shared memory, instead of each an empty one of its own")  # fmt: skip
     parser.add_argument("--resume", metavar="NAME", help="go on with this race")
@@ -74,9 +68,7 @@ def run(args: argparse.Namespace) -> int:
         race = races.load(saves, named)
     elif not args.game:
         there = ", ".join(races.saved(saves))
-        raise UsageError(
-            f"which game? jitrl race GAME --arm static --arm jitrl{f'; races: {there}' if there else ''}"
-        )
+        raise UsageError(f"which game? jitrl race GAME --arm static --arm jitrl{f'; races: {there}' if there else ''}")
     else:
         arms = [arm(text, args) for text in args.arms]
         for _, config in arms:

@@ -47,9 +47,7 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
         elif not interrupted:
             code = verdict(session.results, saved.config, progress) or code
         results.append(result)
-        write(
-            summary(config, results), target, show=False
-        )  # store the results so far, whatever happens later
+        write(summary(config, results), target, show=False)  # store the results so far, whatever happens later
         if interrupted:
             print(f"stopped; go on with: jitrl run {config.game} --resume {suite.name}", file=sys.stderr)
             code = 130
@@ -96,7 +94,5 @@ def summary(config: SessionConfig, results: Sequence[Mapping[str, Any]]) -> dict
             name: sum(result["answers"][name] for result in results)
             for name in (results[0]["answers"] if results else ())
         },
-        "tasks": [
-            {name: value for name, value in result.items() if name not in shared} for result in results
-        ],
+        "tasks": [{name: value for name, value in result.items() if name not in shared} for result in results],
     }

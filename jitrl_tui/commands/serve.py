@@ -25,13 +25,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port, 0 for any that is free (%(default)s)")
     parser.add_argument(
-        "--token",
-        metavar="TEXT",
-        help="the secret part of the address, 16 to 128 letters and digits; else a new one",
+        "--token", metavar="TEXT", help="the secret part of the address, 16 to 128 letters and digits; else a new one"
     )
-    parser.add_argument(
-        "--visitors", type=int, default=4, metavar="N", help="most visitors at a time (%(default)s)"
-    )
+    parser.add_argument("--visitors", type=int, default=4, metavar="N", help="most visitors at a time (%(default)s)")
     parser.add_argument("--yes", action="store_true", help="listen where other machines can reach it")
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="COMMAND",
@@ -106,9 +102,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"cannot listen at {host}, port {port} ({reason}); choose another with --port"
-        ) from None
+        raise UsageError(f"cannot listen at {host}, port {port} ({reason}); choose another with --port") from None
     return listening
 
 

@@ -40,16 +40,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help="episodes that the branch plays, the one it begins in included (as many as the session; with --yes 1)",
     )
-    parser.add_argument(
-        "--yes", action="store_true", help="play the branch at once, without a screen or a pause"
-    )
+    parser.add_argument("--yes", action="store_true", help="play the branch at once, without a screen or a pause")
     parser.add_argument("--json", action="store_true", help="a list on stdout")
     parser.set_defaults(handler=run)
     # The command line writes `sessions rm` with a hyphen, because NAME stands in the place of an action.
     remove = subparsers.add_parser("sessions-rm", parents=[common], prog="jitrl sessions rm")
-    remove.add_argument(
-        "names", nargs="+", metavar="NAME", help="delete these sessions with their recordings"
-    )
+    remove.add_argument("names", nargs="+", metavar="NAME", help="delete these sessions with their recordings")
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(handler=_remove)
     rename = subparsers.add_parser("sessions-rename", parents=[common], prog="jitrl sessions rename")
@@ -94,9 +90,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
         played = f"{item['played']}/{item['episodes']}"
         scores = "-" if item["last"] is None else f"{item['last']:g}/{item['average']:.1f}/{item['best']:g}"
         of = f"  branch of {item['origin']}" if item["origin"] else ""
-        print(
-            f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}"
-        )
+        print(f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}")
     named = list(keeping.named(saves))
     for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")

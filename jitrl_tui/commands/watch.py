@@ -54,9 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.follow is not None:
         if args.game is not None:
             raise UsageError("--follow stands in place of GAME; leave one of them out")
-        typed = (
-            name for held, name in _OF_A_NEW_SESSION.items() if getattr(args, held) not in (None, False, [])
-        )
+        typed = (name for held, name in _OF_A_NEW_SESSION.items() if getattr(args, held) not in (None, False, []))
         given = [f"--{name}" for name in typed]
         if given:
             raise UsageError(
@@ -96,9 +94,7 @@ def _follow(args: argparse.Namespace) -> int:
     from jitrl_tui.app import run_app
     from jitrl_tui.screens.follow import followed
 
-    return run_app(
-        lambda: followed(found), pictures=found.folder is not None and (found.folder / "pages").is_dir()
-    )
+    return run_app(lambda: followed(found), pictures=found.folder is not None and (found.folder / "pages").is_dir())
 
 
 def _found(args: argparse.Namespace) -> FollowedRun | Reach:

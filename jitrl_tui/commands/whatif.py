@@ -27,12 +27,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting, for instance --set beta=0.5; repeatable")  # fmt: skip
-    parser.add_argument(
-        "--limit", type=int, default=20, metavar="N", help="choices listed at most (%(default)s)"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="data on stdout, with all choices that would differ"
-    )
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="choices listed at most (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="data on stdout, with all choices that would differ")
     parser.set_defaults(handler=run)
 
 
@@ -68,9 +64,7 @@ def _progress(done: int, total: int) -> None:
 def _tell(outcome: Outcome, limit: int) -> None:
     for name, (before, after) in outcome.changed.items():
         print(f"{name}: {before} -> {after}")
-    print(
-        outcome.sentence + (f"; in {outcome.moved} others the probabilities would" if outcome.moved else "")
-    )
+    print(outcome.sentence + (f"; in {outcome.moved} others the probabilities would" if outcome.moved else ""))
     print(f"without memory, {outcome.without_memory} of {outcome.decisions} would differ")
     if outcome.unlike:
         print(

@@ -37,9 +37,7 @@ class Panes(Container):
         self._kinds = {kind.name: kind for kind in kinds}
         self._panes: dict[str, Pane] = {}
         # On the web, the panes about the page come first.
-        self._stages = sorted(
-            (kind for kind in kinds if kind.place == "stage"), key=lambda kind: not kind.web
-        )
+        self._stages = sorted((kind for kind in kinds if kind.place == "stage"), key=lambda kind: not kind.web)
         self._stage = next(kind.name for kind in self._stages if not kind.web)
         self._front = next(kind.name for kind in kinds if kind.place != "stage")
         self._zoomed: str | None = None

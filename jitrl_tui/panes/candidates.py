@@ -100,12 +100,7 @@ def _headline(choice: Choice, width: int) -> Content:
     seen = hits.shown(update)
     value = f"V̂(s) = {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}"
     beta = f"β = {update.beta:g}"
-    ways = (
-        f"z′ = z + β·Ã,  {beta},  π = softmax z′",
-        f"z′ = z + β·Ã,  {beta}",
-        f"z′ = z + {update.beta:g}·Ã",
-        beta,
-    )
+    ways = (f"z′ = z + β·Ã,  {beta},  π = softmax z′", f"z′ = z + β·Ã,  {beta}", f"z′ = z + {update.beta:g}·Ã", beta)
     text = next((text for way in ways if cell_len(text := f"{value};  {way}") <= width), value)
     return Content.styled(fit(text, width).rstrip(), MUTED)
 
@@ -121,10 +116,7 @@ def _column_heads(decision: Decision, width: int) -> Content:
 
 def _fitting(names: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return names of columns that leave a gap before them."""
-    return [
-        (fit(name, size - 1).strip() if cell_len(name) >= size else one_line(name), size)
-        for name, size in names
-    ]
+    return [(fit(name, size - 1).strip() if cell_len(name) >= size else one_line(name), size) for name, size in names]
 
 
 def _mark(decision: Decision, index: int) -> tuple[str, str]:
@@ -172,10 +164,7 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
     update = decision.update
     if update is not None:
         parts += _value_cells(update, index)
-    parts += [
-        _opinion(candidate).rjust(6),
-        (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else ""),
-    ]
+    parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else "")]
     if update is not None:
         scaled, tone = update.advantage_normalised[index], _tone(update.advantage_normalised[index])
         parts.append(((_short(scaled) if _is_valued(update, index) else "–").rjust(7), tone))

@@ -105,9 +105,7 @@ class MemoryPane(LinePane):
         """Return the lines, with the row under the cursor reversed where the pane has the focus."""
         self._listed = {}
         lines = [*self._noted(width), *self._lines(width)]
-        self._rows_at = [
-            (y, self._listed[id(line)]) for y, line in enumerate(lines) if id(line) in self._listed
-        ]
+        self._rows_at = [(y, self._listed[id(line)]) for y, line in enumerate(lines) if id(line) in self._listed]
         if self._rows_at and self.has_focus:
             y = self._rows_at[min(self._at, len(self._rows_at) - 1)][0]
             lines[y] = Content.styled(fit(lines[y].plain, width), "bold reverse")
@@ -189,7 +187,9 @@ class MemoryPane(LinePane):
             lines.extend(Content("  " + line) for line in text)
         return lines
 
-    def _planned(self, decision: Decision, neighbours: Sequence[Neighbour], width: int) -> list[Content]:
+    def _planned(
+        self, decision: Decision, neighbours: Sequence[Neighbour], width: int
+    ) -> list[Content]:
         """Return the steps that the plan repeats, then other actions taken here."""
         assert self.choice is not None
         plan = hits.repeated(decision)
@@ -243,9 +243,7 @@ class MemoryPane(LinePane):
         return lines
 
 
-KIND = PaneKind(
-    "memory", "memory", lambda: MemoryPane("memory"), "go to the memory hits", "m", "wide", lines=(0, 0)
-)
+KIND = PaneKind("memory", "memory", lambda: MemoryPane("memory"), "go to the memory hits", "m", "wide", lines=(0, 0))
 
 
 def _origin(item: BasisItem) -> str:
@@ -275,14 +273,7 @@ def _account(decision: Decision, width: int) -> list[Content]:
 
 
 def _row(
-    neighbour: Neighbour,
-    chosen: str,
-    size: int,
-    width: int,
-    *,
-    excerpt: bool,
-    planned: bool,
-    due: bool = False,
+    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool, due: bool = False
 ) -> Content:
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else one_line(neighbour.provenance)

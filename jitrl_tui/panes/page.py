@@ -151,7 +151,9 @@ class TreePane(OfPage):
                 self._top = len(lines) - height // 2
             style = "reverse" if marked else "" if number else MUTED
             tag = f"{number or '':>3} "
-            lines.append(Content.assemble((tag, ACCENT), (fit(text, max(1, width - 4)).rstrip(), style)))
+            lines.append(
+                Content.assemble((tag, ACCENT), (fit(text, max(1, width - 4)).rstrip(), style))
+            )
         if len(self._page.nodes) > MOST_LINES:
             lines.append(Content.styled(f"… {len(self._page.nodes) - MOST_LINES:,} more", MUTED))
         return lines

@@ -24,14 +24,7 @@ PANES = Registry(
     PaneKind,
     "jitrl.panes",
     (
-        transcript.KIND,
-        candidates.KIND,
-        why.KIND,
-        memory.KIND,
-        curve.KIND,
-        page.PAGE,
-        page.TREE,
-        picture.KIND,
+        transcript.KIND, candidates.KIND, why.KIND, memory.KIND, curve.KIND, page.PAGE, page.TREE, picture.KIND,
         map.KIND,
     ),
 )

@@ -56,11 +56,7 @@ class TabLine(Widget):
         If the titles do not fit into the line, only the tab in front has its title.
         """
         tabs = [
-            (
-                kind.name,
-                f" {kind.number} ",
-                f"[{kind.title}]" if kind.name == self._active else f" {kind.title} ",
-            )
+            (kind.name, f" {kind.number} ", f"[{kind.title}]" if kind.name == self._active else f" {kind.title} ")
             for kind in self._kinds
         ]
         if not tabs:

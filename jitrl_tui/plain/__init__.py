@@ -4,11 +4,4 @@ from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.run import PlainRun, run_plain, run_recording_plain, run_saved_plain
 from jitrl_tui.plain.terminal import wants_plain
 
-__all__ = [
-    "PlainRun",
-    "candidate_lines",
-    "run_plain",
-    "run_recording_plain",
-    "run_saved_plain",
-    "wants_plain",
-]
+__all__ = ["PlainRun", "candidate_lines", "run_plain", "run_recording_plain", "run_saved_plain", "wants_plain"]

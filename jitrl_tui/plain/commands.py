@@ -77,7 +77,7 @@ class Commands:
             case "note" if rest and self._files is not None:
                 self._files.notes.add(rest, view.episode, view.step)
                 say("Noted. /notes tells the notes.")
-            case "note" | "notes" if self._files is not None:
+            case ("note" | "notes") if self._files is not None:
                 for note in self._files.notes.all():
                     say(f"Note, episode {note.episode}, step {note.step}: {note.text}")
                 if not self._files.notes.all():

@@ -48,9 +48,7 @@ def follow_run(run: FollowedRun) -> int:
     """Print what the cells of a run tell until it ends; return the exit code."""
     source = FollowedBench(run, ends=True)
     lines = _RunLines(sys.stdout, source)
-    lines.say(
-        f"{source.info.name}: {len(run.cells)} cells. Following, read-only; Ctrl-C leaves, and the run goes on."
-    )
+    lines.say(f"{source.info.name}: {len(run.cells)} cells. Following, read-only; Ctrl-C leaves, and the run goes on.")
     code = _follow(source, lines.take)
     if not code and not lines.over:
         lines.say(f"{source.sign.lstrip('■ ')}; go on with: jitrl bench resume {source.info.name}")
@@ -87,9 +85,7 @@ class _RunLines:
             return
         if isinstance(item, Over):
             self.over = True
-            self.say(
-                " · ".join([item.message or "the run has ended", *totals(self._progress, self._limits, 0.0)])
-            )
+            self.say(" · ".join([item.message or "the run has ended", *totals(self._progress, self._limits, 0.0)]))
             return
         before = self._progress.cells[item.cell].said
         self._progress.tell(item)

@@ -115,9 +115,7 @@ class PlainRun:
     def _leave(self) -> None:
         self._source.stop()
         if self.then is None:
-            self._telling.say(
-                "Leaving. The session goes on from here next time." if self._source.live else "Leaving."
-            )
+            self._telling.say("Leaving. The session goes on from here next time." if self._source.live else "Leaving.")
         self._source.wait(30)
 
     # ------------------------------------------------------------------------------------ asking
@@ -299,11 +297,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
             partial(Session, now, saves, interactive=play), saves=saves, after=partial(discard_unplayed, now)
         )
         code, following = _run(
-            source,
-            play=play,
-            keeper=Keeper(saves, now),
-            pages=PageStore(now.folder),
-            files=SessionFiles.of(now, saves),
+            source, play=play, keeper=Keeper(saves, now), pages=PageStore(now.folder), files=SessionFiles.of(now, saves)
         )
     return code
 

@@ -156,7 +156,5 @@ class Telling:
     def _say_paused(self) -> None:
         """Say that the run waits, for what, and what the agent would do."""
         view = self.view
-        would = (
-            f" Agent would: {view.choice.decision.action}" if view.choice is not None and view.pending else ""
-        )
+        would = f" Agent would: {view.choice.decision.action}" if view.choice is not None and view.pending else ""
         self.say(f"Paused{f': {view.doing}' if view.doing else ''}.{would}")

@@ -110,13 +110,13 @@ class Preferences:
         """Return what is set now, after the config file was changed."""
         config = read(self.config.file)
         kept = [problem for problem in self.problems if problem not in self.config.problems]
-        return Preferences(config, self.environment, self.flags, self.remembered, (*config.problems, *kept))
+        return Preferences(
+            config, self.environment, self.flags, self.remembered, (*config.problems, *kept)
+        )
 
 
 def load(
-    given: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    flags: Mapping[str, Any] | None = None,
+    given: str | None = None, environment: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
 ) -> Preferences:
     """Return what the user has set. Mistakes become `problems`.
 

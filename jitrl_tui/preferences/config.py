@@ -111,9 +111,7 @@ def _flat(table: Any, problems: list[str], before: str = "") -> Iterator[tuple[s
         elif isinstance(value, str) and value.strip():
             yield before + name, value.strip()
         else:
-            problems.append(
-                f'in [{KEYS}], {before}{name} must be a key in quotes, such as "ctrl+n", not {value!r}'
-            )
+            problems.append(f'in [{KEYS}], {before}{name} must be a key in quotes, such as "ctrl+n", not {value!r}')
 
 
 def set_value(file: Path, key: str, value: Any) -> None:

@@ -81,12 +81,7 @@ class Option:
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not kind:
-            named = {
-                bool: "true or false",
-                int: "a whole number",
-                float: "a number",
-                str: "a text in quotes",
-            }[kind]
+            named = {bool: "true or false", int: "a whole number", float: "a number", str: "a text in quotes"}[kind]
             raise UsageError(f"{self.name} must be {named}, not {value!r}")
         if kind is str and not value.isprintable():
             raise UsageError(f"{self.name} must be a text without control characters, not {value!r}")
@@ -104,15 +99,9 @@ class Option:
         """
         kind, words = type(self.default), text.strip()
         if kind is bool:
-            value: Any = {
-                "true": True,
-                "1": True,
-                "yes": True,
-                "false": False,
-                "0": False,
-                "no": False,
-                "": False,
-            }.get(words.casefold(), words)
+            value: Any = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}.get(
+                words.casefold(), words
+            )
         elif kind in (int, float):
             try:
                 value = kind(words)
@@ -125,9 +114,7 @@ class Option:
 
 def _app() -> Iterable[Option]:
     group = "Screen"
-    yield Option(
-        "app", "theme", "jitrl-dark", "colours of the screen", choices=THEMES, flag="--theme", group=group
-    )
+    yield Option("app", "theme", "jitrl-dark", "colours of the screen", choices=THEMES, flag="--theme", group=group)
     yield Option(
         "app", "speed", 1.0, "steps per second while an agent is watched; 0 for no pause between steps", 0.0, 1000.0,
         flag="--speed", group=group,
@@ -156,21 +143,14 @@ def _app() -> Iterable[Option]:
 def _places() -> Iterable[Option]:
     group = "Places"
     yield Option(
-        "places",
-        "saves",
-        "",
-        "folder of all that persists; nothing: the usual one",
-        flag="--saves",
-        group=group,
+        "places", "saves", "", "folder of all that persists; nothing: the usual one", flag="--saves", group=group
     )
     yield Option("places", "games", "", "folder with more stories", flag="--games", group=group)
 
 
 def _session() -> Iterable[Option]:
     group = "Sessions"
-    yield Option(
-        "session", "agent", "jitrl", "method that plays (docs/methods.md)", flag="--agent", group=group
-    )
+    yield Option("session", "agent", "jitrl", "method that plays (docs/methods.md)", flag="--agent", group=group)
     yield Option(
         "session", "model", "local/smollm2", "language model: local/smollm2, prior/verbs, or any litellm name",
         flag="--model", group=group,

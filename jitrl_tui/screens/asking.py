@@ -52,9 +52,7 @@ class AskingScreen(KeepingScreen):
         if view.asks and view.choice is not None:
             decision = view.choice.decision
             chance = f" ({decision.posterior[decision.chosen]:.0%})" if decision.chosen >= 0 else ""
-            return "\n".join(
-                filter(None, [view.doing, f"Shall the agent do this: {decision.action}{chance}", KEYS])
-            )
+            return "\n".join(filter(None, [view.doing, f"Shall the agent do this: {decision.action}{chance}", KEYS]))
         if view.doing and not view.pending:
             return f"{view.doing}  (space tries again, q leaves)"
         return view.doing
@@ -164,9 +162,7 @@ class AskingScreen(KeepingScreen):
                 control.end_episode(number)
 
         steps = f"{self.view.step} step{'s' if self.view.step != 1 else ''}"
-        text = (
-            f"Episode {number} ends here, after {steps}. It is cut off, judged and remembered like any other."
-        )
+        text = f"Episode {number} ends here, after {steps}. It is cut off, judged and remembered like any other."
         self.app.push_screen(dialogs.ConfirmDialog("end the episode", text, "end it"), confirmed)
 
     # ---------------------------------------------------------------------------------- typed commands

@@ -72,9 +72,7 @@ class BenchScreen(RunningScreen):
             with Vertical(id="curves"):
                 yield CellCurve("cell")
                 yield ArmCurves("arms")
-        yield Input(
-            id="filter", placeholder="words that a cell must have; Enter keeps them, Esc shows all cells"
-        )
+        yield Input(id="filter", placeholder="words that a cell must have; Enter keeps them, Esc shows all cells")
         yield Static(id="said", markup=False)
         yield Static(id="totals", markup=False)
         yield KeyBar("keybar")
@@ -121,9 +119,7 @@ class BenchScreen(RunningScreen):
                 self.progress.tell(item)
         self._draw()
         if self.over is not None and self.source.failure and not self.leaving:
-            self.app.push_screen(
-                dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error
-            )
+            self.app.push_screen(dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error)
 
     def _after_error(self, answer: str | None) -> None:
         if answer == "leave":
@@ -137,9 +133,7 @@ class BenchScreen(RunningScreen):
         self.drawn()
         rows, cells = listed(self.progress, self._wanted), self.cells
         cells.message = "No cell has these words." if self._wanted else "This run has no cells."
-        cells.border_title = Content(
-            f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells"
-        )
+        cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
         cells.border_subtitle = Content(fit(self._wanted, 40).rstrip())
         cells.show(rows, () if len(models(self.progress)) > 1 else ("model",))
         self._draw_curves()
@@ -195,9 +189,7 @@ class BenchScreen(RunningScreen):
         parts = totals(progress, self.source.info.limits, elapsed)
         if progress.speed is not None and not self.over:
             parts.append(f"{progress.speed:,.1f} steps/s")
-        bar, rest = thick(
-            progress.episodes_done / max(1, progress.episodes_of), _BAR if width >= NARROW else 10
-        )
+        bar, rest = thick(progress.episodes_done / max(1, progress.episodes_of), _BAR if width >= NARROW else 10)
         while len(parts) > 1 and len(bar + rest) + 2 + len(" · ".join(parts)) > width:
             del parts[-1]
         line = Content.assemble((bar, ACCENT), (rest, FAINT), "  " + " · ".join(parts))

@@ -35,9 +35,7 @@ class BreakpointsDialog(PickDialog):
         present = [str(rule) for rule in self._orders.rules]
         rows = [(name, _row("● ", name, "is set; Enter removes it", ACCENT)) for name in present]
         if typed:
-            rows = [row for row in rows if row[0] == typed] or [
-                (typed, _row("+ ", typed, "Enter sets it", STRONG))
-            ]
+            rows = [row for row in rows if row[0] == typed] or [(typed, _row("+ ", typed, "Enter sets it", STRONG))]
         rows += [
             (written, _row("+ ", written, what, STRONG))
             for _, written, what in KINDS

@@ -53,9 +53,7 @@ class SessionDialog(PickDialog):
     """Asks which session of a cell to open. Answers are numbers of folders, from 0."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        super().__init__(
-            "recording", "The sessions of this cell, in their order.", "a number or a word of a name"
-        )
+        super().__init__("recording", "The sessions of this cell, in their order.", "a number or a word of a name")
         self._folders = folders
 
     def options(self, typed: str) -> list[tuple[str, Content]]:

@@ -69,11 +69,7 @@ class CompareScreen(Screen[None]):
         """Show the first difference."""
         self.rows.focus()
         self.query_one(KeyBar).show(
-            [
-                (key.written, key.label, key.keys.split(",")[0], key.rank)
-                for key in self.key_table
-                if key.label
-            ]
+            [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self.key_table if key.label]
         )
         self._arrange()
         self._show()
@@ -91,9 +87,7 @@ class CompareScreen(Screen[None]):
         width = self.app.size.width
         self.set_class(width >= WIDE, "-wide")
         lines = []
-        for letter, name, run in zip(
-            "AB", self._names, (self._comparison.left, self._comparison.right), strict=True
-        ):
+        for letter, name, run in zip("AB", self._names, (self._comparison.left, self._comparison.right), strict=True):
             text = f"{one_line(name)}  {result_of(run)}; {who(run)}"
             lines.append(Content.assemble((f"{letter} ", ACCENT), fit(text, max(1, width - 4))))
         differ = differ_in(self._comparison) or "They have the same agent, model, seed and settings."
@@ -186,9 +180,7 @@ class _Details(LinePane):
         columns = [_seen(row, side, half) for side in (row.left, row.right)]
         for at in range(max(map(len, columns))):
             left, right = (column[at] if at < len(column) else ("", "") for column in columns)
-            lines.append(
-                Content.assemble((fit(left[0], half), left[1]), "  ", (fit(right[0], half), right[1]))
-            )
+            lines.append(Content.assemble((fit(left[0], half), left[1]), "  ", (fit(right[0], half), right[1])))
         return [line if isinstance(line, Content) else Content(line) for line in lines]
 
 
@@ -202,9 +194,7 @@ def _beliefs(row: Row, width: int) -> list[Content]:
     cell = _CELL_WITH_VALUE if values and width >= 60 else _CELL
     name = max(8, width - 2 * (cell + 2))
     head = "before → after" + ("   Q̂" if cell > _CELL else "")
-    lines = [
-        Content.styled(fit("", name) + fit(f"  A {head}", cell + 2) + fit(f"  B {head}", cell + 2), MUTED)
-    ]
+    lines = [Content.styled(fit("", name) + fit(f"  A {head}", cell + 2) + fit(f"  B {head}", cell + 2), MUTED)]
     for action in actions:
         marks = ["▸ " if side is not None and side.action == action else "  " for side in sides]
         cells = [_cell(side.option(action), cell) if side is not None else fit("-", cell) for side in sides]
@@ -229,11 +219,7 @@ def _seen(row: Row, side: Side | None, width: int) -> list[tuple[str, str]]:
     lines = [(f"> {done(side)}", ACCENT), (f"{v}score {points(side.score)}", MUTED)]
     lines += [(line, "") for line in wrap(side.answer.strip(), width)]
     if row.left is None or row.right is None or row.left.seen != row.right.seen:
-        lines += [
-            ("", ""),
-            ("before it:", MUTED),
-            *((line, MUTED) for line in wrap(side.seen.strip(), width)),
-        ]
+        lines += [("", ""), ("before it:", MUTED), *((line, MUTED) for line in wrap(side.seen.strip(), width))]
     return lines
 
 
@@ -267,9 +253,7 @@ def others(saves: Path, folder: Path) -> list[SavedSession]:
         mine: SavedSession | None = sessions.load(folder)
     except BadFile:
         mine = None
-    found = [
-        one for one in sessions.saved(saves) if one.folder != folder and history.has_begun(one.recording)
-    ]
+    found = [one for one in sessions.saved(saves) if one.folder != folder and history.has_begun(one.recording)]
 
     def rank(one: SavedSession) -> int:
         if one.origin is not None and one.origin.session == folder.name:
@@ -298,16 +282,10 @@ class CompareDialog(PickDialog):
         """Return the sessions that have the typed text."""
         rows = []
         for one in self._found:
-            of = (
-                f"branch of {one.origin.session} at {one.origin.episode}:{one.origin.step}"
-                if one.origin
-                else ""
-            )
+            of = f"branch of {one.origin.session} at {one.origin.episode}:{one.origin.step}" if one.origin else ""
             about = of or f"{one.config.agent} with {one.config.model}, seed {one.config.seed}"
             if typed.casefold() in f"{one.name} {about}".casefold():
-                line = Content.assemble(
-                    ("  " + one_line(one.name), STRONG), (f"\n    {one_line(about)}", MUTED)
-                )
+                line = Content.assemble(("  " + one_line(one.name), STRONG), (f"\n    {one_line(about)}", MUTED))
                 rows.append((str(one.folder), line))
         return rows
 

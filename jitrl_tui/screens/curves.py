@@ -117,9 +117,7 @@ class CurvesScreen(Dialog[None]):
         """Ask for another session of this game."""
         own, saves = self._own(), self._saves
         if own is None or saves is None:
-            self.notify(
-                "No sessions lie beside this recording. Try: jitrl curves SESSION --with OTHER", timeout=4
-            )
+            self.notify("No sessions lie beside this recording. Try: jitrl curves SESSION --with OTHER", timeout=4)
             return
         if len(self._added) == len(curves.LETTERS):
             self.notify(f"There is room for {len(curves.LETTERS)} more sessions; c clears them.", timeout=4)
@@ -160,9 +158,7 @@ class CurvesScreen(Dialog[None]):
             return
         target, found = Path(name).expanduser(), self.collected()
         own = self._own()
-        title = (
-            f"Learning curves of {own.started.environment.title}" if own is not None else "Learning curves"
-        )
+        title = f"Learning curves of {own.started.environment.title}" if own is not None else "Learning curves"
 
         def write() -> str:
             try:
@@ -183,9 +179,7 @@ class SessionDialog(PickDialog):
     """
 
     def __init__(self, own: Played, others: Sequence[Played]) -> None:
-        super().__init__(
-            "add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model"
-        )
+        super().__init__("add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model")
         self._rows = [(other.name, history.difference(other.started, own.started)) for other in others]
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
@@ -203,18 +197,14 @@ class ExportDialog(PickDialog):
     """Asks for the name of a file. Its ending says the format."""
 
     def __init__(self, session: str) -> None:
-        super().__init__(
-            "export", "The ending says the format; the file goes into this folder.", "a file name"
-        )
+        super().__init__("export", "The ending says the format; the file goes into this folder.", "a file name")
         self._names = [f"{session}-curves{ending}" for ending in curves.ENDINGS]
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the usual names; or the typed one, with each ending if it has none."""
         names = self._names
         if typed:
-            names = (
-                [typed] if typed.lower().endswith(curves.ENDINGS) else [typed + end for end in curves.ENDINGS]
-            )
+            names = [typed] if typed.lower().endswith(curves.ENDINGS) else [typed + end for end in curves.ENDINGS]
         return [(name, Content(f"  {name}")) for name in names]
 
 
@@ -261,9 +251,7 @@ def _others(saves: Path, own: Played, taken: set[str]) -> list[Played]:
     """Return the other sessions of the same game, the one that was played last first."""
     game = own.started.environment.scope
     return [
-        one
-        for one in history.played(saves)
-        if one.started.environment.scope == game and one.name not in taken
+        one for one in history.played(saves) if one.started.environment.scope == game and one.name not in taken
     ]
 
 

@@ -50,14 +50,8 @@ class _Derivation(LinePane):
 
 def _told(step: Derived, width: int) -> list[Content]:
     value = fit(step.value, max(4, width - len(step.symbol) - len(step.name) - 6)).rstrip()
-    head = Content.assemble(
-        (f"{step.symbol:<5}", ACCENT), step.name, ("  = " if value else ""), (value, STRONG)
-    )
-    rows = [
-        ("paper", step.paper),
-        ("code", deriving.place(step.code)),
-        *(("here", line) for line in step.worked),
-    ]
+    head = Content.assemble((f"{step.symbol:<5}", ACCENT), step.name, ("  = " if value else ""), (value, STRONG))
+    rows = [("paper", step.paper), ("code", deriving.place(step.code)), *(("here", line) for line in step.worked)]
     lines = [head]
     for name, text in rows:
         for at, line in enumerate(wrap(text, max(10, width - 12))):
@@ -112,8 +106,6 @@ class ExplainDialog(Dialog[None]):
         except ValueError as error:
             self.notify(f"Nothing to save: {error}.", severity="warning")
         except OSError as error:
-            self.notify(
-                f"Cannot write to {disk.shown(folder)}: {error.strerror}.", severity="error", markup=False
-            )
+            self.notify(f"Cannot write to {disk.shown(folder)}: {error.strerror}.", severity="error", markup=False)
         else:
             self.notify(f"Saved as {disk.shown(path)}", timeout=6, markup=False)

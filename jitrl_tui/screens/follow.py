@@ -92,27 +92,17 @@ class FollowScreen(WatchScreen):
     def _not_played(self) -> str:
         sign, view = self.source.sign, self.view
         if view.ended is not None and view.activity == "ended":
-            return (
-                "The session is over."
-                if view.ended.finished
-                else "It was stopped, and can be taken up again."
-            )
+            return "The session is over." if view.ended.finished else "It was stopped, and can be taken up again."
         if sign is not None:
             return f"Its process is gone ({sign.place.told()}); what was played is kept, and it can be taken up again."
-        return (
-            "It was left in the middle, and can be taken up again."
-            if view.started
-            else "It has not begun yet."
-        )
+        return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         held, live = self.source.held, self.source.lives
         keys = []
         for key in self._table:
             label = "hand back" if key.action == "toggle_pause" and held else key.label
-            if label and (
-                live or key.action not in ("toggle_pause", "step_once", "overrule", "stop_session")
-            ):
+            if label and (live or key.action not in ("toggle_pause", "step_once", "overrule", "stop_session")):
                 keys.append((key.written, label, key.first, key.rank))
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
@@ -185,9 +175,7 @@ class FollowScreen(WatchScreen):
         """Stop the session, after a question."""
         if not self._may_steer():
             return
-        text = (
-            "The session stops after its running step. What was played is kept, and it can be taken up again."
-        )
+        text = "The session stops after its running step. What was played is kept, and it can be taken up again."
         dialog = dialogs.ConfirmDialog("stop the session?", text, "stop it")
         self.app.push_screen(dialog, lambda yes: yes and self.source.stop_session())
 

@@ -80,9 +80,7 @@ class _Around(LinePane):
             lines.append(Content.styled(fit(head, width), ACCENT if at == self._step else tone))
             if at == self._step or step.state.place:
                 text = step.state.text if at == self._step else step.state.place
-                shown = (
-                    wrap(text, max(10, width - 24)) if at == self._step else [fit(text, max(10, width - 24))]
-                )
+                shown = wrap(text, max(10, width - 24)) if at == self._step else [fit(text, max(10, width - 24))]
                 lines += [Content.styled(" " * 24 + line, MUTED) for line in shown]
         return lines
 
@@ -120,9 +118,7 @@ class HitDialog(Dialog[str]):
         """Put the step in sight."""
         pane = self.query_one(_Around)
         pane.focus()
-        self.call_after_refresh(
-            lambda: pane.scroll_to(y=max(0, pane.virtual_size.height // 3 - 4), animate=False)
-        )
+        self.call_after_refresh(lambda: pane.scroll_to(y=max(0, pane.virtual_size.height // 3 - 4), animate=False))
 
     def action_replay(self) -> None:
         """Replay the episode, if there is a recording."""

@@ -199,11 +199,7 @@ class HomeScreen(Screen[int]):
         counts = self._counts()
         keys = {key.action: key.first for key in self.key_table}
         self.query_one(Sections).show(
-            [
-                (one, keys[f"section({one!r})"], title + counts.get(one, ""))
-                for one, title in SECTIONS.items()
-            ],
-            name,
+            [(one, keys[f"section({one!r})"], title + counts.get(one, "")) for one, title in SECTIONS.items()], name
         )
         before = listing.highlighted_option
         at = before.id if before is not None else None
@@ -228,11 +224,7 @@ class HomeScreen(Screen[int]):
         offer = self._offer
         if offer is None:
             return {}
-        numbers = {
-            "resume": len(offer.unfinished),
-            "recordings": len(offer.sessions),
-            "benches": len(offer.benches),
-        }
+        numbers = {"resume": len(offer.unfinished), "recordings": len(offer.sessions), "benches": len(offer.benches)}
         return {name: f" {count}" for name, count in numbers.items()}
 
     def _rows(self, name: str, width: int) -> list[Option]:
@@ -247,18 +239,12 @@ class HomeScreen(Screen[int]):
             notes = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
             return [*notes, *rows]
         if name == "benches":
-            return [
-                Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}")
-                for row in offer.benches
-            ]
+            return [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
         sessions = offer.unfinished if name == "resume" else offer.sessions
         if not sessions:
             return []
         head = Option(home_rows.session_head(width), disabled=True)
-        return [
-            head,
-            *(Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions),
-        ]
+        return [head, *(Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions)]
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say what Enter does with the highlighted row."""
@@ -285,9 +271,7 @@ class HomeScreen(Screen[int]):
         does = {"resume": "resume", "start": "watch", "web": "watch"}.get(self._section, "look")
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
-        self.query_one(KeyBar).show(
-            [(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys]
-        )
+        self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
 
     def _fits(self, key: keymap.Key) -> bool:
         """Return whether a key is in the footer of the open section."""
@@ -341,9 +325,7 @@ class HomeScreen(Screen[int]):
         def make() -> Screen[int]:
             config = self.query_one(HowForm).config(game, self._games)
             screen = self._actions.begin(config)
-            used().remembered.keep(
-                {GAME: game, "session.model": config.model, "session.profile": config.profile}
-            )
+            used().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
             return screen
 
         self._guarded(make, self.app.switch_screen)
@@ -375,19 +357,15 @@ class HomeScreen(Screen[int]):
         row = self._session()
         if row is not None:
             dialog = NameDialog("rename", "Its recording and its memory stay as they are.", row.saved.name)
-            self.app.push_screen(
-                dialog, lambda name: name and self._change(self._actions.rename, row.saved, name)
-            )
+            self.app.push_screen(dialog, lambda name: name and self._change(self._actions.rename, row.saved, name))
 
     def action_delete(self) -> None:
         """Delete the highlighted session, after a question."""
         row = self._session()
         if row is None:
             return
-        memory = (
-            "the game's memory keeps what it learnt"
-            if row.saved.config.memory == "shared"
-            else ("with a memory of its own")
+        memory = "the game's memory keeps what it learnt" if row.saved.config.memory == "shared" else (
+            "with a memory of its own"
         )
         played = f"{len(row.facts.scores)} episode{'' if len(row.facts.scores) == 1 else 's'}"
         question = f"{row.saved.name} ({row.saved.config.game}, {played}) will be gone for ever; {memory}."

@@ -59,9 +59,7 @@ class KeepingScreen(RunningScreen):
             if step.isascii() and step.isdigit() and memory in ("", "shared"):
                 self._branch(self.view.episode, int(step), SHARED if memory else OWN)
             else:
-                self.notify(
-                    "/branch takes a step, and shared for the shared memory: /branch 3", severity="warning"
-                )
+                self.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
         elif name == "branch":
             self.action_branch()
         elif name == "help":
@@ -158,9 +156,7 @@ class KeepingScreen(RunningScreen):
         saves, mine = self.recorded
         found = others(saves, mine if mine.is_dir() else mine.parent)
         if found:
-            self.app.push_screen(
-                CompareDialog(found), lambda other: other and self._compare(mine, Path(other))
-            )
+            self.app.push_screen(CompareDialog(found), lambda other: other and self._compare(mine, Path(other)))
         else:
             self.notify("There is no other session of this game; b makes a branch.", severity="warning")
 

@@ -26,9 +26,7 @@ class _NotesPane(LinePane):
         """Return the wrapped notes."""
         lines: list[Content] = []
         for note in self._notes:
-            where = (
-                f"episode {note.episode}, step {note.step}" if note.episode else "before the first episode"
-            )
+            where = f"episode {note.episode}, step {note.step}" if note.episode else "before the first episode"
             lines.append(Content.styled(where, NAME))
             lines.extend(Content("  " + line) for line in wrap(note.text, width - 2))
         return lines or [Content.styled("There are no notes yet.", MUTED)]

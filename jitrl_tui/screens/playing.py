@@ -48,9 +48,7 @@ class PlayingScreen(KeepingScreen):
             self._export(rest) if rest else self.action_export()
         elif name == "actions":
             decision = self.view.choice.decision if self.view.choice is not None else None
-            self.notify(
-                ", ".join(decision.valid_actions) if decision and decision.valid_actions else "None is known."
-            )
+            self.notify(", ".join(decision.valid_actions) if decision and decision.valid_actions else "None is known.")
         elif name == "score":
             seen, most = self.view.seen, self.view.max_score
             score = points(seen.score) if seen is not None else "0"

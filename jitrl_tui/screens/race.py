@@ -148,9 +148,7 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = [
-            (key.written, key.label, key.keys.split(",")[0], key.rank) for key in self._table if key.label
-        ]
+        keys = [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self._table if key.label]
         if self._paused:
             keys[0] = (keys[0][0], "go on", *keys[0][2:])
         self.query_one(KeyBar).show(keys)
@@ -229,8 +227,7 @@ class RaceScreen(RunningScreen):
             self._compare(pairs[0])
         else:
             self.app.push_screen(
-                PairDialog(self.view.racers, pairs),
-                lambda at: at is not None and self._compare(pairs[int(at)]),
+                PairDialog(self.view.racers, pairs), lambda at: at is not None and self._compare(pairs[int(at)])
             )
 
     def _compare(self, pair: tuple[int, int]) -> None:
@@ -286,9 +283,7 @@ class Column(LinePane):
 
 def _who(racer: RacerView, width: int) -> list[str]:
     started = racer.view.started
-    return (
-        _flowing([one_line(started.agent), one_line(started.model)], width) if started is not None else [""]
-    )
+    return _flowing([one_line(started.agent), one_line(started.model)], width) if started is not None else [""]
 
 
 def _doing(racer: RacerView) -> str:

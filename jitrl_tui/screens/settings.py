@@ -143,11 +143,7 @@ def mistake(key: str, text: str) -> str:
         name, value = config.checked(key, text)
         if name.startswith("keys."):
             chosen = {**used().config.keys, name.removeprefix("keys."): value}
-            return (
-                next(iter(keymap.mistakes(keymap.tables(kinds()), chosen)), "")
-                if value
-                else "a key is needed"
-            )
+            return next(iter(keymap.mistakes(keymap.tables(kinds()), chosen)), "") if value else "a key is needed"
     except UsageError as error:
         return str(error)
     return ""
@@ -176,9 +172,7 @@ class SettingsScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay out search, list and details."""
         yield Static(id="settingshead", markup=False)
-        yield Input(
-            id="search", placeholder="type to search: a name, a word of the meaning, or where it comes from"
-        )
+        yield Input(id="search", placeholder="type to search: a name, a word of the meaning, or where it comes from")
         yield OptionList(id="settings", markup=False)
         yield Static(id="about", markup=False)
         yield KeyBar("settingskeys")
@@ -226,9 +220,7 @@ class SettingsScreen(Screen[None]):
                 continue
             if row.group != group:
                 group = row.group
-                listing.add_option(
-                    Option(Content.styled(fit(f"── {group} ", width).rstrip(), MUTED), disabled=True)
-                )
+                listing.add_option(Option(Content.styled(fit(f"── {group} ", width).rstrip(), MUTED), disabled=True))
             listing.add_option(Option(_line(row, width), id=row.key))
         options = [listing.get_option_at_index(number) for number in range(listing.option_count)]
         enabled = [number for number, option in enumerate(options) if not option.disabled]
@@ -296,9 +288,7 @@ class SettingsScreen(Screen[None]):
         if row is None:
             return
         if row.found.source != "file":
-            self.notify(
-                f"{row.name} is not set by the config file; it comes from: {row.found.told}.", timeout=4
-            )
+            self.notify(f"{row.name} is not set by the config file; it comes from: {row.found.told}.", timeout=4)
             return
         try:
             self._write(row, row.key, None)

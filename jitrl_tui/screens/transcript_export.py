@@ -20,9 +20,7 @@ class ExportDialog(PickDialog):
     """
 
     def __init__(self, stem: str) -> None:
-        super().__init__(
-            "transcript", "What was read and typed, with the notes, as a file.", "another name or folder"
-        )
+        super().__init__("transcript", "What was read and typed, with the notes, as a file.", "another name or folder")
         self._stem = stem
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
@@ -30,9 +28,7 @@ class ExportDialog(PickDialog):
         name = typed or self._stem
         ending = Path(name).suffix.lstrip(".").lower()
         files = {ending: name} if ending in FORMATS else {form: f"{name}.{form}" for form in FORMATS}
-        return [
-            (file, Content(f"  {file}  ({_MEANINGS[form]}{_there(file)})")) for form, file in files.items()
-        ]
+        return [(file, Content(f"  {file}  ({_MEANINGS[form]}{_there(file)})")) for form, file in files.items()]
 
 
 def _there(file: str) -> str:

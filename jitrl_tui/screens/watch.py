@@ -223,9 +223,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
         return self.view.choice
 
     def _draw(self) -> None:
-        if (
-            not self.is_mounted or self not in self.app.screen_stack
-        ):  # Others may ask for it after it was left.
+        if not self.is_mounted or self not in self.app.screen_stack:  # Others may ask for it after it was left.
             return
         self.drawn()
         self.frame_s = HURRIED_S if self._hurry else FRAME_S
@@ -289,11 +287,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
-            keys = [
-                ("Enter", "do it; empty: let the agent", "enter", 0),
-                ("tab", "complete", "tab", 1),
-                ("F2", "keys", "f2", 0),
-            ]
+            keys = [("Enter", "do it; empty: let the agent", "enter", 0),
+                    ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keymap.with_pane(keys, self.focused)

@@ -144,9 +144,7 @@ class Sliders(LinePane):
             if typed is not None:
                 self.change(name, round(typed) if whole else typed)
 
-        self.app.push_screen(
-            NumberDialog(name, Settings.__dataclass_fields__[name].metadata["meaning"], value), given
-        )
+        self.app.push_screen(NumberDialog(name, Settings.__dataclass_fields__[name].metadata["meaning"], value), given)
 
     def action_reset(self) -> None:
         """Give the chosen setting its recorded value."""
@@ -256,12 +254,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         self._again()
 
     def _again(self) -> None:
-        settings, run, place, first = (
-            self.query_one(Sliders).now,
-            self._run,
-            self._place,
-            self._unlike is None,
-        )
+        settings, run, place, first = self.query_one(Sliders).now, self._run, self._place, self._unlike is None
         self._outcome, self._problem = None, ""
         self.query_one(RowList).message = ""
         self.query_one(RowList).show(0)

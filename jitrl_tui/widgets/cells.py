@@ -110,11 +110,7 @@ class CellList(Pane):
                 whole[at] = max(longest, len(column.name))
         kept = dict(whole)
         for rank in sorted({column.rank for column in COLUMNS}, reverse=True):
-            kept = {
-                at: min(width, COLUMNS[at].cut or width)
-                for at, width in whole.items()
-                if COLUMNS[at].rank <= rank
-            }
+            kept = {at: min(width, COLUMNS[at].cut or width) for at, width in whole.items() if COLUMNS[at].rank <= rank}
             if _total(kept) <= room:
                 break
         for at in kept:

@@ -36,9 +36,7 @@ class CompareRows(RowList):
 
     def _title(self, room: int) -> str:
         half = self._half(room)
-        head = (
-            fit("A", half) + "score".rjust(_SCORE) + " " * _BETWEEN + fit("B", half) + "score".rjust(_SCORE)
-        )
+        head = fit("A", half) + "score".rjust(_SCORE) + " " * _BETWEEN + fit("B", half) + "score".rjust(_SCORE)
         return "  " + " " * self._places + " " + head
 
     def _half(self, room: int) -> int:
@@ -52,11 +50,7 @@ class CompareRows(RowList):
         head, sign = f"{mark}{place(row):>{self._places}} ", f" {SIGNS[row.kind]} "
         style, mine = (MUTED, MUTED) if row.kind == SAME else ("", STRONG)
         return Content.assemble(
-            (mark, ACCENT),
-            (head[len(mark) :], MUTED),
-            (left, style),
-            (sign, _STYLES[row.kind]),
-            (right, mine),
+            (mark, ACCENT), (head[len(mark) :], MUTED), (left, style), (sign, _STYLES[row.kind]), (right, mine)
         )
 
     def _reveal(self) -> None:
@@ -68,8 +62,7 @@ class CompareRows(RowList):
     def plain_text(self) -> str:
         """Return all rows as text."""
         return "\n".join(
-            f"{place(row)} {done(row.left)} {SIGNS[row.kind]} {done(row.right)}"
-            for row in self._comparison.rows
+            f"{place(row)} {done(row.left)} {SIGNS[row.kind]} {done(row.right)}" for row in self._comparison.rows
         )
 
 

@@ -109,9 +109,7 @@ def _entry(curve: ArmCurve, *, whole: bool) -> Content:
     """Return an arm's entry in the legend, with its seeds if it is `whole`."""
     seeds = f" ({curve.seeds} seed{'' if curve.seeds == 1 else 's'})" if whole and curve.seeds else ""
     average = points(round(curve.values[-1], 1))
-    return Content.assemble(
-        (f"{curve.letter} ", _colour(curve)), f"{curve.name} {average}", (f"{seeds}  ", MUTED)
-    )
+    return Content.assemble((f"{curve.letter} ", _colour(curve)), f"{curve.name} {average}", (f"{seeds}  ", MUTED))
 
 
 def _colour(curve: ArmCurve) -> str:

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 from jitrl_tui.widgets.pane import PaneKind
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 18
-_LEAST = {
-    "narrow": (LEAST_WIDTH, LEAST_HEIGHT),
-    "side": (100, LEAST_HEIGHT),
-    "normal": (100, 28),
-    "wide": (140, 38),
-}
+_LEAST = {"narrow": (LEAST_WIDTH, LEAST_HEIGHT), "side": (100, LEAST_HEIGHT), "normal": (100, 28), "wide": (140, 38)}
 """Smallest window of each arrangement: columns, rows."""
 _FRAME = 2
 """Number of rows of a frame. Panes with tabs have no frame."""

@@ -55,9 +55,7 @@ class CurvesPane(LinePane):
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the plots, and under them the names of the curves."""
         if not any(rows for curve in self._curves for _, rows in curve.sessions):
-            return [
-                Content.styled(fit("The first point comes with the end of the first episode.", width), MUTED)
-            ]
+            return [Content.styled(fit("The first point comes with the end of the first episode.", width), MUTED)]
         legend = self._legend(width)
         height -= len(legend) + 1
         if self.whole or width < LEAST_WIDTH or height < LEAST_HEIGHT - len(legend):
@@ -89,9 +87,7 @@ class CurvesPane(LinePane):
         if limit is not None:
             canvas.path([(0, limit), (count - 1, limit)], GOOD, every=4)
         for curve, values in reversed(drawn):
-            path = thinned(
-                running_mean(values, window_of(self._curves)) if score else values, canvas.width * 2
-            )
+            path = thinned(running_mean(values, window_of(self._curves)) if score else values, canvas.width * 2)
             style = _COLOURS[curve.letter]
             canvas.path(path, style, every=3 if curve.letter == "E" else 1)
             if curve.letter and path:
@@ -113,9 +109,7 @@ class CurvesPane(LinePane):
         if measure.name != "score" or not own:
             form = f",.{measure.decimals}f"
             mean = f"last {own[-1]:{form}}, mean {sum(own) / len(own):{form}}" if own else ""
-            return Content.assemble((f"{measure.title}  ", STRONG), (mean, MUTED)).truncate(
-                width, ellipsis=True
-            )
+            return Content.assemble((f"{measure.title}  ", STRONG), (mean, MUTED)).truncate(width, ellipsis=True)
         best, window = max(own), window_of(self._curves)
         for longer in (True, False):
             parts: list[tuple[str, str]] = [
@@ -125,10 +119,7 @@ class CurvesPane(LinePane):
                 ("★ ", GOOD), (f"best {points(best)}" + f" (episode {list(own).index(best) + 1})" * longer + "  ", ""),
             ]  # fmt: skip
             if most is not None:
-                parts += [
-                    ("⠐ ", GOOD),
-                    (f"maximum {points(most)}" + " (above the plot)" * (longer and not drawn), ""),
-                ]
+                parts += [("⠐ ", GOOD), (f"maximum {points(most)}" + " (above the plot)" * (longer and not drawn), "")]
             heading = Content.assemble(*parts).rstrip()
             if heading.cell_length <= width:
                 break

@@ -78,9 +78,7 @@ def score_plot(
     return [*framed(canvas, f"episode {count}", width), _legend(scores, means, previous, width)]
 
 
-def _legend(
-    scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int
-) -> Content:
+def _legend(scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int) -> Content:
     """Return the legend; where there is little room, without the number of the best episode."""
     for longer in (True, False):
         parts: list[tuple[str, str]] = []

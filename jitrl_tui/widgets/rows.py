@@ -79,9 +79,7 @@ class RowList(Pane):
         elif 0 <= at < self.count:
             content = self._make(at, room)
             if at == self.at:
-                content = Content.styled(
-                    fit(content.plain, room), "bold reverse" if self.has_focus else "bold"
-                )
+                content = Content.styled(fit(content.plain, room), "bold reverse" if self.has_focus else "bold")
         else:
             content = Content("")
         strip = Visual.to_strips(self, content.truncate(room, pad=True), room, 1, self.visual_style)[0]

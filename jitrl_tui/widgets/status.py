@@ -125,9 +125,7 @@ class StatusBar(Widget):
             model = model.rpartition("/")[2]
         task = view.pages[-1].task if view.pages else ""
         tally, average = view.tally, view.average
-        counted = bool(
-            started.reading or view.tokens or view.cost_usd
-        )  # otherwise there is no language model
+        counted = bool(started.reading or view.tokens or view.cost_usd)  # otherwise there is no language model
         missing = f"{tally.missing} of {tally.asked} answers missing" if tally.missing else ""
         room = max(16, self.size.width // 2 - len(missing) - 3) if missing else max(20, self.size.width // 2)
         parts = [

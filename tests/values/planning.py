@@ -23,9 +23,7 @@ def new_model() -> Model:
     return Model(NUMBERS)
 
 
-def standing(
-    model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0
-) -> Paths:
+def standing(model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0) -> Paths:
     """Return what answers questions about where one stands."""
     return Paths(model, NUMBERS, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
 
@@ -73,14 +71,7 @@ class Planning:
         self._curiosity = curiosity
 
     def plan(
-        self,
-        here: Imagined,
-        steps: int,
-        progress: Progress,
-        trails: tuple[Trail, ...] = (),
-        *,
-        valid=(),
-        to_gain=None,
+        self, here: Imagined, steps: int, progress: Progress, trails: tuple[Trail, ...] = (), *, valid=(), to_gain=None
     ) -> Plan:
         """Return the best plan from here."""
         task = Task(here, steps, progress, frozenset(valid), self._curiosity, {}, to_gain)

@@ -58,9 +58,7 @@ def test_where_other_things_opened_something_one_more_promises_more():
         give = f"give {thing} to dog"
         bringing.see("yard", frozenset({f"have:{thing}"}), (give,), known=True, new=False)
         bringing.see("mill", frozenset({f"have:{thing}"}), (), known=True, new=False)
-    yard, cave, mill = (
-        bringing.chances(place, frozenset({"have:bone"}))[0] for place in ("yard", "cave", "mill")
-    )
+    yard, cave, mill = (bringing.chances(place, frozenset({"have:bone"}))[0] for place in ("yard", "cave", "mill"))
     assert 1.0 > yard > cave == bringing.opens("have:bone") > mill > 0.0
     before = bringing.opens("have:bone")
     bringing.see("barn", frozenset({"have:bone"}), ("give bone to cat",), known=True, new=False)

@@ -91,4 +91,6 @@ def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
     told = trails.from_here(now, 9, ("up",))
     here = Imagined(now.place, now.have, {now.place: now.see})
     finder = router(x, here, ("up",), steps=9)
-    assert [finder._follow(trail).value for trail in told] == [pytest.approx(5.0 * 0.25)]
+    assert [finder._follow(trail).value for trail in told] == [
+        pytest.approx(5.0 * 0.25)
+    ]

@@ -192,9 +192,7 @@ def test_what_broke_one_light_is_not_done_to_it_again_where_the_dark_is_ahead():
             x.learn(dark, "north", 0.0, dark, terminated=True, died=True)
     x.see(attic, ("throw lamp at wall", "polish lamp", "north"))
     x.learn(attic, "polish lamp", 0.0, attic, terminated=False, died=False)
-    x.learn(
-        attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), terminated=False, died=False
-    )
+    x.learn(attic, "throw lamp at wall", 0.0, Situation("room 2", broken, attic.see), terminated=False, died=False)
     x.see(hall, ("throw lamp at tree", "polish lamp", "throw shards at tree", "north"))
     assert x.hazards.light == lit
     assert x.loses("throw lamp at tree", lit) > 0.7

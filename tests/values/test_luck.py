@@ -132,11 +132,7 @@ def test_what_killed_at_the_beginning_of_an_episode_is_not_done_then_though_it_p
         done.append(decision.action)
         if not number:
             risk = dict(
-                zip(
-                    (c.action for c in decision.candidates),
-                    decision.update.valuation.terms["risk"],
-                    strict=True,
-                )
+                zip((c.action for c in decision.candidates), decision.update.valuation.terms["risk"], strict=True)
             )
             assert risk["strike"] < -0.5 < risk["shout"]
         struck = decision.action == "strike"

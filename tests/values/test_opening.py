@@ -53,9 +53,7 @@ def lives(seed, count, steps=40):
             if dungeon.done:
                 break
         outcome = "lost" if dungeon.died else ""
-        told.append(
-            Episode(f"{seed}-{number}", NAME, tuple(lived), state, terminated=dungeon.done, outcome=outcome)
-        )
+        told.append(Episode(f"{seed}-{number}", NAME, tuple(lived), state, terminated=dungeon.done, outcome=outcome))
     return told
 
 

@@ -58,7 +58,9 @@ def test_a_trail_begins_only_with_what_is_possible_and_may_be_walked_with_more_i
     assert (trail.actions, trail.earned) == (("east", "take coin"), ((2, ("b", "take coin"), 3.0, 1.0),))
     assert trails.from_here(laden, 9, ("west",)) == []
     assert trails.from_here(laden, 1, ("east",)) == []
-    assert trails.from_here(laden, 9, ("east", "west"), {trail.earned[-1].key}) == []  # it was gained already
+    assert (
+        trails.from_here(laden, 9, ("east", "west"), {trail.earned[-1].key}) == []
+    )  # it was gained already
 
 
 def test_what_an_action_needs_is_read_from_what_it_names_first():

@@ -173,10 +173,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = (
-                        cost,
-                        Imagined(there, opened.at.have, opened.after(at[place]).world),
-                    )
+                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.after(at[place]).world)
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1

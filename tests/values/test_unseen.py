@@ -151,7 +151,9 @@ def test_the_dark_is_no_news_in_the_next_room():
         x.see(x.read(lit), ("extinguish lamp",))
         x.learn(x.read(lit), "extinguish lamp", 0.0, x.read(dark), terminated=False, died=False)
         x.see(x.read(dark), ("light lamp",))
-    assert x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15  # new in the first room alone
+    assert (
+        x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
+    )  # new in the first room alone
 
 
 def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_known():

@@ -127,11 +127,8 @@ def test_that_a_blow_failed_is_not_held_against_the_way_behind_it():
         turn = Turn(number, 30 - number, Observation(""), cave, valid)
         assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
         agent.observe(
-            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid),
-            cave,
-            observation=Observation(""),
-            terminated=False,
-            lost=False,
+            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave,
+            observation=Observation(""), terminated=False, lost=False,
         )
     assert not estimator.model.missed[("place:cave", "north")]
 
@@ -143,11 +140,8 @@ def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
     assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
     free, shut = State("cave", ("place:cave",), place="cave"), ("attack troll",)
     agent.observe(
-        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid),
-        free,
-        observation=Observation(""),
-        terminated=False,
-        lost=False,
+        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), free,
+        observation=Observation(""), terminated=False, lost=False,
     )
     agent.decide(Turn(1, 29, Observation(""), free, shut), np.random.default_rng(0))
     assert estimator.model.missed[("place:cave", "north")] == 1

@@ -140,9 +140,7 @@ def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
     lived.append(Episode("den", "game/x", (step("ledge", "north", 0.0),), at["den"]))
     idle = Episode("idle", "game/x", (step("ledge", "open bottle", 0.0),) * 40, at["ledge"])
     deaths = [
-        Episode(
-            str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], terminated=True, outcome="lost"
-        )
+        Episode(str(n), "game/x", (step("ledge", "north", -10.0),), at["ledge"], terminated=True, outcome="lost")
         for n in range(9)
     ]
     settings = profile("default")

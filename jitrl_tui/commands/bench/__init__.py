@@ -43,12 +43,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "--format", action="append", default=None, dest="formats", metavar="FORMAT",
         help="md, csv, tex, html, svg or png; repeatable (all)",
     )  # fmt: skip
-    report.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)"
-    )
-    report.add_argument(
-        "--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files"
-    )
+    report.add_argument("--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)")
+    report.add_argument("--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files")
     report.add_argument(
         "--per", choices=("episode", "step", "token", "hour"), default="",
         help="draw the curves against episodes, environment steps, tokens or processor hours, training included",
@@ -72,11 +68,7 @@ def list_all(args: argparse.Namespace) -> int:
         except BadFile as error:
             print(f"jitrl: {error}", file=sys.stderr)
     if args.json:
-        print(
-            json.dumps(
-                {"suites": [suites.plain(one) | {"name": one.name} for one in found], "runs": runs}, indent=1
-            )
-        )
+        print(json.dumps({"suites": [suites.plain(one) | {"name": one.name} for one in found], "runs": runs}, indent=1))
         return 0
     print("suites")
     for suite in found:

@@ -65,12 +65,8 @@ def _add_play_options(parser: argparse.ArgumentParser) -> None:
                         help="where cells are played: local (processes of this machine), ray (Ray, started here for "
                              "this run), ray:auto (the Ray cluster that this machine belongs to), or ray://HOST:PORT "
                              "(the one with this head node); see docs/ray.md")  # fmt: skip
-    parser.add_argument(
-        "--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars"
-    )
-    parser.add_argument(
-        "--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens"
-    )
+    parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
     parser.add_argument("--watch", action="store_true", help="a screen with all cells and their curves")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -172,13 +168,7 @@ def _executor(on: str, plan: Plan, args: argparse.Namespace, saves: Path) -> Ite
 
 
 def _play(
-    folder: Path,
-    plan: Plan,
-    args: argparse.Namespace,
-    saves: Path,
-    limits: Limits,
-    executor: Executor,
-    jobs: int,
+    folder: Path, plan: Plan, args: argparse.Namespace, saves: Path, limits: Limits, executor: Executor, jobs: int
 ) -> int:
     """Play what is left of a run, and write its report; return the exit code."""
     from engine.bench.runner import Runner
@@ -201,10 +191,7 @@ def _play(
     if stopped:
         print(f"jitrl: {stopped}", file=sys.stderr)
     if code:
-        print(
-            f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}",
-            file=sys.stderr,
-        )
+        print(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}", file=sys.stderr)
     _report(folder, quiet=args.quiet)
     return code
 
@@ -286,9 +273,7 @@ def _changes(args: argparse.Namespace) -> dict[str, Any]:
         try:
             numbers = [int(part) for part in args.seeds.split(",")]
         except ValueError:
-            raise UsageError(
-                f"--seeds takes a number, or numbers joined by commas, not {args.seeds!r}"
-            ) from None
+            raise UsageError(f"--seeds takes a number, or numbers joined by commas, not {args.seeds!r}") from None
         found["seeds"] = numbers if "," in args.seeds else numbers[0]
     for name in ("episodes", "steps", "profile"):
         if getattr(args, name) is not None:

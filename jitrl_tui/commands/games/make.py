@@ -17,14 +17,9 @@ def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -
         help="make a new story with TextWorld (an extra), or from Inform 6 source",
     )
     parser.add_argument(
-        "--inform",
-        type=Path,
-        metavar="FILE.inf",
-        help="compile this source with Inform 6 instead (needs inform6)",
+        "--inform", type=Path, metavar="FILE.inf", help="compile this source with Inform 6 instead (needs inform6)"
     )
-    parser.add_argument(
-        "--library", type=Path, metavar="DIR", help="with --inform: folder of the Inform 6 library"
-    )
+    parser.add_argument("--library", type=Path, metavar="DIR", help="with --inform: folder of the Inform 6 library")
     parser.add_argument("--kind", choices=("cooking", "house"), default="house", help="default: house")
     parser.add_argument(
         "--size", choices=("small", "medium", "large"), default="small", help="default: small"
@@ -46,7 +41,9 @@ def make(args: argparse.Namespace) -> int:
     from engine.paths import ensure_folder, saves_folder
 
     name = args.name or f"{args.kind}-{args.size}-{args.seed}"
-    folder = ensure_folder(args.output or saves_folder(getattr(args, "saves", None)) / "games", private=False)
+    folder = ensure_folder(
+        args.output or saves_folder(getattr(args, "saves", None)) / "games", private=False
+    )
     recipe = Recipe(
         name=name,
         title=name.replace("-", " ").title(),
@@ -79,16 +76,9 @@ def compile_own(args: argparse.Namespace) -> int:
     made = add_story(args.inform, folder, name=args.name, library=args.library, saves=saves)
     story = made.story
     if args.json:
-        entry = {
-            "name": story.name,
-            "path": str(story.path),
-            "md5": story.digest,
-            "solution": list(made.solution),
-        }
+        entry = {"name": story.name, "path": str(story.path), "md5": story.digest, "solution": list(made.solution)}
         print(json.dumps(entry, indent=1))
     play = story.name if args.output is None else story.path
-    check = (
-        f"check its solution: jitrl games verify {play}" if made.solution else "its source names no solution"
-    )
+    check = f"check its solution: jitrl games verify {play}" if made.solution else "its source names no solution"
     print(f"{story.path} is ready; play it: jitrl watch {play}; {check}", file=sys.stderr)
     return 0

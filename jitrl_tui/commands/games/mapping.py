@@ -17,9 +17,7 @@ def register_map(actions: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("--here", metavar="PLACE", default="", help="the place to draw around, in brackets")
     parser.add_argument("--to", metavar="PLACE", help="only the known way from --here to this place")
-    parser.add_argument(
-        "--memory", metavar="ADDRESS", help="the memory on a PostgreSQL server instead of the one here"
-    )
+    parser.add_argument("--memory", metavar="ADDRESS", help="the memory on a PostgreSQL server instead of the one here")
     parser.add_argument("--json", action="store_true", help="places and ways as an object on stdout")
     parser.set_defaults(handler=show_map)
 

@@ -22,9 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     where = argparse.ArgumentParser(add_help=False)
     for place in (parser, where):
-        place.add_argument(
-            "--memory", metavar="ADDRESS", default=argparse.SUPPRESS, help=f"that on {MEMORY_HELP}"
-        )
+        place.add_argument("--memory", metavar="ADDRESS", default=argparse.SUPPRESS, help=f"that on {MEMORY_HELP}")
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
     parser.set_defaults(handler=memory_look.ls, json=False, memory=None)
 
@@ -50,9 +48,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     show.add_argument("--kept", metavar="N", nargs="?", const="all",
                       help="what methods have kept besides episodes: a number or uid; all without one")  # fmt: skip
     show.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
-    search = add(
-        "search", memory_look.search, "find steps and kept records that hold all the words", data=True
-    )
+    search = add("search", memory_look.search, "find steps and kept records that hold all the words", data=True)
     search.add_argument("words", nargs="+", metavar="TEXT")
     search.add_argument("--scope", metavar="SCOPE")
     search.add_argument("--limit", type=int, default=20, metavar="N", help="hits at most (%(default)s)")
@@ -65,9 +61,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     verify.add_argument("scope", nargs="?", metavar="SCOPE")
     browse = add("browse", memory_look.browse, "open the memory screen: search, sort, edit, merge")
     browse.add_argument("scope", nargs="?", metavar="SCOPE")
-    browse.add_argument(
-        "--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)"
-    )
+    browse.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
     _add_exchange(add)
     _add_upkeep(add)
 
@@ -81,15 +75,9 @@ def _add_exchange(add: Callable[..., Any]) -> None:
     take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (the file's name)")
     take.add_argument("--scope", metavar="NAME", help="put all of them into this scope")
     merge = add("merge", memory_change.merge, "take what another memory knows and this one does not")
-    merge.add_argument(
-        "source", metavar="SOURCE", help="a saves folder, a memory, a journal, an export, or an address"
-    )
+    merge.add_argument("source", metavar="SOURCE", help="a saves folder, a memory, a journal, an export, or an address")
     merge.add_argument("--as", dest="name", metavar="NAME", help="mark what comes as imported:NAME")
-    push = add(
-        "push",
-        memory_change.push,
-        "carry a memory on disk to a shared one that has no such scopes, unchanged",
-    )
+    push = add("push", memory_change.push, "carry a memory on disk to a shared one that has no such scopes, unchanged")
     pull = add("pull", memory_change.pull, "carry a shared memory to the disk, unchanged")
     for carry in (push, pull):
         carry.add_argument("address", metavar="ADDRESS", help=MEMORY_HELP)
@@ -116,25 +104,17 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
     )
     forget.add_argument("--entry", action="append", default=[], type=int, metavar="N", help="repeatable")
     forget.add_argument(
-        "--kept",
-        action="append",
-        default=[],
-        metavar="N",
-        help="number or uid of a kept record, or all; repeatable",
+        "--kept", action="append", default=[], metavar="N", help="number or uid of a kept record, or all; repeatable"
     )
     forget.add_argument("--provenance", metavar="P", help="agent, human or imported:NAME")
     forget.add_argument("--dry-run", action="store_true", help="only say what would go")
     forget.add_argument("--undo", action="store_true", help="put back what the last forget took out")
     correct = add(
-        "correct",
-        memory_change.correct,
-        "give a step another return or other points, or pin it; the step itself stays",
+        "correct", memory_change.correct, "give a step another return or other points, or pin it; the step itself stays"
     )
     correct.add_argument("scope", metavar="SCOPE")
     correct.add_argument("--entry", type=int, required=True, metavar="N")
-    correct.add_argument(
-        "--return", type=float, dest="g", metavar="G", help="its return, in place of the computed one"
-    )
+    correct.add_argument("--return", type=float, dest="g", metavar="G", help="its return, in place of the computed one")
     correct.add_argument("--points", type=float, metavar="P", help="the points that plans expect of it")
     correct.add_argument("--pin", action=argparse.BooleanOptionalAction, default=None,
                          help="a neighbour of every state it is similar enough to, besides the k nearest")  # fmt: skip

@@ -164,9 +164,7 @@ def browse(args: argparse.Namespace) -> int:
     from jitrl_tui.plain import wants_plain
 
     if wants_plain():
-        raise UsageError(
-            "the memory screen needs a terminal; `jitrl memory search` and `show` print what there is"
-        )
+        raise UsageError("the memory screen needs a terminal; `jitrl memory search` and `show` print what there is")
     with open_memory(args) as memory:
         scope = find_scope(memory, args.scope).name if args.scope else ""
         if not memory.scopes():

@@ -22,9 +22,7 @@ def recover(args: argparse.Namespace) -> int:
     from engine.memory.recover import recover as recover_journal
 
     if args.memory is not None:
-        raise UsageError(
-            "there is no journal to recover of a shared memory: its replicas are read anew by themselves"
-        )
+        raise UsageError("there is no journal to recover of a shared memory: its replicas are read anew by themselves")
     found = recover_journal(_journal(open_memory(args), args.source), args.to)
     if args.json:
         print(json.dumps(asdict(found), indent=1))

@@ -95,15 +95,9 @@ def print_kept(hit: Any, *, full: bool) -> None:
     """Print a kept record: where it comes from and how it begins, or all of it."""
     one = hit.record
     origin = f"episode {one.episode} of {one.session}" if one.session else "no session"
-    print(
-        f"kept {hit.kept}  {one.kind}  {one.agent} with {one.model}  {origin}  {one.provenance}  {hit.scope}"
-    )
+    print(f"kept {hit.kept}  {one.kind}  {one.agent} with {one.model}  {origin}  {one.provenance}  {hit.scope}")
     text = one.text if full else " ".join(one.text.split())
-    print(
-        "\n".join(
-            f"  {line}" for line in (text if full or len(text) <= 150 else text[:147] + "...").splitlines()
-        )
-    )
+    print("\n".join(f"  {line}" for line in (text if full or len(text) <= 150 else text[:147] + "...").splitlines()))
     if full and one.data:
         print(f"  data    {json.dumps(one.data, ensure_ascii=False)}")
 

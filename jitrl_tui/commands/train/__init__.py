@@ -35,13 +35,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
     result.set_defaults(handler=write)
-    suite = actions.add_parser(
-        "suite", parents=[common], help="print a suite that compares runs, for `jitrl bench`"
-    )
+    suite = actions.add_parser("suite", parents=[common], help="print a suite that compares runs, for `jitrl bench`")
     suite.add_argument("names", metavar="RUN", nargs="*", help="runs of `jitrl train ls`")
-    suite.add_argument(
-        "--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)"
-    )
+    suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)")
     suite.set_defaults(handler=_suite)
     listing = actions.add_parser("ls", parents=[common], help="list the runs")
     listing.set_defaults(handler=_ls)
