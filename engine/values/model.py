@@ -306,16 +306,8 @@ class Model:
             ahead: Whether there is danger ahead, for which light is needed.
         """
         light = self.hazards.light & have
-        dark = self.dark_death(place, ahead=ahead) if light else 0.0
+        dark = max(self._n.lightless if ahead else 0.0, self.hazards.worst(place)) if light else 0.0
         return dark * self.loses(action, light) if dark else 0.0
-
-    def dark_death(self, place: str, *, ahead: bool) -> float:
-        """Return the probability of dying of having no light any more at a place.
-
-        Args:
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
-        return max(self._n.lightless if ahead else 0.0, self.hazards.worst(place))
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""

@@ -63,8 +63,7 @@ class Offer(NamedTuple):
     Attributes:
         promise: Points that it promises there.
         actions: It, after what makes it possible.
-        death: Probability of dying of it where one died of it before, or in the situation that it makes: the dark,
-            where a light is put out by it.
+        death: Probability of dying of it where one died of it before, or of the dark where it may put out a light.
         names: Whether it names something in hand.
         handles: Whether it is done to something in hand, or with it.
     """
@@ -244,43 +243,18 @@ class Offers:
         actions, then = (*opened.actions, action), opened.at.context
         if at != self._paths.here:
             promise *= opened.sure / (1.0 + m.missed.get(key, 0)) ** 2
-        if not sought:
-            promise *= self._left(key, then)
+        # Dying (in the dark, and now there is light) tells nothing of where a move leads.
+        if not sought and m.tried.get(key, 0) > m.fatal.get(key, 0) and not m.vain.holds(key):
+            promise *= 1.0 - m.effects.similarity(key, then)
         if promise < self._n.least:
             return None
-        death = self._made(at, actions, then, ahead)
+        death = m.darkening(at.place, at.have, action, ahead=ahead)
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
         handles = bool(handled(action, at.have))
         names = handles or not words_of(at.have).isdisjoint(action.split())
         return Offer(promise, actions, max(death, own), names, handles)
-
-    def _left(self, key: Key, then: Tokens) -> float:
-        """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
-        m = self._m
-        # Dying (in the dark, and now there is light) tells nothing of where a move leads.
-        tried = m.tried.get(key, 0) > m.fatal.get(key, 0) and not m.vain.holds(key)
-        return 1.0 - m.effects.similarity(key, then) if tried else 1.0
-
-    def _made(self, at: Situation, actions: tuple[str, ...], then: Tokens, ahead: bool) -> float:
-        """Return the hazard of the situation that an action, or what makes it possible, brings about.
-
-        Args:
-            actions: The action, after what makes it possible.
-            then: What is carried and seen after that.
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
-        m, action = self._m, actions[-1]
-        lightless = m.darkening(at.place, at.have, action, ahead=ahead)
-        if len(actions) < 2:
-            return lightless
-        light = m.hazards.light & at.have
-        if light and light.isdisjoint(then):
-            lightless = m.dark_death(at.place, ahead=ahead)
-        hazard = m.hazards.hazard
-        moving = hazard(at.place, then, moving=True)
-        return max(lightless, moving, hazard(at.place, then, moving=False))
 
 
 @functools.lru_cache(maxsize=1 << 14)
