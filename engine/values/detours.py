@@ -145,8 +145,6 @@ class Explorer:
     def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
         """Return the probabilities of coming to a place, and of coming there and back alive."""
         arrives = alive = 1.0
-        for key in way.unsure:
-            arrives *= self._m.sureness(key)
         for key in way.deadly:
             arrives *= 1.0 - self._danger_from(anchor, key)
         for key in back.deadly if back is not None else ():

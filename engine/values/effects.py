@@ -9,8 +9,8 @@ second half of another.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
@@ -46,12 +46,6 @@ class Occasion(NamedTuple):
         """Whether anything changed that tokens show."""
         return bool(self.moved or self.have_added or self.have_removed or self.see_added or self.see_removed)
 
-    @property
-    def did(self) -> tuple[object, ...]:
-        """What came of it."""
-        changes = self.have_added, self.have_removed, self.see_added, self.see_removed
-        return self.place, changes, self.terminated, self.died
-
 
 class Outcome(NamedTuple):
     """What an action is expected to do in a context.
@@ -67,35 +61,19 @@ class Outcome(NamedTuple):
     death: float
 
 
-@dataclass(slots=True)
-class _Record:
-    """All occasions of one action at one place.
-
-    Attributes:
-        alike: Of how many of the last of them the same came.
-        steady: The last one if always the same came of it.
-        fatal: Whether one ever died of it.
-    """
-
-    occasions: list[Occasion] = field(default_factory=list)
-    alike: int = 0
-    steady: Occasion | None = None
-    fatal: bool = False
-
-
 class Effects:
     """All occasions of all actions."""
 
     def __init__(self, numbers: PlanNumbers, likeness: Likeness) -> None:
         self._n = numbers
         self._likeness = likeness
-        self._records: dict[Key, _Record] = {}
+        self._occasions: defaultdict[Key, list[Occasion]] = defaultdict(list)
         self._outcomes: Memo[tuple[Key, int, Tokens, float], Outcome] = Memo(1 << 14)
         self._gains: Memo[tuple[Key, int, Tokens], float] = Memo(1 << 14)
         self._weights = [numbers.recency**age for age in range(numbers.occasions - 1, -1, -1)]
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._records
+        return key in self._occasions
 
     def add(
         self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
@@ -115,22 +93,7 @@ class Effects:
             reward=reward,
             fresh=fresh,
         )
-        record = self._records.setdefault((now.place, action), _Record())
-        same = bool(record.occasions) and record.occasions[-1].did == occasion.did
-        record.alike = record.alike + 1 if same else 1
-        record.occasions.append(occasion)
-        record.fatal = record.fatal or died
-        always = record.alike >= min(len(record.occasions), self._n.occasions)
-        record.steady = occasion if always and not terminated else None
-
-    def always(self, key: Key) -> Occasion | None:
-        """Return the last occasion of an action if the same came of it each time, else None."""
-        record = self._records.get(key)
-        return record.steady if record is not None else None
-
-    def is_settled(self, key: Key) -> bool:
-        """Return whether so often the same came of an action that once more would tell nothing."""
-        return self.always(key) is not None and self._records[key].alike >= self._n.occasions
+        self._occasions[(now.place, action)].append(occasion)
 
     def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome:
         """Return what an action is expected to do that was ever taken at the place.
@@ -141,16 +104,14 @@ class Effects:
         Args:
             hazard: Share of deadly steps at the place in this context.
         """
-        record = self._records[key]
-        if record.steady is not None:
-            return Outcome(record.steady, 1.0, hazard * self.escape(key) if hazard else 0.0)
-        asked = (key, len(record.occasions), context, hazard)
-        return self._outcomes.find(None, asked, lambda: self._expect(record, context, hazard))
+        known = self._occasions[key]
+        asked = (key, len(known), context, hazard)
+        return self._outcomes.find(None, asked, lambda: self._expect(known, context, hazard))
 
-    def _expect(self, record: _Record, context: Tokens, hazard: float) -> Outcome:
-        near, weights = self._near(self._latest(record), context)
+    def _expect(self, known: list[Occasion], context: Tokens, hazard: float) -> Outcome:
+        near, weights = self._near(known[-self._n.occasions :], context)
         weighed, total = [*zip(near, weights, strict=True)], sum(weights)
-        death = sum(w for o, w in weighed if o.died) if record.fatal else 0.0
+        death = sum(w for o, w in weighed if o.died)
         effective = [o for o in near if o.did_something and not o.terminated]
         success = 1.0
         if effective and len(effective) < len(near):
@@ -161,30 +122,22 @@ class Effects:
 
     def gain(self, key: Key, context: Tokens) -> float:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
-        record = self._records.get(key)
-        if record is None:
+        if key not in self:
             return 0.0
+        known = self._occasions[key]
 
         def expected() -> float:
-            fresh = itertools.islice((o for o in reversed(record.occasions) if o.fresh), self._n.occasions)
+            fresh = itertools.islice((o for o in reversed(known) if o.fresh), self._n.occasions)
             near, weights = self._near([*fresh][::-1], context)
             points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
             return points / sum(weights) if near else 0.0
 
-        return self._gains.find(None, (key, len(record.occasions), context), expected)
-
-    def escape(self, key: Key) -> float:
-        """Return what share of a place's danger an action has that nobody died of on its latest occasions."""
-        recency, times = self._n.recency, min(len(self._records[key].occasions), self._n.occasions)
-        return 1.0 / (1.0 + (1.0 - recency**times) / (1.0 - recency))
+        return self._gains.find(None, (key, len(known), context), expected)
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
-        latest = self._latest(self._records[key]) if key in self._records else ()
+        latest = self._occasions[key][-self._n.occasions :] if key in self else ()
         return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
-
-    def _latest(self, record: _Record) -> list[Occasion]:
-        return record.occasions[-self._n.occasions :]
 
     def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the occasions most similar to a context, and their weights."""

@@ -277,9 +277,6 @@ class GraphEstimator:
         )
         follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
         if not follows:
-            if as_expected and plan.actions and plan.actions[0] not in query.valid_actions:
-                # Memory is wrong about it. Where things are not as expected, what was to make it possible failed.
-                self._model.miss((now.place, plan.actions[0]))
             plan, self._collected = self._new_plan(now, task, query), 0.0
             self._basis.rest_on(plan, task.now.world, self._model.gains, self._progress.gained)
         self._plan = plan
@@ -305,7 +302,6 @@ class GraphEstimator:
                 return plan
             # Again and again here on the way to it: it is not where memory has it.
             progress.failed.add(plan.goal)
-            self._model.miss(plan.goal)
         return NOTHING
 
     def _look_for_ways(self, place: str, valid: tuple[str, ...]) -> None:

@@ -166,11 +166,6 @@ class Hazards:
 
         return self._worst.find(self.version, place, worst)
 
-    def is_safe(self, place: str) -> bool:
-        """Return whether nobody ever died of leaving a place, nor of being where it is called as this one at times."""
-        known = self._places.get(place)
-        return (known is None or not known.moves.steps.hits) and not self.worst(place)
-
     def deadly(self) -> tuple[str, ...]:
         """Return the places that one dies of leaving often when nothing lifts the danger."""
 

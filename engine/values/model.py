@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Likeness, Memo, Tally, rate
+from engine.values.counts import Likeness, Tally
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Vain, Yields
@@ -36,7 +36,7 @@ class _Place:
 
     Attributes:
         exits: By move, where it led last.
-        version: Grows whenever something may be expected of its actions that was not expected before.
+        version: Grows with each step there.
     """
 
     views: Views
@@ -58,7 +58,6 @@ class Model:
         tried: How often an action was taken at a place, and it was seen what can be done after it.
         tried_so: How often an action was taken in exactly this situation.
         fatal: How often one died of an action.
-        missed: How often an action was not possible where memory had it.
         death_loss: Points of the score that dying cost, on average.
         ways_version: Grows whenever a move leads elsewhere than was known, or more may go wrong on one.
         handlings: Grows with each action done to what lifts a danger.
@@ -80,7 +79,6 @@ class Model:
         self.tried: Counter[Key] = Counter()
         self.tried_so: Counter[tuple[Situation, str]] = Counter()
         self.fatal: Counter[Key] = Counter()
-        self.missed: Counter[Key] = Counter()
         self.death_loss = 0.0
         self.ways_version = 0
         self.handlings = 0
@@ -91,7 +89,6 @@ class Model:
         self._met: set[str] = set()
         self._lost: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
         """By verb and thing in hand, how often that was not in hand any more after the verb was used on it."""
-        self._ways_out: Memo[tuple[str, int], tuple[tuple[str, str], ...]] = Memo()
 
     # ---------------------------------------------------------------------------------------- learning
 
@@ -121,12 +118,10 @@ class Model:
         self._settle()
         place, new = self.place(now.place), not words_of(now.see) <= self._words
         self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new)
-        learnt = place.preconditions.see(now.context, possible)
-        place.version += learnt.otherwise
-        if learnt.new:
-            self._met.add(now.place)
-            self._words |= words_of(now.context)
-        return learnt.action
+        place.version += 1
+        self._met.add(now.place)
+        self._words |= words_of(now.context)
+        return place.preconditions.see(now.context, possible)
 
     def learn(
         self,
@@ -150,7 +145,7 @@ class Model:
         key, moved = (now.place, action), then.place != now.place and not terminated
         if moved:
             self.moves.add(action)
-        place, first, settled = self.place(now.place), key not in self.effects, self.effects.is_settled(key)
+        place, first = self.place(now.place), key not in self.effects
         moving = action in self.moves and (moved or died)  # who ran into a wall has not left
         self.hazards.add(now, moving=moving, died=died)
         if died:
@@ -171,7 +166,7 @@ class Model:
             self._settle()
         self.tried_so[(now, action)] += 1
         self.effects.add(now, action, reward, then, terminated=terminated, died=died, fresh=fresh)
-        place.version += not (settled and self.effects.is_settled(key))
+        place.version += 1
         if moved:
             self.place(then.place)  # plans pass through it, whether or not it is ever seen
             self.ways_version += place.exits.get(action) != then.place
@@ -200,13 +195,7 @@ class Model:
         if key is not None:
             self._taken[key[1]] += not self.tried[key]
             self.tried[key] += 1
-            self.place(key[0]).version += not self.effects.is_settled(key)
-
-    def miss(self, key: Key) -> None:
-        """Count that an action was not possible where memory had it."""
-        self.missed[key] += 1
-        self.place(key[0]).version += 1
-        self.ways_version += key[1] in self.moves
+            self.place(key[0]).version += 1
 
     # --------------------------------------------------------------------------------------- predicting
 
@@ -233,18 +222,6 @@ class Model:
         known = self.places.get(place)
         return known.exits.items() if known is not None else ()
 
-    def ways_out(self, place: str) -> tuple[tuple[str, str], ...]:
-        """Return the moves known at a place, each with where it leads if it always does and needs nothing, else ""."""
-        known = self.places[place]
-
-        def leads(action: str) -> str:
-            always = self.effects.always((place, action))
-            return always.place if always is not None and always.moved and known.preconditions.is_free(action) else ""
-
-        return self._ways_out.find(
-            None, (place, known.version), lambda: tuple((action, leads(action)) for action in known.exits)
-        )
-
     def hazard(self, place: str, context: Tokens, action: str) -> float:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
         return self.hazards.hazard(place, context, moving=action in self.moves)
@@ -259,10 +236,6 @@ class Model:
         """Return the probability of dying of an action in a context, whether or not it was ever taken at the place."""
         outcome = self.outcome(key, context)
         return outcome.death if outcome is not None else self.hazard(key[0], context, key[1])
-
-    def sureness(self, key: Key) -> float:
-        """Return how often an action was possible where memory had it."""
-        return rate(self.tried[key], self.tried[key] + self.missed[key], 1.0, 1.0)
 
     def loses(self, action: str, things: Tokens) -> float:
         """Return the probability that an action costs one of these things, by what it did to them elsewhere.

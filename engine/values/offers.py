@@ -157,8 +157,7 @@ class Offers:
         if found is None:
             key, best = (place, ""), sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
             failed = key in self._paths.task.progress.failed
-            worth = 0.0 if failed else self._curiosity * sum(best) / (1.0 + self._m.missed[key]) ** 2
-            found = self._brought[(place, have)] = worth
+            found = self._brought[(place, have)] = 0.0 if failed else self._curiosity * sum(best)
         return found
 
     def _uses(self) -> dict[str, float]:
@@ -242,7 +241,7 @@ class Offers:
             return None
         actions, then = (*opened.actions, action), opened.at.context
         if at != self._paths.here:
-            promise *= opened.sure / (1.0 + m.missed.get(key, 0)) ** 2
+            promise *= opened.sure
         # Dying (in the dark, and now there is light) tells nothing of where a move leads.
         if not sought and m.tried.get(key, 0) > m.fatal.get(key, 0) and not m.vain.holds(key):
             promise *= 1.0 - m.effects.similarity(key, then)

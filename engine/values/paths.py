@@ -233,22 +233,10 @@ class Paths:
             if cost + 1.0 > steps:
                 break
             settled.add(name)
-            start, hazard, elsewhere = reached[name], 0.0, name != self.here.place
-            if not elsewhere or not m.hazards.is_safe(name):
-                now = self.seen(start.at)
-                elsewhere, hazard = now != self.here, m.hazards.hazard(name, now.context, moving=True)
-            for action, free in m.ways_out(name):
-                known = reached.get(free)
-                if (name, action) in barred or (known is not None and known.cost <= cost + 1.0):
+            for action, there in m.exits(name):
+                if (name, action) in barred or there in settled:
                     continue
-                found: Reached | None
-                if free and elsewhere:  # it needs nothing, and always leads there
-                    death = hazard * m.effects.escape((name, action)) if hazard else 0.0
-                    there = Imagined(free, start.at.have, start.at.world)
-                    alive = start.alive * (1.0 - death)
-                    found = Reached(cost + 1.0 + risky * death, name, (action,), alive, there, start.sure)
-                else:
-                    found = self._move(start, action, risky)
+                found = self._move(reached[name], action, risky)
                 if found is None or found.at.place in settled or found.cost > steps:
                     continue
                 if found.at.place not in reached or found.cost < reached[found.at.place].cost:
@@ -281,12 +269,10 @@ class Way:
     Attributes:
         moves: The moves on it, each with its place.
         deadly: Those from places that somebody died of leaving.
-        unsure: Those that were not possible at times, though memory had them.
     """
 
     moves: tuple[Key, ...] = ()
     deadly: tuple[Key, ...] = ()
-    unsure: tuple[Key, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -334,7 +320,6 @@ class Ways:
                 found[there] = Way(
                     (*here.moves, key),
                     (*here.deadly, key) if deadly else here.deadly,
-                    (*here.unsure, key) if m.missed.get(key) else here.unsure,
                 )
                 queue.append(there)
         return found

@@ -17,7 +17,6 @@ import functools
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, kept_once, rate
@@ -25,20 +24,6 @@ from engine.values.text import EMPTY, Tokens, is_place_name, names_in, objects, 
 
 _KEPT = 1 << 10
 """Situations for which it is kept what is missing in them."""
-
-
-class SeeResult(NamedTuple):
-    """What was learnt from seeing a situation.
-
-    Attributes:
-        new: Whether it was not known.
-        otherwise: Whether an earlier answer about what is missing may be wrong.
-        action: Whether an action was possible that never was.
-    """
-
-    new: bool
-    otherwise: bool
-    action: bool
 
 
 @dataclass(slots=True)
@@ -93,8 +78,8 @@ class Preconditions:
         """All actions that ever were possible."""
         return iter(self._actions)
 
-    def see(self, context: Tokens, possible: tuple[str, ...]) -> SeeResult:
-        """Learn from a situation.
+    def see(self, context: Tokens, possible: tuple[str, ...]) -> bool:
+        """Learn from a situation; return whether an action was possible that never was.
 
         What actions need is read anew when anything in it is a surprise. Else it only adds to what is known already,
         so that where much is known it may wait until there are more of its kind.
@@ -102,7 +87,7 @@ class Preconditions:
         known = self._contexts.get(context)
         self._count(context, known, possible)
         if known is not None and known.issuperset(possible):
-            return SeeResult(False, False, False)
+            return False
         if known is None:
             for token in context.difference(self._counts):
                 for word in words_of_token(token):
@@ -135,10 +120,8 @@ class Preconditions:
             self._missing.clear()
             for action in self._actions.values():
                 action.forget()
-            return SeeResult(known is None, True, new)
-        missing_by_action = self._missing.pop(context, {})
-        wrong = any((action in possible) == bool(missing) for action, missing in missing_by_action.items())
-        return SeeResult(True, wrong, new)
+        self._missing.pop(context, None)
+        return new
 
     def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
         """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
@@ -209,10 +192,6 @@ class Preconditions:
     def lasting(self, action: str, context: Tokens) -> float:
         """Return how often the action was possible in this situation, 1 if that was never met."""
         return self.chance(action, context) if context in self._contexts else 1.0
-
-    def is_free(self, action: str) -> bool:
-        """Return whether nothing is needed for the action, and it hardly ever was not possible."""
-        return EMPTY in self.needs(action) and self._share(action, EMPTY) >= self._n.free
 
     def hindrances(self, action: str) -> Tokens:
         """Return the tokens that name the action's objects and never were there when it was possible."""
