@@ -158,7 +158,7 @@ class Explorer:
         at = Situation(goal, have, self._paths.look(self._world(anchor), goal, have))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._paths.price(self._route.left)
-        leaving, staying = self._hazards(at)
+        leaving, staying = (m.hazards.hazard(goal, at.context, moving=moving) for moving in (True, False))
         total = -(1.0 - alive) * price
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
@@ -200,13 +200,6 @@ class Explorer:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
         return self._route.at.world if anchor.steps else self._paths.task.now.world
 
-    def _hazards(self, at: Situation) -> tuple[float, float]:
-        """Return the hazards of leaving a place by a way never taken, and of trying anything else."""
-        # The place may look as it did to others with the same in hand: dark, say.
-        contexts, hazard = (at.context, union(at.have, self._m.view(at.place, at.have))), self._m.hazards.hazard
-        leaving = max(hazard(at.place, context, moving=True) for context in contexts)
-        return leaving, max(hazard(at.place, context, moving=False) for context in contexts)
-
     def _last_danger(self, deadly: set[str]) -> int:
         """Return after how many steps the route is at a deadly place for the last time; -1 if it never is."""
         route, near = self._route, self._ways.of(self._route.at.place)
@@ -218,11 +211,8 @@ class Explorer:
 
     def _danger_from(self, anchor: _Anchor, move: Key) -> float:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
-        # The place looks as the route leaves it, or as it did to others with the same in hand: the route may come there
-        # with a light that is not yet in hand, or not any more, when a detour does.
         look = self._paths.look(self._world(anchor), move[0], anchor.have)
-        looks = {look, self._m.view(move[0], anchor.have)}
-        return max(self._m.death(move, union(anchor.have, see)) for see in looks)
+        return self._m.death(move, union(anchor.have, look))
 
 
 @functools.lru_cache(maxsize=1 << 12)
