@@ -168,7 +168,6 @@ class PlanNumbers(Group):
         1,
         1e6,
     )
-    checks: int = setting(2, "times that a barred way is looked at again in an episode", 0, 1e6)
     departures: int = setting(
         2, "times that a longer plan for the same thing begins in the same situation of an episode", 1, 1e6
     )

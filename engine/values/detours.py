@@ -106,16 +106,14 @@ class Explorer:
     def _find_anchors(self) -> list[_Anchor]:
         """Return where the route comes to each place first and last, and its end."""
         route, end, task = self._route, len(self._route.actions), self._paths.task
-        moves = next((n for n, action in enumerate(route.actions) if action not in self._m.moves), end)
         marks = [*route.marks, (end, route.at.place, route.at.have)]
         first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
         chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
         anchors = list[_Anchor]()
         for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2]):
             stake = sum(points for when, points in route.earned if when > steps)
-            # From here only ways can be gone that are possible now; what is barred stays so until something is done.
-            valid = task.valid if not steps and task.valid else None
-            ways = self._ways.of(place, valid, frozenset(task.progress.barred) if steps <= moves else frozenset())
+            # From here only ways can be gone that are possible now.
+            ways = self._ways.of(place, task.valid if not steps and task.valid else None)
             anchors.append(_Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end))
         return anchors
 

@@ -165,21 +165,13 @@ class Views:
         if len(self._seen) > self._n.looks:
             del self._seen[next(iter(self._seen))]
 
-    def with_in_hand(self, have: Tokens, light: Tokens) -> Tokens:
-        """Return what it looked like to who came with the most similar things in hand; nothing if nobody ever came.
+    def with_in_hand(self, have: Tokens) -> Tokens:
+        """Return what it looked like to who came with the most similar things in hand; nothing if nobody ever came."""
+        if have in self._seen or not self._seen:
+            return self._seen.get(have, EMPTY)
+        return self._expected.find(self._version, have, lambda: self._most_similar(have))
 
-        Args:
-            light: What lifts a danger: with it a place looks like to those who had it, too, and without it like to
-                those who had not, however similar all else was.
-        """
-        if not self._seen:
-            return EMPTY
-        return self._expected.find((self._version, light), have, lambda: self._most_similar(have, light))
-
-    def _most_similar(self, have: Tokens, light: Tokens) -> Tokens:
-        if have in self._seen:
-            return self._seen[have]
-        latest, lit = list(reversed(self._seen)), light.isdisjoint(have)
-        near = [held for held in latest if light.isdisjoint(held) == lit] or latest
-        similar = self._likeness.jaccard(have, near)
-        return self._seen[near[similar.index(max(similar))]]
+    def _most_similar(self, have: Tokens) -> Tokens:
+        latest = list(reversed(self._seen))
+        similar = self._likeness.jaccard(have, latest)
+        return self._seen[latest[similar.index(max(similar))]]

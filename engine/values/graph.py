@@ -193,9 +193,6 @@ class GraphEstimator:
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)
-        if step.action not in self._model.moves:
-            # Whatever was done may have opened a way; but nobody looks at every door after everything done.
-            progress.barred = {way for way in progress.barred if progress.checked[way] >= self._n.checks}
         progress.world[now.place] = now.see
         if not terminated:  # an episode's last step may lead to a new place, too
             self._arrive(after)
@@ -240,7 +237,6 @@ class GraphEstimator:
         if not model.tried:
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         self._hear(now, candidates)
-        self._look_for_ways(now.place, query.valid_actions)
         task = self._task(now, query)
         plan = self._current_plan(now, task, query)
         price = self._planner.paths(task).price(task.steps)
@@ -303,17 +299,6 @@ class GraphEstimator:
             # Again and again here on the way to it: it is not where memory has it.
             progress.failed.add(plan.goal)
         return NOTHING
-
-    def _look_for_ways(self, place: str, valid: tuple[str, ...]) -> None:
-        """Note which ways out that memory has are possible."""
-        progress = self._progress
-        for action, _ in self._model.exits(place):
-            way = (place, action)
-            if action in valid:
-                progress.barred.discard(way)
-            elif way not in progress.barred:
-                progress.barred.add(way)
-                progress.checked[way] += 1
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

@@ -204,9 +204,9 @@ class Model:
         return MOVE if action in self.moves else verb(action)
 
     def view(self, place: str, have: Tokens) -> Tokens:
-        """Return what a place looked like to who came with the most similar things in hand, or as much in the dark."""
+        """Return what a place looked like to who came with the most similar things in hand."""
         known = self.places.get(place)
-        return known.views.with_in_hand(have, self.hazards.light) if known is not None else EMPTY
+        return known.views.with_in_hand(have) if known is not None else EMPTY
 
     def relit(self, place: str, have: Tokens, seen: Tokens) -> Tokens:
         """Return what a place looks like that was seen, if it is dark now and was not then, or the other way round."""

@@ -140,7 +140,7 @@ class Offers:
 
         def is_shut(key: Key) -> bool:
             context = paths.seen(task.now._replace(place=key[0])).context
-            return bool(self._m.places[key[0]].preconditions.missing(key[1], context)) or key in task.progress.barred
+            return bool(self._m.places[key[0]].preconditions.missing(key[1], context))
 
         for promised in self.promises:
             way = ways.get(promised.place)

@@ -40,8 +40,6 @@ class Progress:
         tried: How often each action was taken at each place.
         failed: Goals that turned out to be impossible.
         idle: How often each action did nothing.
-        barred: Moves that memory has and that were not possible when last there.
-        checked: How often they were found to be so.
         planned: How often a plan for this goal was made in this situation.
     """
 
@@ -50,8 +48,6 @@ class Progress:
     tried: Counter[Key] = field(default_factory=Counter)
     failed: set[Key] = field(default_factory=set)
     idle: Counter[Key] = field(default_factory=Counter)
-    barred: set[Key] = field(default_factory=set)
-    checked: Counter[Key] = field(default_factory=Counter)
     planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
 
 
@@ -224,8 +220,6 @@ class Paths:
         m, risky = self._m, self._n.caution * self.death_cost
         reached = {at.place: Reached(0.0, None, (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set[str]()
-        as_now = at.world is self.task.now.world and at.have == self.here.have
-        barred = self.task.progress.barred if as_now else ()
         while queue:
             cost, name = heapq.heappop(queue)
             if name in settled:
@@ -234,7 +228,7 @@ class Paths:
                 break
             settled.add(name)
             for action, there in m.exits(name):
-                if (name, action) in barred or there in settled:
+                if there in settled:
                     continue
                 found = self._move(reached[name], action, risky)
                 if found is None or found.at.place in settled or found.cost > steps:
@@ -293,21 +287,18 @@ class Ways:
 
     def __init__(self, model: Model) -> None:
         self._m = model
-        self._from: Memo[tuple[str, frozenset[str] | None, frozenset[Key]], dict[str, Way]] = Memo()
+        self._from: Memo[tuple[str, frozenset[str] | None], dict[str, Way]] = Memo()
 
-    def of(
-        self, place: str, first: frozenset[str] | None = None, barred: frozenset[Key] = frozenset()
-    ) -> dict[str, Way]:
+    def of(self, place: str, first: frozenset[str] | None = None) -> dict[str, Way]:
         """Return the shortest ways from a place, itself included.
 
         Args:
             first: Moves that a way can begin with, None for all.
-            barred: Moves that a way cannot go on with.
         """
         version = (self._m.ways_version, self._m.hazards.version)
-        return self._from.find(version, (place, first, barred), lambda: self._search(place, first, barred))
+        return self._from.find(version, (place, first), lambda: self._search(place, first))
 
-    def _search(self, place: str, first: Container[str] | None, barred: Container[Key]) -> dict[str, Way]:
+    def _search(self, place: str, first: Container[str] | None) -> dict[str, Way]:
         m, found, queue = self._m, {place: Way()}, deque([place])
         while queue:
             name = queue.popleft()
@@ -315,7 +306,7 @@ class Ways:
             deadly = m.hazards.hazard(name, moving=True) > 0.0
             for action, there in m.exits(name):
                 key = (name, action)
-                if there in found or (key in barred if first is None or name != place else action not in first):
+                if there in found or (first is not None and name == place and action not in first):
                     continue
                 found[there] = Way(
                     (*here.moves, key),

@@ -33,21 +33,17 @@ class _Action:
     Attributes:
         clauses: Maps the tokens that name the action's objects on a valid occasion to the intersection of all contexts
             with just those tokens.
-        there: The union of those tokens.
-        hindrances: Tokens that name its objects and never were there when it was valid.
         needs: Sets of tokens, any one of which is enough.
-        chances: Probability of being valid, by (need that is there, whether no hindrance is).
+        chances: Probability of being valid, by need that is there.
     """
 
     clauses: dict[Tokens, Tokens] = field(default_factory=dict)
-    there: set[str] = field(default_factory=set)
-    hindrances: Tokens | None = None
     needs: tuple[Tokens, ...] | None = None
-    chances: dict[tuple[Tokens, bool], float] = field(default_factory=dict)
+    chances: dict[Tokens, float] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Have all read anew."""
-        self.hindrances = self.needs = None
+        self.needs = None
         self.chances.clear()
 
 
@@ -62,14 +58,9 @@ class Preconditions:
         self._n = numbers
         self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
-        self._met: Counter[Tokens] = Counter()
-        self._not: defaultdict[Tokens, Counter[str]] = defaultdict(Counter)
-        """By situation, how often an action was not possible in it that was at other times."""
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._counts: Counter[str] = Counter()
         self._actions: dict[str, _Action] = {}
-        self._naming: defaultdict[str, set[str]] = defaultdict(set)
-        """By word, all tokens ever seen here that it is in."""
         self._missing: dict[Tokens, dict[str, Tokens]] = {}
         """By situation and action, what is missing."""
         self._unread = 0
@@ -85,13 +76,9 @@ class Preconditions:
         so that where much is known it may wait until there are more of its kind.
         """
         known = self._contexts.get(context)
-        self._count(context, known, possible)
         if known is not None and known.issuperset(possible):
             return False
         if known is None:
-            for token in context.difference(self._counts):
-                for word in words_of_token(token):
-                    self._naming[word].add(token)
             self._counts.update(context)
             self._latest.append(context)
         self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
@@ -109,7 +96,6 @@ class Preconditions:
             clauses = action.clauses
             clause = EMPTY.union(*(named.get(word, ()) for word in about)) if about else guise
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
-            action.there.update(clause)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
             surprise = surprise or (action.needs is not None and not any(need <= context for need in action.needs))
@@ -122,14 +108,6 @@ class Preconditions:
                 action.forget()
         self._missing.pop(context, None)
         return new
-
-    def _count(self, context: Tokens, known: frozenset[str] | None, possible: tuple[str, ...]) -> None:
-        """Count how often what was possible in a situation was not in the very same one, by luck or the unseen."""
-        met = self._met[context]
-        self._met[context] += 1
-        if known is not None and (len(known) != len(possible) or not known.issuperset(possible)):
-            self._not[context].update(known.difference(possible))
-            self._not[context].update({action: met for action in possible if action not in known})
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
         """Return sets of tokens, any one of which makes the action possible as far as is known.
@@ -166,50 +144,26 @@ class Preconditions:
     def chance(self, action: str, context: Tokens) -> float:
         """Return how likely the action is possible where all that it is known to need is there.
 
-        Read from the remembered situations of this place that had it, too, and had what keeps one from it, or had not:
-        a lamp that is on cannot be lit. In a situation that is remembered, as often as it was then.
+        Read from the remembered situations of this place that had it, too; in one that is remembered itself, 1 or 0.
         """
-        known = self._contexts.get(context)
-        if known is not None:
-            if action not in known:
-                return 0.0
-            seldom = self._not.get(context)
-            return 1.0 - seldom[action] / self._met[context] if seldom is not None else 1.0
+        if context in self._contexts:
+            return float(action in self._contexts[context])
         need = next((need for need in self.needs(action) if need <= context), None)
-        return 0.0 if need is None else self._share(action, need, context)
-
-    def _share(self, action: str, need: Tokens, context: Tokens = EMPTY) -> float:
-        """Return in what share of the situations like this one that had what it needs an action was possible."""
-        hindrances, chances = self.hindrances(action), self._actions[action].chances
-        free = hindrances.isdisjoint(context)
-        if (need, free) not in chances:
+        if need is None:
+            return 0.0
+        chances = self._actions[action].chances
+        if need not in chances:
             had = [seen for seen in self._latest if need <= seen]
-            alike = [seen for seen in had if hindrances.isdisjoint(seen) == free] or had
-            possible = sum(action in self._contexts[seen] for seen in alike)
-            chances[(need, free)] = rate(possible, len(alike), 1.0, self._n.possible)
-        return chances[(need, free)]
+            chances[need] = rate(sum(action in self._contexts[seen] for seen in had), len(had), 1.0, self._n.possible)
+        return chances[need]
 
     def lasting(self, action: str, context: Tokens) -> float:
-        """Return how often the action was possible in this situation, 1 if that was never met."""
+        """Return 0 if this situation was met and the action was not possible in it, else 1."""
         return self.chance(action, context) if context in self._contexts else 1.0
-
-    def hindrances(self, action: str) -> Tokens:
-        """Return the tokens that name the action's objects and never were there when it was possible."""
-        known = self._actions[action]
-        if known.hindrances is None:
-            named = EMPTY.union(*(self._naming.get(word, ()) for word in objects(action)))
-            known.hindrances = named.difference(known.there)
-        return known.hindrances
 
     def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:
         """Return what an action needs, by the situations in which it was possible and those in which it was not."""
-        # Where one of these was, nothing else was missing, for all that is known.
-        hindrances, about = self.hindrances(action), objects(action)
-        against = [
-            context
-            for context in self._latest
-            if action not in self._contexts[context] and hindrances.isdisjoint(context)
-        ]
+        about, against = objects(action), [seen for seen in self._latest if action not in self._contexts[seen]]
         if len(clauses) > 1:
             # What all have in common is enough, if it names as much and was never there in vain.
             common = functools.reduce(frozenset.__and__, clauses)
