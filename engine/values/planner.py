@@ -43,7 +43,7 @@ class Planner:
         """
         paths = self.paths(task)
         router = Router(self._m, self._n, paths, self._ways)
-        route, nowhere = router.best(trails), router.nowhere
+        route = router.best(trails)
         if self._is_complete(route, task):  # nothing is left to discover
             return Plan(route.value, route.value, route.actions, route.goal, route)
         offers = Offers(self._m, self._n, paths)
@@ -52,12 +52,10 @@ class Planner:
             return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
 
         plan = filled(route)
-        # What lies behind a shut way, and, where a route leaves no steps to try anything, what lies off it.
-        bases = (nowhere, route) if route is not nowhere else (nowhere,)
-        shut = offers.shut_ways(self._ways.of(task.now.place))
-        others = [router.through(base, key) for key in shut for base in bases]
-        instead = (filled(other) for other in others if other is not None)
-        plan = max((plan, *instead), key=lambda plan: plan.value)
+        shut = offers.shut_way(self._ways.of(task.now.place))
+        opening = router.through(route, shut) if shut is not None else None
+        if opening is not None:
+            plan = max(plan, filled(opening), key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
 
     def paths(self, task: Task) -> Paths:
