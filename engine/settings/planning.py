@@ -46,9 +46,6 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    free: float = setting(
-        0.9, "share of situations in which an action without needs was possible above which it always is", 0.0, 1.0
-    )
     unexplained: float = setting(
         0.25, "share of the situations in which an action was impossible that its needs may leave unexplained", 0.0, 1.0
     )
@@ -79,8 +76,7 @@ class PlanNumbers(Group):
     unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
     unmet: float = setting(
         0.5,
-        "share of a danger left with something in hand or seen that never was there; also the chance that such a thing "
-        "does not help when it is brought to a deadly place",
+        "share of a danger left with something in hand or seen that never was there",
         0.0,
         1.0,
     )

@@ -247,7 +247,7 @@ class Offers:
             promise *= 1.0 - m.effects.similarity(key, then)
         if promise < self._n.least:
             return None
-        death = m.darkening(at.place, at.have, action, ahead=ahead)
+        death = max(m.darkening(at.place, at.have, one, ahead=ahead) for one in actions)
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0

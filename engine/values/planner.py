@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, union
@@ -88,13 +87,6 @@ class Planner:
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
 
 
-class _Leg(NamedTuple):
-    """A route with an action at its end, and the context in which that is taken."""
-
-    route: Route
-    context: Tokens
-
-
 class Router:
     """Finds routes for one task.
 
@@ -114,8 +106,9 @@ class Router:
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
         trails = [trail for trail in trails if self._passable(trail)]
-        found = [self.nowhere, *map(self._follow, trails), *self._lit()]
-        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
+        found, lit = [self.nowhere, *map(self._follow, trails)], [*self._lit()]
+        beam = [*sorted(found, key=lambda route: -route.value)[: self._n.beam], *lit]
+        found += lit
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
             if not longer:
@@ -128,7 +121,7 @@ class Router:
     def _lit(self) -> Iterator[Route]:
         """Yield the routes that fetch what lifts a danger, if none of it is in hand."""
         light = self._m.hazards.light
-        for token in sorted(light) if light.isdisjoint(self.nowhere.at.have) else ():
+        for token in sorted(light) if self._n.levels and light.isdisjoint(self.nowhere.at.have) else ():
             route = self._fetch(self.nowhere, token, self._n.levels)
             if route is not None:
                 yield route
@@ -200,32 +193,18 @@ class Router:
         hopes = sorted(
             (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
-            if key not in route.gained and key[0] in steps
+            if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in steps
         )
         rated = list[tuple[float, int, Route]]()
         for hope, number, key in hopes:
             if len(rated) >= width and -hope * route.success <= -rated[width - 1][0]:
                 break
-            goal = self._goal(route, key)
-            if goal is not None:
-                rated.append((-goal[0], number, goal[1]))
+            further = self._leg(route, key, self._n.levels)
+            if further is not None and key in further.gained:
+                rate = (further.value - route.value) / (route.left - further.left + self._n.overhead)
+                rated.append((-rate, number, further))
                 rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]]
-
-    def _goal(self, route: Route, key: Key) -> tuple[float, Route] | None:
-        """Return the points per step of one known gain, and the route with it added."""
-        leg = self._leg(route, key, self._n.levels) if key not in self._paths.task.progress.failed else None
-        gain = self._m.effects.gain(key, leg.context) if leg is not None else 0.0
-        if leg is None or gain < self._n.least_gain:
-            return None
-        points = gain * leg.route.success
-        further = replace(
-            leg.route,
-            value=leg.route.value + points,
-            gained=route.gained | {key},
-            earned=(*leg.route.earned, (len(leg.route.actions), points)),
-        )
-        return (further.value - route.value) / (route.left - further.left + self._n.overhead), further
 
     def through(self, route: Route, key: Key) -> Route | None:
         """Return a route with a shut way opened and gone through at its end; None if it is not known how.
@@ -233,13 +212,13 @@ class Router:
         What lies behind a way that needs something, past a troll or a locked door, need not be a known gain, and
         detours only go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
         """
-        leg = self._leg(route, key, self._n.levels)
-        return leg.route if leg is not None and leg.route.at.place != key[0] and leg.route.left > 0 else None
+        further = self._leg(route, key, self._n.levels)
+        return further if further is not None and further.at.place != key[0] and further.left > 0 else None
 
     # ----------------------------------------------------------------------------------------- legs
 
-    def _leg(self, route: Route, key: Key, levels: int) -> _Leg | None:
-        """Return the route with an action at a place added, and what it takes; None if it is not known how.
+    def _leg(self, route: Route, key: Key, levels: int) -> Route | None:
+        """Return the route with an action at a place added, and what that gains; None if it is not known how.
 
         Shut ways to the place are opened, and what the action needs in hand is fetched first.
 
@@ -262,15 +241,17 @@ class Router:
         for helper in enabled.actions:
             outcome = self._m.outcome((key[0], helper), at.context)
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
-        further = replace(
-            _longer(route, reached, key, enabled.actions, done[0]),
-            left=route.left - cost,
-            value=route.value - self._paths.death_cost * route.success * (1.0 - survives),
-            success=route.success * survives * way.sure * enabled.sure,
-        )
-        return _Leg(further, enabled.at.context)
+        success = route.success * survives * way.sure * enabled.sure
+        fresh = key in self._m.gains and key not in route.gained
+        points = self._m.effects.gain(key, enabled.at.context) * success if fresh else 0.0
+        further = _longer(route, reached, key, enabled.actions, done[0])
+        if points >= self._n.least_gain * success and fresh:
+            earned = (*route.earned, (len(further.actions), points))
+            further = replace(further, gained=route.gained | {key}, earned=earned)
+        value = route.value + points - self._paths.death_cost * route.success * (1.0 - survives)
+        return replace(further, left=route.left - cost, value=value, success=success)
 
-    def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> _Leg | None:
+    def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> Route | None:
         """Return the leg to an action at a place behind a shut way."""
         way = self._ways.of(route.at.place).get(key[0])
         if way is None or not levels:
@@ -279,11 +260,11 @@ class Router:
         moves = zip(way.moves, ends, strict=True)
         shut = next((move for move, end in moves if move[0] in reached and end not in reached), key)
         opened = self._leg(route, shut, levels - 1) if shut != key else None
-        if opened is None or opened.route.at.place == shut[0]:
+        if opened is None or opened.at.place == shut[0]:
             return None
-        return self._leg(opened.route, key, levels - 1)
+        return self._leg(opened, key, levels - 1)
 
-    def _provided(self, route: Route, at: Situation, action: str, levels: int) -> _Leg | None:
+    def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
         """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
         lacks = self._lacks(at, action, self._n.helped) if levels else None
         for token in sorted(lacks or ()):
@@ -301,7 +282,7 @@ class Router:
         legs = (
             self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed
         )
-        found = (leg.route for leg in legs if leg is not None and token in leg.route.at.have)
+        found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)
 
     def _lacks(self, at: Situation, action: str, depth: int) -> Tokens | None:
