@@ -76,6 +76,7 @@ class Explorer:
         self._until = self._last_danger(set(model.hazards.deadly()))
         """After how many of its steps there is no danger ahead any more."""
         self._anchors = self._find_anchors()
+        self._shut = dict[tuple[int, Key], bool]()
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
@@ -127,7 +128,7 @@ class Explorer:
             if way is None or (anchor.returns and back is None):
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + bool(promised.sums) > self._route.left:
+            if travel + bool(promised.sums) > self._route.left or any(self._is_shut(anchor, key) for key in way.moves):
                 continue
             arrives, alive = self._survival(anchor, way, back)
             brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
@@ -139,6 +140,16 @@ class Explorer:
             if best is None or (-bound, travel) < (-best.bound, best.travel):
                 best = start
         return best
+
+    def _is_shut(self, anchor: _Anchor, move: Key) -> bool:
+        """Return whether a move needs something that is neither in hand at a point of the route nor at its place."""
+        known = self._shut.get((anchor.steps, move))
+        if known is None:
+            here, look = not anchor.steps and move[0] == anchor.place, self._paths.look
+            context = union(anchor.have, look(self._world(anchor), move[0], anchor.have))
+            needs = self._m.places[move[0]].preconditions
+            known = self._shut[(anchor.steps, move)] = not here and bool(needs.missing(move[1], context))
+        return known
 
     def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
         """Return the probabilities of coming to a place, and of coming there and back alive."""
