@@ -151,14 +151,15 @@ def test_what_is_in_hand_already_is_not_fetched():
     assert plan(unlocked(), chest("have:key")) == ("unlock chest with key",)  # there is one more in the shed
 
 
+PRY = Rule(
+    "hall", "pry chest with key and rod", ("have:key", "have:rod", "see:chest"),
+    ("see:chest",), ("see:chest=open",), points=5.0,
+)  # fmt: skip
+
+
 def two_locks(*have: str) -> World:
     """Return a world in which a chest takes a key from the shed and a rod from the yard."""
-    both = Rule(
-        "hall", "pry chest with key and rod", ("have:key", "have:rod", "see:chest"),
-        ("see:chest",), ("see:chest=open",), points=5.0,
-    )  # fmt: skip
-    rules = (*GROUNDS, KEY, take("yard", "rod"), both)
-    return chest(*have, rules=rules, yard={"see:rod"})
+    return chest(*have, rules=(*GROUNDS, KEY, take("yard", "rod"), PRY), yard={"see:rod"})
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,36 @@ def test_what_turned_out_to_be_impossible_is_no_source():
     assert plan(x, chest(**other)) == (*FETCH, "unlock chest with key")  # the nearest
     assert plan(x, chest(**other), failed=[shed]) == farther
     assert plan(x, chest(**other), failed=[shed, loft]) == ()
+
+
+def test_what_comes_with_another_thing_is_not_fetched_once_more():
+    """The key and the rod lie in a box in the shed that can be emptied."""
+    box = Rule("shed", "empty box", ("see:box=full",), ("see:box=full",), ("have:key", "have:rod"))
+    rules = (*GROUNDS, box, PRY)
+    x, fetch = new_model(), ("south", "west", "empty box", "east", "north")
+    live(x, chest(rules=rules, shed={"see:box=full"}), "south", "north", *fetch, "pry chest with key and rod")
+    found = plan(x, chest(rules=rules, shed={"see:box=full"}))
+    assert found == (*fetch, "pry chest with key and rod")
+
+
+def test_where_something_else_was_found_of_late_is_no_source():
+    """Somebody found a key in the straw, others found coins there; another key lies farther off."""
+    ways = (way("shed", "up", "loft"), way("loft", "down", "shed"), take("loft", "key"))
+
+    def barn(thing: str) -> World:
+        straw = Rule("shed", "search straw", ("see:straw",), ("see:straw",), (f"have:{thing}",))
+        return chest(rules=(*GROUNDS, *ways, CHEST, straw), shed={"see:straw"}, loft={"see:key"})
+
+    x, near = new_model(), ("south", "west", "search straw", "east", "north", "unlock chest with key")
+    far = ("south", "west", "up", "take key", "down", "east", "north", "unlock chest with key")
+    live(x, barn("key"), *near)
+    live(x, barn("coin"), *far)
+    assert plan(x, barn("key")) == near
+    for _ in range(3):
+        live(x, barn("coin"), *near[:-1])
+    found = plan(x, barn("coin"))
+    assert found == far
+    assert gained(barn("coin"), found) == 5.0
 
 
 def test_what_has_to_be_made_at_the_place_of_what_is_fetched_is_made_there():
