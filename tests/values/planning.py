@@ -23,14 +23,16 @@ def new_model() -> Model:
     return Model(NUMBERS)
 
 
-def standing(model: Model, here: Imagined, valid=(), *, steps: int = 20, progress=None, curiosity=1.0) -> Paths:
+def standing(
+    model: Model, here: Imagined, valid=(), *, steps=20, progress=None, curiosity=1.0, numbers=NUMBERS
+) -> Paths:
     """Return what answers questions about where one stands."""
-    return Paths(model, NUMBERS, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
+    return Paths(model, numbers, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
 
 
-def router(model: Model, here: Imagined, valid=(), **options) -> Router:
+def router(model: Model, here: Imagined, valid=(), *, numbers=NUMBERS, **options) -> Router:
     """Return what finds routes from here."""
-    return Router(model, NUMBERS, standing(model, here, valid, **options))
+    return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options), Ways(model))
 
 
 def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:
@@ -41,10 +43,7 @@ def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callabl
 
 
 class WholeTrails(Trails):
-    """Trails of whole episodes; states differ if they are read differently."""
-
-    def add(self, step: TrailStep, state_digest: int | None = None) -> None:
-        super().add(step, hash(step.then) if state_digest is None else state_digest)
+    """Trails of whole episodes."""
 
     def close(
         self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)
@@ -52,22 +51,16 @@ class WholeTrails(Trails):
         super().close(versions)
 
     def from_here(
-        self,
-        now: Situation,
-        steps: int,
-        valid: Container[str],
-        gained: Container[Key] = (),
-        *,
-        as_before: bool = True,
+        self, now: Situation, steps: int, valid: Container[str], gained: Container[Key] = ()
     ) -> list[Trail]:
-        return super().from_here(now, steps, valid, gained, as_before=as_before)
+        return super().from_here(now, steps, valid, gained)
 
 
 class Planning:
     """A planner with the same curiosity for all of its plans."""
 
-    def __init__(self, model: Model, curiosity: float) -> None:
-        self._planner = Planner(model, NUMBERS)
+    def __init__(self, model: Model, curiosity: float, numbers: PlanNumbers = NUMBERS) -> None:
+        self._planner = Planner(model, numbers)
         self._curiosity = curiosity
 
     def plan(

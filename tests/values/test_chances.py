@@ -6,7 +6,6 @@ import pytest
 
 from engine.records import State
 from engine.values.paths import Imagined
-from engine.values.preconditions import Preconditions
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, WholeTrails, new_model, router
 
@@ -64,33 +63,21 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
     assert best(x, "have:coin1") == pytest.approx(5.0)
 
 
-def test_what_was_possible_at_times_in_the_very_same_situation_is_as_likely_as_it_was():
-    conditions, context = Preconditions(NUMBERS), frozenset({"see:lamp"})
-    for possible in (("take all",), (), ("take all", "wait"), ("wait",)):
-        conditions.see(context, possible)
-    assert conditions.chance("take all", context) == pytest.approx(0.5)
-    assert conditions.chance("wait", context) == pytest.approx(0.5)
-    assert conditions.chance("dance", context) == 0.0
-
-
-def test_a_trail_counts_on_what_was_possible_only_as_often_as_it_was():
-    """All was taken up there once; mostly, hands were full, for all that anybody sees."""
+def test_a_trail_counts_on_nothing_that_was_not_possible_in_just_the_situation_it_leads_to():
+    """All was taken up there once; whoever came with a sword in hand could take nothing."""
     x, trails = new_model(), WholeTrails(NUMBERS)
     hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
-    for number, possible in enumerate((("down", "take all"), ("down",), ("down",), ("down",))):
-        x.see(x.read(hall), ("up",))
-        x.learn(x.read(hall), "up", 0.0, x.read(attic), terminated=False, died=False)
-        x.see(x.read(attic), possible)
-        if not number:
-            trails.add(TrailStep(x.read(hall), "up", 0.0, x.read(attic), False, False))
-            trails.add(TrailStep(x.read(attic), "take all", 5.0, x.read(after), False, False))
-            trails.close()
-        x.begin_episode()
-    trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
-    now = x.read(hall)
-    told = trails.from_here(now, 9, ("up",))
-    here = Imagined(now.place, now.have, {now.place: now.see})
-    finder = router(x, here, ("up",), steps=9)
-    assert [finder._follow(trail).value for trail in told] == [
-        pytest.approx(5.0 * 0.25)
-    ]
+    for now, action, reward, then in ((hall, "up", 0.0, attic), (attic, "take all", 5.0, after)):
+        x.see(x.read(now), ("up",) if now is hall else ("down", "take all"))
+        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
+        trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))
+    trails.close()
+    x.see(x.read(state("attic", "see:gold", "have:sword")), ("down",))
+
+    def followed(*have):
+        now = x.read(state("hall", *have))
+        (trail,) = trails.from_here(now, 9, ("up",))
+        return router(x, Imagined(now.place, now.have, {now.place: now.see}), ("up",), steps=9)._follow(trail)
+
+    assert followed().value == followed("have:rope").value == pytest.approx(5.0)
+    assert followed("have:sword").value == 0.0

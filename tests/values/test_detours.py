@@ -53,22 +53,6 @@ def test_ways_from_here_begin_with_what_can_be_gone_now():
     assert ways.of("a", frozenset()) == {"a": ways.of("a")["a"]}
 
 
-def test_a_way_that_was_not_there_is_believed_less_each_time():
-    x = new_model()
-    for _ in range(3):
-        walk(x, (at("a"), "east", at("b")), (at("b"), "west", at("a")))
-    ways = Ways(x)
-    assert ways.of("a")["b"].unsure == ()
-    assert x.sureness(("a", "east")) == 1.0
-    believed = [1.0]
-    for _ in range(3):
-        x.miss(("a", "east"))
-        believed.append(x.sureness(("a", "east")))
-    assert believed == sorted(believed, reverse=True)
-    assert len(set(believed)) == 4
-    assert ways.of("a")["b"].unsure == (("a", "east"),)
-
-
 def wandered(seed, side=5, steps=120, danger=0.0):
     """Return what a random walk through a square of rooms tells, where it began, and what is possible there.
 
@@ -106,7 +90,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
 def every(offers, goal, have, see, ahead):
     """All that can be tried at a place."""
     (draw,) = (draw for draw in offers.promises if draw.place == goal)
-    asked = offers.stay(draw, have, see, ahead)
+    asked = offers.stay(draw, have, ahead)
     found = (
         offers.of(Situation(goal, have, see), action, promise, ahead=ahead, sought=sought)
         for promise, action, sought in asked
@@ -139,34 +123,6 @@ def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_lef
     assert len({detour.goal[0] for detour in taken}) == len(taken)
     short = dataclasses.replace(route, left=6.0)
     assert sum(detour.cost for detour in finder(short).detours()) <= 6.0
-
-
-def cellar(deadly):
-    """Return an experience of a cellar where putting the lamp out shows a ghost that was never spoken to."""
-    x = new_model()
-    light = Situation("room 1", frozenset({"have:lamp=lit"}), frozenset({"place:cellar#1"}))
-    dark = Situation("room 1", frozenset({"have:lamp"}), frozenset({"place:dark#1", "see:ghost"}))
-    x.see(light, ("put out lamp", "north"))
-    x.learn(light, "put out lamp", 0.0, dark, terminated=False, died=False)
-    x.see(dark, ("ask ghost", "light lamp", "north"))
-    x.learn(dark, "light lamp", 0.0, light, terminated=False, died=False)
-    x.see(light, ("put out lamp", "north"))
-    x.moves.add("north")
-    for _ in range(4 if deadly else 0):
-        x.learn(dark, "north", 0.0, dark, terminated=True, died=True)
-    return x, light
-
-
-def test_nothing_is_tried_that_the_dark_has_to_be_made_for_where_the_dark_is_deadly():
-    for deadly in (False, True):
-        x, light = cellar(deadly)
-        now = Imagined(light.place, light.have, {light.place: light.see})
-        finder, offers = explorer(x, now, ("put out lamp", "north"), curiosity=1.0)
-        tried = every(offers, "room 1", light.have, light.see, True)
-        offer = next(offer for offer in tried if offer.actions == ("put out lamp", "ask ghost"))
-        assert (offer.death > 0.3) == deadly
-        tried = {d.actions for d in finder(Route(now, 20.0, marks=((0, now.place, now.have),))).detours()}
-        assert (("put out lamp", "ask ghost") in tried) == (not deadly)
 
 
 def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():

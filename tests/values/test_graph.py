@@ -115,28 +115,6 @@ def test_a_place_whose_only_step_is_forgotten_is_planned_through():
     assert len(actions) == 6
 
 
-def test_ways_that_are_barred_are_no_ways_until_something_is_done():
-    x = new_model()
-    hall, den, attic, cave = (situation(State(p, (f"place:{p}",))) for p in ("hall", "den", "attic", "cave"))
-    for now, action, then in (
-        (hall, "east", den), (den, "south", cave), (cave, "up", attic), (attic, "down", cave), (hall, "north", attic),
-    ):  # fmt: skip
-        x.see(now, (action,))
-        x.learn(now, action, 0.0, then, terminated=False, died=False)
-    x.see(cave, ("up", "dig"))
-    x.learn(cave, "dig", 5.0, cave, terminated=False, died=False)
-    planner = Planning(x, 0.0)
-
-    def plan(*barred):
-        here = Imagined(hall.place, hall.have, {})
-        return planner.plan(here, 9, Progress(barred=set(barred)), {}, valid=("east", "north")).actions
-
-    by_den, by_attic = (den.place, "south"), (attic.place, "down")
-    assert plan(by_den) == ("north", "down", "dig")
-    assert plan(by_attic) == ("east", "south", "dig")
-    assert plan(by_den, by_attic) == ()
-
-
 def test_who_walks_into_a_wall_again_and_again_takes_another_way():
     """A game may call a way possible that does nothing, though it led on a dozen times before."""
     way = ("hall", "pier", "moor", "fen", "attic")

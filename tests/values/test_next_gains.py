@@ -28,8 +28,7 @@ def test_the_next_gains_are_the_best_of_all(seed):
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
         route = Route(now, 40.0, success=alive, marks=((0, now.place, now.have),))
-        reached = finder._paths.reach(now, route.left)
-        goals = [finder._goal(route, reached, key) for key in x.gains]
+        goals = [finder._goal(route, key) for key in x.gains]
         found = sorted((goal for goal in goals if goal is not None), key=lambda goal: -goal[0])
         assert len(found) > NUMBERS.width
         assert finder._further(route) == [further for _, further in found[: NUMBERS.width]]

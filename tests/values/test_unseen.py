@@ -6,12 +6,9 @@ import pytest
 
 from engine.records import State, Step
 from engine.values.graph import GraphEstimator
-from engine.values.novelty import Bringing
-from engine.values.paths import Imagined, Progress
-from engine.values.plans import Route
 from engine.values.text import Reader, Situation
 from tests.values.gridworld import live
-from tests.values.planning import NUMBERS, Planning, explorer, new_model
+from tests.values.planning import new_model
 from tests.values.test_graph import SETTLED, Remembered, play
 
 OPEN, CLOSE, PUT = "open case", "close case", "put egg in case"
@@ -115,34 +112,6 @@ def state(place, *tokens):
     return State(place, (f"place:{place}", *tokens), place=place)
 
 
-@pytest.mark.parametrize("brought", [False, True])
-def test_what_can_be_opened_is_opened_again_with_something_new_in_hand(brought):
-    x = new_model()
-    shut, ajar = state("hall", "see:case"), state("hall", "see:case=open")
-
-    def did(now, possible, action, then):
-        x.see(x.read(now), possible)
-        x.learn(x.read(now), action, 0.0, x.read(then), terminated=False, died=False)
-
-    def have(now, *things):
-        return State(now.text, (*now.tokens, *(f"have:{thing}" for thing in things)), place=now.place)
-
-    for _ in range(9):  # all of this is known
-        for things in ((), ("egg",)):
-            now = have(shut, *things)
-            did(now, (OPEN, "east"), "east", have(state("den"), *things))
-            did(have(state("den"), *things), ("west",), "west", now)
-            if brought or not things:
-                did(now, (OPEN, "east"), OPEN, have(ajar, *things))
-                did(have(ajar, *things), (CLOSE, "east"), CLOSE, now)
-    x.see(x.read(have(shut, "egg")), (OPEN, "east"))
-    now = x.read(have(shut, "egg"))
-    plan = Planning(x, 3.0).plan(
-        Imagined(now.place, now.have, {now.place: now.see}), 6, Progress(), valid=(OPEN, "east")
-    )
-    assert (plan.goal == ("place:hall", OPEN)) == (not brought)
-
-
 def test_the_dark_is_no_news_in_the_next_room():
     x = new_model()
     for number in range(9):
@@ -154,26 +123,6 @@ def test_the_dark_is_no_news_in_the_next_room():
     assert (
         x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
     )  # new in the first room alone
-
-
-def test_ways_never_gone_in_the_dark_are_more_dangerous_than_those_that_are_known():
-    x = new_model()
-    x.moves.update(("north", "south"))
-    dark = [x.read(State("", (f"place:darkness#{number}",))) for number in range(9)]
-    for number in range(8):
-        x.learn(dark[number], "south", 0.0, dark[number + 1], terminated=False, died=False)
-        for _ in range(4):  # gone again
-            x.learn(dark[number], "south", 0.0, dark[number + 1], terminated=False, died=False)
-        x.learn(dark[number], "north", -10.0, dark[number], terminated=True, died=True)
-    known, untried = (
-        x.hazards.hazard("room 8", dark[8].see, moving=True, first=first) for first in (False, True)
-    )
-    assert known < 0.2
-    assert untried > 0.4
-    x.see(dark[8], ("north", "south"))
-    here = Imagined(dark[8].place, dark[8].have, {dark[8].place: dark[8].see})
-    finder, *_ = explorer(x, here, ("north", "south"))
-    assert finder(Route(here, 9.0))._hazards(dark[8])[0] == untried
 
 
 def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
@@ -198,50 +147,3 @@ def test_what_does_not_show_is_taken_to_stay_where_nobody_knows_what_can_be_done
     assert "can:close case" in now.see
     assert after == now
     assert reader.read_step(step("up", ajar), nest, None)[1].see == frozenset()
-
-
-@pytest.mark.parametrize("carried", [False, True])
-def test_what_was_carried_here_is_nothing_that_is_opened_here(carried):
-    bringing = Bringing(NUMBERS)
-    bringing.see("den", frozenset({"have:case"} if carried else ()), (), known=False, new=True)
-    shut, ajar = (
-        Situation("hall", frozenset(), frozenset({token})) for token in ("see:case", "see:case=open")
-    )
-    bringing.open(shut, OPEN, ajar)
-    assert bringing.openers == ({} if carried else {"hall": {"see:case=open": OPEN}})
-    bringing.open(
-        shut, "put out lamp", Situation("hall", frozenset(), frozenset({"place:dark#1", "see:grue=near"}))
-    )
-    assert len(bringing.openers.get("hall", ())) == (not carried)  # that is the dark
-
-
-@pytest.mark.parametrize("brought", [False, True])
-def test_something_new_is_brought_to_what_stands_open(brought):
-    x = new_model()
-    hall, den = "place:hall", "place:den"
-    egg = frozenset({"have:egg"})
-    shut, ajar = frozenset({"see:case"}), frozenset({"see:case=open"})
-
-    def did(now, possible, action, then):
-        x.see(now, possible)
-        x.learn(now, action, 0.0, then, terminated=False, died=False)
-
-    for _ in range(9):  # all of this is known
-        for have in (frozenset[str](), egg):
-            at = Situation(hall, have, shut)
-            did(at, (OPEN, "east"), "east", Situation(den, have, frozenset()))
-            did(Situation(den, have, frozenset()), ("west",), "west", at)
-            if brought or not have:
-                did(at, (OPEN, "east"), OPEN, Situation(hall, have, ajar))
-                did(Situation(hall, have, ajar), (CLOSE, "east"), CLOSE, at)
-    now = Situation(den, egg, frozenset())
-    x.see(now, ("west",))
-    world = {hall: ajar, den: frozenset[str]()}  # it was left open in this episode
-    planner = Planning(x, 3.0)
-    plan = planner.plan(Imagined(den, egg, world), 6, Progress(world=dict(world)), valid=("west",))
-    assert (plan.goal == (hall, "")) == (not brought)
-    if not brought:
-        _, offers = explorer(x, Imagined(den, egg, world), ("west",), steps=6)
-        draw = next(draw for draw in offers.promises if draw.place == hall)
-        asked = offers.stay(draw, egg, ajar, False)
-        assert all(action != OPEN for _, action, sought in asked if sought)  # it is open

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from engine.agents.base import Turn
-from engine.agents.jitrl import JitrlAgent
-from engine.agents.random import UniformPrior
-from engine.environments import profile
-from engine.records import Episode, Observation, State, Step
-from engine.values.graph import GraphEstimator
+from engine.records import State
 from engine.values.model import Model
 from engine.values.novelty import Vain
 from engine.values.paths import Imagined, Progress
 from engine.values.preconditions import Preconditions
 from tests.values.planning import NUMBERS, Planning, new_model
-from tests.values.test_graph import Remembered
 
 BLOW = ("place:cave", "attack troll")
 
@@ -97,51 +89,3 @@ def test_a_way_may_be_possible_for_another_reason_where_the_place_goes_by_anothe
     assert conditions.missing("down", barred | {"have:cup", "have:key"}) == {"gone:see:troll"}
     assert not conditions.missing("down", frozenset({"place:darkness#9", "have:leaf"}))
     assert not conditions.missing("west", barred)
-
-
-def barred() -> tuple[GraphEstimator, JitrlAgent, State, tuple[str, ...]]:
-    """Return who felled a troll and found gold behind him, before the troll, and what can be done there."""
-    cave = State("cave", ("place:cave", "see:troll"), place="cave")
-    free = State("cave", ("place:cave",), place="cave")
-    den = State("den", ("place:den",), place="den")
-
-    def step(at: State, action: str, reward: float, valid: tuple[str, ...]) -> Step:
-        return Step(at, action, reward, reward, reward, valid_actions=valid)
-
-    valid = ("attack troll",)
-    steps = (
-        step(cave, "attack troll", 0.0, valid),
-        step(free, "north", 0.0, ("north",)),
-        step(den, "dig", 50.0, ("dig",)),
-    )
-    won = (Episode(f"won {n}", "game/x", steps, den, score=50.0) for n in range(3))
-    settings = profile("default")
-    estimator = GraphEstimator(Remembered(*won), settings)
-    return estimator, JitrlAgent(UniformPrior(), estimator, settings), cave, valid
-
-
-def test_that_a_blow_failed_is_not_held_against_the_way_behind_it():
-    estimator, agent, cave, valid = barred()
-    agent.begin_episode(cave)
-    for number in range(2):
-        turn = Turn(number, 30 - number, Observation(""), cave, valid)
-        assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
-        agent.observe(
-            Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), cave,
-            observation=Observation(""), terminated=False, lost=False,
-        )
-    assert not estimator.model.missed[("place:cave", "north")]
-
-
-def test_that_a_way_is_shut_where_all_is_as_expected_is_held_against_it():
-    estimator, agent, cave, valid = barred()
-    agent.begin_episode(cave)
-    turn = Turn(0, 30, Observation(""), cave, valid)
-    assert agent.decide(turn, np.random.default_rng(0)).action == "attack troll"
-    free, shut = State("cave", ("place:cave",), place="cave"), ("attack troll",)
-    agent.observe(
-        Step(cave, "attack troll", 0.0, 0.0, 0.0, valid_actions=valid), free,
-        observation=Observation(""), terminated=False, lost=False,
-    )
-    agent.decide(Turn(1, 29, Observation(""), free, shut), np.random.default_rng(0))
-    assert estimator.model.missed[("place:cave", "north")] == 1
