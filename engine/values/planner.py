@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo, union
@@ -244,12 +243,18 @@ class Router:
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
         points = self._m.effects.gain(key, enabled.at.context) * success if fresh else 0.0
-        further = _longer(route, reached, key, enabled.actions, done[0])
-        if points >= self._n.least_gain * success and fresh:
-            earned = (*route.earned, (len(further.actions), points))
-            further = replace(further, gained=route.gained | {key}, earned=earned)
-        value = route.value + points - self._paths.death_cost * route.success * (1.0 - survives)
-        return replace(further, left=route.left - cost, value=value, success=success)
+        gains = fresh and points >= self._n.least_gain * success
+        actions, marks = _longer(route, reached, key, enabled.actions)
+        return Route(
+            at=done[0],
+            left=route.left - cost,
+            value=route.value + points - self._paths.death_cost * route.success * (1.0 - survives),
+            success=success,
+            actions=actions,
+            gained=route.gained | {key} if gains else route.gained,
+            marks=(*marks, (len(actions), done[0].place, done[0].have)),
+            earned=(*route.earned, (len(actions), points)) if gains else route.earned,
+        )
 
     def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> Route | None:
         """Return the leg to an action at a place behind a shut way."""
@@ -302,9 +307,9 @@ class Router:
 
 
 def _longer(
-    route: Route, reached: Mapping[str, Reached], key: Key, helpers: tuple[str, ...], then: Imagined
-) -> Route:
-    """Return a route with the way to a place, and what is done there, at its end."""
+    route: Route, reached: Mapping[str, Reached], key: Key, helpers: tuple[str, ...]
+) -> tuple[tuple[str, ...], list[tuple[int, str, Tokens]]]:
+    """Return the actions and marks of a route with the way to a place, and what is done there, at its end."""
     legs: list[tuple[tuple[str, ...], str]] = []
     at, before = key[0], reached[key[0]].before
     while before is not None:
@@ -314,6 +319,4 @@ def _longer(
     for taken, name in reversed(legs):
         actions.extend(taken)
         marks.append((len(actions), name, reached[name].at.have))
-    actions.extend((*helpers, key[1]))
-    marks.append((len(actions), then.place, then.have))
-    return replace(route, at=then, actions=tuple(actions), marks=tuple(marks))
+    return (*actions, *helpers, key[1]), marks

@@ -28,7 +28,10 @@ def test_the_next_gains_are_the_best_of_all(seed):
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
         route = Route(now, 40.0, success=alive, marks=((0, now.place, now.have),))
-        goals = [finder._goal(route, key) for key in x.gains]
-        found = sorted((goal for goal in goals if goal is not None), key=lambda goal: -goal[0])
+        goals = ((key, finder._leg(route, key, NUMBERS.levels)) for key in x.gains)
+        found = [further for key, further in goals if further is not None and key in further.gained]
         assert len(found) > NUMBERS.width
-        assert finder._further(route) == [further for _, further in found[: NUMBERS.width]]
+        steps = [route.left - further.left + NUMBERS.overhead for further in found]
+        rates = [(further.value - route.value) / taken for further, taken in zip(found, steps, strict=True)]
+        best = sorted(range(len(found)), key=lambda number: -rates[number])
+        assert finder._further(route) == [found[number] for number in best[: NUMBERS.width]]

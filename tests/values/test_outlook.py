@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.agents.base import Turn
-from engine.agents.jitrl import JitrlAgent
-from engine.agents.random import UniformPrior
 from engine.environments import profile
-from engine.records import Candidate, Episode, Observation, State, Step
+from engine.records import Candidate, Episode, State, Step
 from engine.values.base import Query, outlook
 from engine.values.graph import GraphEstimator
 from tests.values.test_graph import Remembered
@@ -53,20 +50,6 @@ def lived() -> tuple[Episode, Episode]:
         step(STORE, "wait", 0.0, *(f"open chest{n}" for n in range(6))),
     )  # fmt: skip
     return Episode("dug", "game/x", dug, MINE, score=4.0), Episode("looked", "game/x", looked, STORE)
-
-
-def chosen(episode: int, episodes: int) -> str:
-    """What is done first where there is only time to dig, or to look into some chest."""
-    agent = JitrlAgent(UniformPrior(), GraphEstimator(Remembered(*lived()), SETTINGS), SETTINGS)
-    agent.begin_episode(HALL)
-    turn = Turn(0, STEPS, Observation(""), HALL, HERE, episode=episode, episodes=episodes)
-    return agent.decide(turn, np.random.default_rng(0)).action
-
-
-def test_what_is_known_is_taken_where_nothing_comes_after():
-    assert chosen(1, 50) == "open gate"
-    assert chosen(50, 50) == "north"
-    assert chosen(1, 1) == "open gate"
 
 
 def test_discovery_is_told_as_so_much_less():
