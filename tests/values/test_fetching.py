@@ -305,7 +305,7 @@ def test_a_key_that_lies_behind_another_locked_door_is_fetched_through_that_one(
         "unlock door with key", "north", "dig",
     )  # fmt: skip
     live(x, prison(), "south", "north", *solved)
-    found = plan(x, prison())
+    found = plan(x, prison(), numbers=PlanNumbers(levels=4))
     assert found == solved
     assert gained(prison(), found) == 5.0
     assert plan(x, prison(), numbers=PlanNumbers(levels=1)) == ()
