@@ -142,7 +142,7 @@ class PlanNumbers(Group):
         2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
     )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
-    width: int = setting(4, "gains considered from each of them", 1, 1e6)
+    width: int = setting(2, "gains considered from each of them", 1, 1e6)
     levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
     depth: int = setting(8, "gains added to a route at most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
