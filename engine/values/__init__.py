@@ -3,22 +3,19 @@
 `base.py` says what an estimator is. `knn.py` is the paper's. All other files are of the `graph` estimator, which plans
 through what is remembered. To find your way there, begin with `graph.py`; each file uses only those above it:
 
-    counts.py         rates with a prior, answers and sets that are kept, comparisons of sets
+    counts.py         rates with a prior, answers that are kept, comparisons of sets
     text.py           how states are read as sets of tokens: all that is particular to text adventures
     preconditions.py  what actions need, and what makes that appear
     effects.py        what actions do, and what places look like
     hazards.py        where one dies, and what lifts that danger
     novelty.py        what trying something new, or bringing something, brings
     model.py          the model of a world: all of these together
-    task.py           where an episode stands, and what a plan is made for
-    paths.py          for one task: how actions become possible, which places can be reached
-    trails.py         replay: remembered episodes, to be followed again
-    shortening.py     remembered episodes without what was done in vain
-    plans.py          what a plan consists of: a route, and detours from it
+    paths.py          what a plan is made for; how actions become possible, which places can be reached
+    trails.py         replay: remembered episodes, without what was done in vain, to be followed again
+    plans.py          what a plan consists of: a route, and detours from it; the four terms of Q for each candidate
     offers.py         what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
-    planner.py        finds routes to known gains and through shut ways, and makes the plan
-    terms.py          the four terms of Q for each candidate
+    planner.py        finds routes to known gains and through shut ways, fetches what they need, and makes the plan
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
     opening.py        makes an estimator for a session: what was learnt earlier and kept, and the episodes after that
@@ -71,9 +68,10 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
+    from engine.values.graph import GraphEstimator
     from engine.values.opening import opened
 
-    return opened(memory, settings, before)
+    return opened(GraphEstimator, memory, settings, before)
 
 
 BUILT_IN = (

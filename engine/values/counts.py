@@ -1,36 +1,12 @@
-"""What all statistics here are made with: rates with a prior, answers and sets that are kept, comparisons of sets."""
+"""What all statistics here are made with: rates with a prior, answers that are kept, comparisons of sets."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Answer = TypeVar("_Answer")
-_Known = TypeVar("_Known", bound=Hashable)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _first_of(known: Hashable) -> Hashable:
-    return known
-
-
-def kept_once(known: _Known) -> _Known:
-    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
-    return cast(_Known, _first_of(known))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def union(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Return the tokens of both sets: the same object each time, whose hash is known then."""
-    return tokens | others if tokens else others
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def difference(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Return tokens without others: the same object each time."""
-    return kept_once(tokens - others)
 
 
 def rate(hits: float, tries: float, prior: float, strength: float) -> float:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import union
 from engine.values.model import Model
 from engine.values.offers import Offers, PlacePromise, handled
 from engine.values.paths import Paths, Way, Ways
 from engine.values.plans import Detour, Route
-from engine.values.text import Key, Situation, Tokens, objects
+from engine.values.text import Key, Situation, Tokens, objects, union
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Likeness, Memo, difference
-from engine.values.text import EMPTY, Key, Situation, Tokens
+from engine.values.counts import Likeness, Memo
+from engine.values.text import EMPTY, Key, Situation, Tokens, difference
 
 
 class Occasion(NamedTuple):

@@ -1,4 +1,4 @@
-"""Opens the graph estimator: from what was kept of an earlier opening, if it fits, and the episodes after that.
+"""Opens an estimator that plans: from what was kept of an earlier opening, if it fits, and the episodes after that.
 
 What is kept was learnt from remembered episodes alone, before the first decision, so an estimator decides the same
 whether it was opened with it or without.
@@ -11,8 +11,9 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import engine
 from engine.memory import learnt
@@ -23,11 +24,31 @@ from engine.paths import code_digest
 from engine.records import Episode
 from engine.settings import Settings
 from engine.settings.planning import OpeningNumbers, PlanNumbers
-from engine.values.graph import GraphEstimator
 
 _LEARNS = ("jitrl.py", "memory", "records", "settings/planning.py", "values")
 """The code on which it depends what is learnt from a journal."""
 _ADMITTED = ("engine.records", "engine.settings.planning", "engine.values")
+
+
+class Learner(Protocol):
+    """An estimator that learns from whole episodes, and can be made again of what it has learnt."""
+
+    def __init__(
+        self, memory: Any, settings: Settings, before: int | None, numbers: PlanNumbers, known: Mapping[str, Any] | None
+    ) -> None: ...
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """All that it has become by learning."""
+        ...
+
+    @classmethod
+    def takes(cls, known: object) -> bool:
+        """Return whether something has the parts of what one has `learnt`."""
+        ...
+
+
+_Kind = TypeVar("_Kind", bound=Learner)
 
 
 class _Rest:
@@ -42,13 +63,14 @@ class _Rest:
 
 
 def opened(
+    kind: type[_Kind],
     memory: Scope | View,
     settings: Settings,
     before: int | None = None,
     numbers: PlanNumbers | None = None,
     opening: OpeningNumbers | None = None,
-) -> GraphEstimator:
-    """Return an estimator that has learnt what memory has.
+) -> _Kind:
+    """Return an estimator of a kind that has learnt what memory has.
 
     Args:
         before: Entry number from which on memory is not read, None to read all of it.
@@ -61,12 +83,12 @@ def opened(
     mark = learnt.marked(view) if whole else None
     with learnt.uncollected():
         found = learnt.load(view, before, by, _ADMITTED)
-        if found is not None and not GraphEstimator.takes(found[1]):
+        if found is not None and not kind.takes(found[1]):
             learnt.refuse(view, "it is of something else")
             found = None
         since, known = found or (0, None)
         begun = time.perf_counter()
-        estimator = GraphEstimator(_Rest(view, since), settings, before, numbers, known)
+        estimator = kind(_Rest(view, since), settings, before, numbers, known)
     if mark is not None and time.perf_counter() - begun > opening.relived_s:
         learnt.save(view, mark, by, estimator.learnt)
     return estimator

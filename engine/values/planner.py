@@ -14,13 +14,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, union
+from engine.values.counts import Memo
 from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
 from engine.values.plans import NOTHING, Detour, Plan, Route
-from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
+from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried, union
 from engine.values.trails import Trail
 
 

@@ -19,8 +19,17 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, kept_once, rate
-from engine.values.text import EMPTY, Tokens, is_place_name, names_in, objects, words_of, words_of_token
+from engine.values.counts import Memo, rate
+from engine.values.text import (
+    EMPTY,
+    Tokens,
+    is_place_name,
+    kept_once,
+    names_in,
+    objects,
+    words_of,
+    words_of_token,
+)
 
 _KEPT = 1 << 10
 """Situations for which it is kept what is missing in them."""

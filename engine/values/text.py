@@ -17,11 +17,10 @@ All other modules work on sets of tokens. All that depends on how a token is spe
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Set
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Set
+from typing import NamedTuple, TypeVar, cast
 
 from engine.records import State, Step
-from engine.values.counts import kept_once, union
 
 Tokens = frozenset[str]
 EMPTY: Tokens = frozenset()
@@ -31,6 +30,29 @@ Key = tuple[str, str]
 CAN = "can:"
 """Class of the tokens that stand for changes that no description shows."""
 _SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
+_Known = TypeVar("_Known", bound=Hashable)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _first_of(known: Hashable) -> Hashable:
+    return known
+
+
+def kept_once(known: _Known) -> _Known:
+    """Return the first object equal to this one: what comes again and again takes memory once, its hash is known."""
+    return cast(_Known, _first_of(known))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def union(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """Return the tokens of both sets: the same object each time, whose hash is known then."""
+    return tokens | others if tokens else others
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def difference(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """Return tokens without others: the same object each time."""
+    return kept_once(tokens - others)
 
 
 class Situation(NamedTuple):

@@ -16,9 +16,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally, jaccard, kept_once, rate, union
+from engine.values.counts import Tally, jaccard, rate
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens, verb
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union, verb
 
 
 class TrailStep(NamedTuple):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.values.counts import union
 from engine.values.paths import Ways
-from engine.values.text import Situation
+from engine.values.text import Situation, union
 from tests.values.planning import new_model
 from tests.values.test_memos import Wanderer
 
