@@ -130,8 +130,8 @@ class Offers:
         found: _Promising = self._paths.memo.find(None, ("best", version, name, spent, tuple(liked.items())), best)
         return found
 
-    def shut_way(self, ways: Mapping[str, Way]) -> Key | None:
-        """Return the shut way that one comes to first on the way to what promises most for its distance.
+    def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
+        """Return the shut ways that one comes to first on the way to what promises most for its distance.
 
         Args:
             ways: The ways from here.
@@ -147,7 +147,7 @@ class Offers:
             first = next(filter(is_shut, way.moves), None) if way is not None and promised.promising else None
             if way is not None and first is not None:
                 best[first] = max(best.get(first, 0.0), promised.bound(way.steps))
-        return min(best, key=lambda key: (-best[key], key), default=None)
+        return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
 
     # ----------------------------------------------------------------------------------------- bringing
 

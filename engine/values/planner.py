@@ -50,10 +50,9 @@ class Planner:
             return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
 
         plan = filled(route)
-        shut = offers.shut_way(self._ways.of(task.now.place))
-        opening = router.through(route, shut) if shut is not None else None
-        if opening is not None:
-            plan = max(plan, filled(opening), key=lambda plan: plan.value)
+        shut = offers.shut_ways(self._ways.of(task.now.place))
+        through = (router.through(route, key) for key in shut)
+        plan = max((plan, *(filled(route) for route in through if route is not None)), key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
 
     def paths(self, task: Task) -> Paths:
