@@ -54,14 +54,16 @@ class Memo(Generic[_Key, _Answer]):
 
     def find(self, version: object, key: _Key, answer: Callable[[], _Answer]) -> _Answer:
         """Return the answer to a question; it is worked out unless it is kept and of this version."""
-        if self._version != version or len(self._answers) > self._most:
+        answers = self._answers
+        if self._version != version:
             self._version = version
-            self._answers.clear()
-        try:
-            return self._answers[key]
-        except KeyError:
-            found = self._answers[key] = answer()
-            return found
+            answers.clear()
+        if key in answers:
+            return answers[key]
+        if len(answers) >= self._most:
+            answers.clear()
+        found = answers[key] = answer()
+        return found
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave the answers out of a copy: they can be worked out again."""

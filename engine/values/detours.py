@@ -127,11 +127,16 @@ class Explorer:
             if way is None or (anchor.returns and back is None):
                 continue
             travel = way.steps + (back.steps if back is not None else 0)
-            if travel + bool(promised.sums) > self._route.left or any(self._is_shut(anchor, key) for key in way.moves):
+            if travel + bool(promised.sums) > self._route.left:
+                continue
+            brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
+            bound = promised.bound(travel) + brings / max(1, travel)
+            if best is not None and (-bound, travel) >= (-best.bound, best.travel):
+                continue  # it is no better even if it is open and safe
+            if any(self._is_shut(anchor, key) for key in way.moves):
                 continue
             arrives, alive = self._survival(anchor, way, back)
-            brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
-            bound = arrives * (promised.bound(travel) + brings / max(1, travel))
+            bound *= arrives
             lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
             if arrives * (promised.most + brings) <= lost or bound <= 0.0:
                 continue
