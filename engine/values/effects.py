@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Likeness, Memo
-from engine.values.text import EMPTY, Key, Situation, Tokens, difference
+from engine.values.text import EMPTY, Key, Situation, Tokens, difference, name_in
 
 
 class Occasion(NamedTuple):
@@ -138,6 +138,11 @@ class Effects:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         latest = self._occasions[key][-self._n.occasions :] if key in self else ()
         return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
+
+    def died_alike(self, key: Key, context: Tokens) -> int:
+        """Return how often one died of an action while the place went by the alias it has in this context."""
+        alias, latest = name_in(context), self._occasions[key][-self._n.occasions :]
+        return sum(o.died and name_in(o.context) == alias for o in latest)
 
     def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the occasions most similar to a context, and their weights."""

@@ -242,9 +242,8 @@ class Offers:
         actions, then = (*opened.actions, action), opened.at.context
         if at != self._paths.here:
             promise *= opened.sure
-        # Dying (in the dark, and now there is light) tells nothing of where a move leads.
-        if not sought and m.tried.get(key, 0) > m.fatal.get(key, 0) and not m.vain.holds(key):
-            promise *= 1.0 - m.effects.similarity(key, then)
+        if not sought:
+            promise *= self._left(key, then)
         if promise < self._n.least:
             return None
         death = max(m.darkening(at.place, at.have, one, ahead=ahead) for one in actions)
@@ -254,6 +253,17 @@ class Offers:
         handles = bool(handled(action, at.have))
         names = handles or not words_of(at.have).isdisjoint(action.split())
         return Offer(promise, actions, max(death, own), names, handles)
+
+    def _left(self, key: Key, then: Tokens) -> float:
+        """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
+        m, deaths = self._m, self._m.fatal.get(key, 0)
+        alike = m.effects.died_alike(key, then) if deaths and key[1] in m.moves else 0
+        share = 1.0 / (1.0 + alike)
+        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
+        elsewise = 0 if alike else deaths
+        if m.tried.get(key, 0) > elsewise and not m.vain.holds(key):
+            share *= 1.0 - m.effects.similarity(key, then)
+        return share
 
 
 @functools.lru_cache(maxsize=1 << 14)
