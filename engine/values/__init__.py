@@ -11,6 +11,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     novelty.py        what trying something new, or bringing something, brings
     model.py          the model of a world: all of these together
     paths.py          what a plan is made for; how actions become possible, which places can be reached
+    histories.py      all that was done from the beginning of episodes on, and how each went on
     trails.py         replay: remembered episodes, without what was done in vain, to be followed again
     plans.py          what a plan consists of: a route, and detours from it; the four terms of Q for each candidate
     offers.py         what could be tried where, what it promises and what it risks; what is worth fetching

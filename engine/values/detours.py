@@ -106,7 +106,7 @@ class Explorer:
     def _find_anchors(self) -> list[_Anchor]:
         """Return where the route comes to each place first and last, and its end."""
         route, end, task = self._route, len(self._route.actions), self._paths.task
-        marks = [*route.marks, (end, route.at.place, route.at.have)]
+        marks = [*(() if route.needs_exact_replay else route.marks), (end, route.at.place, route.at.have)]
         first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
         chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
         anchors = list[_Anchor]()

@@ -165,6 +165,7 @@ class GraphEstimator:
             following = episode.steps[number + 1] if number + 1 < len(episode.steps) else None
             then = following.state if following is not None else episode.final
             if not step.state.tokens or not then.tokens:
+                self._trails.histories.lose()
                 continue  # forgotten, or followed by a step that is: where it led is not known
             possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
@@ -189,7 +190,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated))
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)

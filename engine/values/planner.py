@@ -103,7 +103,7 @@ class Router:
 
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
-        trails = [trail for trail in trails if self._passable(trail)]
+        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found, lit = [self.nowhere, *map(self._follow, trails)], [*self._lit()]
         beam = [*sorted(found, key=lambda route: -route.value)[: self._n.beam], *lit]
         found += lit
@@ -146,6 +146,7 @@ class Router:
             start.gained | fresh,
             tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
             earned,
+            needs_exact_replay=trail.repeat_probability > 0.0,
         )
 
     def _passable(self, trail: Trail) -> bool:
@@ -177,8 +178,8 @@ class Router:
             known = self._m.places.get(place)
             if found and known is not None:  # what is done first is possible
                 sure *= known.preconditions.lasting(action, context)
-            lived.append(alive)
-            found.append(sure)
+            lived.append(max(trail.repeat_probability, alive))
+            found.append(max(trail.repeat_probability, sure))
         return lived, found
 
     # ----------------------------------------------------------------------------------------- known gains

@@ -24,6 +24,8 @@ class Route:
         gained: Where points were gained by then, before the route included.
         marks: (number of steps taken, place, what is carried) along it.
         earned: (number of steps taken, points expected) for each gain.
+        needs_exact_replay: Whether it counts on random events that have the same results as in an earlier episode. Then
+            nothing else may be done on it.
     """
 
     at: Imagined
@@ -34,6 +36,7 @@ class Route:
     gained: frozenset[Key] = frozenset()
     marks: tuple[tuple[int, str, Tokens], ...] = ()
     earned: tuple[tuple[int, float], ...] = ()
+    needs_exact_replay: bool = False
 
     @property
     def stops(self) -> list[tuple[Key, Tokens]]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally, jaccard, rate
+from engine.values.histories import Histories
 from engine.values.model import Model
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union, verb
 
@@ -66,12 +67,15 @@ class Trail(NamedTuple):
         steps: Its steps.
         earned: What was gained on it, in order.
         sure: Probability that the same happens again.
+        repeat_probability: Probability that random events have the same results as then, if the trail continues an
+            episode that did all that this one did so far; else 0.
     """
 
     worth: float
     steps: list[_ReplayStep]
     earned: tuple[Earned, ...]
     sure: float
+    repeat_probability: float
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -95,10 +99,15 @@ class Trail(NamedTuple):
 
 
 class Trails:
-    """All remembered episodes, found by the situations they went through."""
+    """All remembered episodes, found by the situations they went through.
+
+    Attributes:
+        histories: The episodes from their beginning on.
+    """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
+        self.histories = Histories(numbers)
         self._episodes: list[list[_ReplayStep]] = []
         self._paying: list[int] = []
         """By episode, how many steps it took to its last gain."""
@@ -110,16 +119,23 @@ class Trails:
         self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
         """By verb, how often something else came of it than before where it was done in the same situation."""
 
-    def add(self, step: TrailStep) -> None:
-        """Remember a step of the episode that is going on."""
-        key = step.now.place, step.action
-        if key not in self._gained:  # what was gained by it once is not gained again
-            outcomes, came = self._outcomes[(step.now, step.action)], _came(step)
+    def add(self, step: TrailStep, state_digest: int) -> None:
+        """Remember a step of the episode that is going on.
+
+        Args:
+            state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
+        """
+        key, so = (step.now.place, step.action), (step.now, step.action)
+        # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
+        if key not in self._gained and not self.histories.is_as_before(step.action, state_digest, step.reward):
+            outcomes, came = self._outcomes[so], _came(step)
             if outcomes and step.then.place == step.now.place:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         if step.reward > 0:
             self._gained.add(key)
+        by_luck = len(self._outcomes.get(so, ())) > 1
+        self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
         self._current.append(step)
 
     def close(self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]]) -> None:
@@ -130,6 +146,8 @@ class Trails:
         """
         lived, self._current = self._current, []
         self._gained.clear()
+        if self.histories.close([step.reward for step in lived], len(self._episodes)) > 0.0:
+            self._store(lived)
         for steps in versions(lived):
             number, best = self._store(steps), 0.0
             for index in range(len(steps) - 1, -1, -1):
@@ -164,16 +182,21 @@ class Trails:
             begin = self._episodes[-number][index].step
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
                 found += self._parts(-number, index, steps, gained)
+        for number, index in self.histories.continued():
+            if self._episodes[number][index].step.action in valid:
+                found += self._parts(number, index, steps, gained, self.histories.repeat_probability)
         chosen: dict[tuple[str, ...], Trail] = {}
-        for trail in sorted(found, key=lambda trail: -trail.worth):
+        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.repeat_probability)):
             chosen.setdefault(trail.actions, trail)
             if len(chosen) >= self._n.trails:
                 break
         return list(chosen.values())
 
-    def _parts(self, number: int, start: int, steps: int, gained: Container[Key]) -> Iterator[Trail]:
+    def _parts(
+        self, number: int, start: int, steps: int, gained: Container[Key], repeat_probability: float = 0.0
+    ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
-        total, sure, earned = 0.0, 1.0, tuple[Earned, ...]()
+        total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
         part = self._episodes[number][start : min(start + steps, self._paying[number])]
         for taken, (step, came, outcomes) in enumerate(part, 1):
             if step.terminated:
@@ -181,9 +204,10 @@ class Trails:
             same, times = outcomes[came], outcomes.total()
             otherwise = self._otherwise.get(verb(step.action))
             if otherwise is None or not otherwise.hits:
-                sure *= rate(same, times, 1.0, 1.0)
+                counted *= rate(same, times, 1.0, 1.0)
             else:
-                sure *= rate(same, times, 1.0 - otherwise.rate(), self._n.strength)
+                counted *= rate(same, times, 1.0 - otherwise.rate(), self._n.strength)
+            sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
             key = (step.now.place, step.action)
@@ -192,7 +216,7 @@ class Trails:
             total += step.reward
             if step.reward > 0:
                 earned = (*earned, Earned(taken, key, step.reward, sure))
-                yield Trail(total * sure, part[:taken], earned, sure)
+                yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 
 def versions(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:

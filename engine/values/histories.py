@@ -1,0 +1,91 @@
+"""Histories: all that was done from the beginning of episodes on, and how each went on best.
+
+Games draw random numbers from a generator that begins with the same seed. So an episode that does everything as an
+earlier one did mostly has the same results: a fight won once is won again. Wherever an action is known to have
+different results, it is counted how often the result was the same after the same history. Where each episode has
+random numbers of its own, this probability soon falls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from engine.settings.planning import PlanNumbers
+
+
+class _Known(NamedTuple):
+    """What came of an action after a history: the history that it made, a digest of the state, and the points."""
+
+    history: int
+    state_digest: int
+    reward: float
+
+
+class Histories:
+    """A tree of all that was done from the beginning of episodes on, and where this episode stands in it."""
+
+    def __init__(self, numbers: PlanNumbers) -> None:
+        self._n = numbers
+        self._now: int | None = 0
+        """Number of the history so far, None if a part of it is not known."""
+        self._passed: list[int | None] = []
+        self._count = 0
+        self._led: dict[tuple[int, str], _Known] = {}
+        self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
+        """By history, the most that was still gained after it, negative, the episode, negative, and the step."""
+        self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
+
+    @property
+    def repeat_probability(self) -> float:
+        """The probability that random events have the same results when all that was done before is the same."""
+        return self._as_before / (self._as_before + self._otherwise)
+
+    def add(self, action: str, state_digest: int, reward: float, *, by_luck: bool) -> None:
+        """Go on by a step of the present episode.
+
+        Args:
+            state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
+            by_luck: Whether different things were seen to come of this action in the same situation.
+        """
+        self._passed.append(self._now)
+        if self._now is None:
+            return
+        key, same = (self._now, action), self.is_as_before(action, state_digest, reward)
+        known = self._led.get(key)
+        if known is None:
+            self._count += 1
+        elif by_luck:
+            self._as_before += same
+            self._otherwise += not same
+        self._now = self._count if known is None else known.history
+        self._led[key] = _Known(self._now, state_digest, reward)
+
+    def is_as_before(self, action: str, state_digest: int, reward: float) -> bool:
+        """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
+        known = self._led.get((self._now, action)) if self._now is not None else None
+        return known is not None and (known.state_digest, known.reward) == (state_digest, reward)
+
+    def lose(self) -> None:
+        """Take note that a step of this episode is not known: it is no known history any more."""
+        self._now = None
+
+    def close(self, rewards: Sequence[float], number: int) -> float:
+        """End the episode, kept elsewhere under this number; return the most that was gained in any last part of it."""
+        best = most = 0.0
+        for index in range(len(rewards) - 1, -1, -1):
+            best, history = max(0.0, best + rewards[index]), self._passed[index]
+            most = max(most, best)
+            if best > 0.0 and history is not None:
+                known = self._after[history]
+                known.append((-best, -number, index))
+                known.sort()
+                del known[self._n.continuations :]
+        self._now, self._passed = 0, []
+        return most
+
+    def continued(self) -> Iterator[tuple[int, int]]:
+        """Yield the episodes that went on best from here, by number, and the step with which they did."""
+        for _, number, index in self._after.get(self._now, ()) if self._now is not None else ():
+            yield -number, index
