@@ -30,6 +30,7 @@ ARMS: dict[str, dict[str, float]] = {
     "joining gains": {"depth": 0},
     "beam": {"beam": 1, "width": 1},
     "trails": {"kept_trails": 0},
+    "exact continuations": {"continuations": 0},
     "recency": {"recency": 0.999},
     "similar contexts": {"near": 1.0},
     "unexplained needs": {"unexplained": 0.0},

@@ -43,7 +43,10 @@ def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callabl
 
 
 class WholeTrails(Trails):
-    """Trails of whole episodes."""
+    """Trails of whole episodes; states differ if they are read differently."""
+
+    def add(self, step: TrailStep, state_digest: int | None = None) -> None:
+        super().add(step, hash(step.then) if state_digest is None else state_digest)
 
     def close(
         self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)

@@ -72,6 +72,7 @@ def test_a_trail_counts_on_nothing_that_was_not_possible_in_just_the_situation_i
         x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
         trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))
     trails.close()
+    trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
     x.see(x.read(state("attic", "see:gold", "have:sword")), ("down",))
 
     def followed(*have):

@@ -1,0 +1,81 @@
+"""Luck: what it is worth to do all again as it was done."""
+
+from __future__ import annotations
+
+from engine.values.histories import Histories
+from engine.values.text import Situation
+from engine.values.trails import TrailStep
+from tests.values.planning import NUMBERS, WholeTrails
+
+NONE = frozenset()
+HALL = Situation("hall", NONE, frozenset({"see:troll"}))
+FREE = Situation("hall", NONE, NONE)
+CAVE = Situation("cave", NONE, NONE)
+
+
+def fight(wins, trails):
+    """Live an episode of two blows at a troll, of which the one with this number slays it, and the gold behind it."""
+    for blow in (1, 2):
+        trails.add(TrailStep(HALL, "attack troll", 0.0, FREE if blow == wins else HALL, False, False))
+        if blow == wins:
+            trails.add(TrailStep(FREE, "north", 0.0, CAVE, False, False))
+            trails.add(TrailStep(CAVE, "take gold", 5.0, CAVE, False, False))
+            break
+    trails.close()
+
+
+def best(trails, faithful):
+    """Return how sure the best trail from the beginning is, of those that count on the same luck, or of the others."""
+    found = trails.from_here(HALL, 20, ("attack troll",))
+    return max((trail.sure for trail in found if bool(trail.repeat_probability) == faithful), default=0.0)
+
+
+def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
+    trails = WholeTrails(NUMBERS)
+    fight(2, trails)
+    assert best(trails, True) >= 0.8
+    assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
+    trails.add(TrailStep(HALL, "look", 0.0, HALL, False, False))
+    assert best(trails, True) == 0.0  # luck falls otherwise now
+
+
+def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_differ():
+    trails, rope = WholeTrails(NUMBERS), frozenset({"have:rope"})
+    fight(2, trails)
+    laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
+    trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
+    trails.close()
+    trails.add(TrailStep(laden, "wait", 0.0, laden, False, False))
+    (trail,) = trails.from_here(laden, 9, ("attack troll",))[:1]
+    assert trail.sure < 0.5
+
+
+def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
+    same, other = WholeTrails(NUMBERS), WholeTrails(NUMBERS)
+    for episode in range(6):
+        fight(2, same)
+        fight(2 if episode % 2 else 3, other)
+    assert best(same, True) > 0.85 > 0.6 > best(other, True)
+
+
+def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_known_has_none():
+    histories = Histories(NUMBERS)
+    for number, points in enumerate((1.0, 7.0, 3.0, 0.0)):
+        histories.add("go", CAVE, 0.0, by_luck=False)
+        histories.add(f"dig {number}", CAVE, points, by_luck=False)
+        assert histories.close([0.0, points], number) == points
+    assert list(histories.continued()) == [(1, 0), (2, 0), (0, 0)]
+    histories.add("go", CAVE, 0.0, by_luck=False)
+    assert list(histories.continued()) == [(1, 1), (2, 1), (0, 1)]
+    histories.lose()
+    assert list(histories.continued()) == []
+
+
+def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
+    trails = WholeTrails(NUMBERS)
+    for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
+        trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
+    trails.close(lambda lived: [lived[2:]])  # told without what was in vain
+    trails.add(TrailStep(HALL, "pay", -5.0, HALL, died=False, terminated=False))
+    found = trails.from_here(HALL, 9, ("wait",))
+    assert [trail.actions for trail in found] == [("wait", "dig")]
