@@ -149,10 +149,9 @@ class Explorer:
         """Return whether a move needs something that is neither in hand at a point of the route nor at its place."""
         known = self._shut.get((anchor.steps, move))
         if known is None:
-            here, look = not anchor.steps and move[0] == anchor.place, self._paths.look
-            context = union(anchor.have, look(self._world(anchor), move[0], anchor.have))
-            needs = self._m.places[move[0]].preconditions
-            known = self._shut[(anchor.steps, move)] = not here and bool(needs.missing(move[1], context))
+            here = not anchor.steps and move[0] == anchor.place  # only what is possible begins a way from here
+            known = not here and self._paths.is_shut(move, anchor.have, self._world(anchor))
+            self._shut[(anchor.steps, move)] = known
         return known
 
     def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:

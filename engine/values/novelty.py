@@ -151,9 +151,9 @@ class Bringing:
 
         Counted is what the thing did anywhere, and what other things did just there.
         """
-        new = have.difference(self._at[place]) & self.things
+        new = have.difference(self._at.get(place, ())) & self.things
         return [self._to[place].rate(self.opens(token), self._n.opening_own) for token in new]
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""
-        return len(self._at[place]) == len(self.things)
+        return len(self._at.get(place, ())) == len(self.things)

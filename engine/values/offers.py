@@ -136,15 +136,11 @@ class Offers:
         Args:
             ways: The ways from here.
         """
-        paths, task, best = self._paths, self._paths.task, dict[Key, float]()
-
-        def is_shut(key: Key) -> bool:
-            context = paths.seen(task.now._replace(place=key[0])).context
-            return bool(self._m.places[key[0]].preconditions.missing(key[1], context))
-
+        now, best = self._paths.task.now, dict[Key, float]()
         for promised in self.promises:
-            way = ways.get(promised.place)
-            first = next(filter(is_shut, way.moves), None) if way is not None and promised.promising else None
+            way = ways.get(promised.place) if promised.promising else None
+            moves = way.moves if way is not None else ()
+            first = next((key for key in moves if self._paths.is_shut(key, now.have, now.world)), None)
             if way is not None and first is not None:
                 best[first] = max(best.get(first, 0.0), promised.bound(way.steps))
         return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]

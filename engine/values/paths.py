@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
-from engine.values.text import Key, Situation, Tokens
+from engine.values.text import Key, Situation, Tokens, union
 
 Liking = Mapping[str, Mapping[str, float]]
 """By place and action, a factor on what it promises, from a model's opinion; 1 if absent."""
@@ -147,6 +147,11 @@ class Paths:
     def seen(self, at: Imagined) -> Situation:
         """Return an imagined situation with what is expected to be seen."""
         return Situation(at.place, at.have, self.look(at.world, at.place, at.have))
+
+    def is_shut(self, move: Key, have: Tokens, world: Mapping[str, Tokens]) -> bool:
+        """Return whether a move needs something that is neither in hand nor at its place."""
+        context = union(have, self.look(world, move[0], have))
+        return bool(self._m.places[move[0]].preconditions.missing(move[1], context))
 
     # ----------------------------------------------------------------------------------------- actions
 

@@ -187,8 +187,9 @@ class Router:
     def _further(self, route: Route) -> list[Route]:
         """Return `route` with each of the best next known gains added."""
         reached, width = self._paths.reach(route.at, route.left), self._n.width
-        ways = self._ways.of(route.at.place)
+        ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
         steps = {name: way.steps for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
+        # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
             (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
@@ -284,9 +285,7 @@ class Router:
         if token in route.at.have:
             return route
         sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
-        legs = (
-            self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed
-        )
+        legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
         found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)
 

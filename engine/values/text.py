@@ -133,6 +133,7 @@ def names_in(token: str) -> frozenset[str]:
     return _nouns(words_of_token(token))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def words_of(tokens: Tokens) -> frozenset[str]:
     """Return the words of tokens."""
     return frozenset().union(*map(words_of_token, tokens))
