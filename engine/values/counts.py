@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -16,8 +16,9 @@ def rate(hits: float, tries: float, prior: float, strength: float) -> float:
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of tokens that two sets have in common, 1 if both are empty."""
-    union = len(one | other)
-    return len(one & other) / union if union else 1.0
+    common = len(one & other)
+    union = len(one) + len(other) - common
+    return common / union if union else 1.0
 
 
 class Tally:
@@ -67,40 +68,4 @@ class Memo(Generic[_Key, _Answer]):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave the answers out of a copy: they can be worked out again."""
-        return type(self), (self._most,)
-
-
-class Likeness:
-    """Compares sets of tokens of one world: each set as a number with a bit for each token, which is fast.
-
-    Args:
-        most: Sets of which the number is kept.
-    """
-
-    def __init__(self, most: int = 1 << 16) -> None:
-        self._most = most
-        self._bits: dict[str, int] = {}
-        self._numbers: dict[frozenset[str], int] = {}
-
-    def number(self, tokens: frozenset[str]) -> int:
-        """Return the number that stands for a set of tokens."""
-        found = self._numbers.get(tokens)
-        if found is None:
-            if len(self._numbers) > self._most:
-                self._numbers.clear()
-            bits = self._bits
-            found = self._numbers[tokens] = sum(bits.setdefault(token, 1 << len(bits)) for token in tokens)
-        return found
-
-    def jaccard(self, tokens: frozenset[str], others: Iterable[frozenset[str]]) -> list[float]:
-        """Return the shares of tokens that a set has in common with others; 1 if there are none."""
-        number, size, numbered = self.number(tokens), len(tokens), self.number
-        if not size:
-            return [float(not other) for other in others]
-        return [
-            (common := (number & numbered(other)).bit_count()) / (size + len(other) - common) for other in others
-        ]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Leave the numbers out of a copy: they can be made again."""
         return type(self), (self._most,)

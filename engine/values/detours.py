@@ -72,10 +72,9 @@ class Explorer:
         self._offers = offers
         self._ways = ways
         self._route = route
-        self._until = self._last_danger(set(model.hazards.deadly()))
+        self._until = self._last_danger(model.hazards.deadly())
         """After how many of its steps there is no danger ahead any more."""
         self._anchors = self._find_anchors()
-        self._shut = dict[tuple[int, Key], bool]()
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
@@ -147,12 +146,8 @@ class Explorer:
 
     def _is_shut(self, anchor: _Anchor, move: Key) -> bool:
         """Return whether a move needs something that is neither in hand at a point of the route nor at its place."""
-        known = self._shut.get((anchor.steps, move))
-        if known is None:
-            here = not anchor.steps and move[0] == anchor.place  # only what is possible begins a way from here
-            known = not here and self._paths.is_shut(move, anchor.have, self._world(anchor))
-            self._shut[(anchor.steps, move)] = known
-        return known
+        here = not anchor.steps and move[0] == anchor.place  # only what is possible begins a way from here
+        return not here and self._paths.is_shut(move, anchor.have, self._world(anchor))
 
     def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
         """Return the probabilities of coming to a place, and of coming there and back alive."""

@@ -8,13 +8,12 @@ second half of another.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Likeness, Memo
+from engine.values.counts import Memo, jaccard
 from engine.values.text import EMPTY, Key, Situation, Tokens, difference, name_in
 
 
@@ -64,12 +63,10 @@ class Outcome(NamedTuple):
 class Effects:
     """All occasions of all actions."""
 
-    def __init__(self, numbers: PlanNumbers, likeness: Likeness) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._likeness = likeness
         self._occasions: defaultdict[Key, list[Occasion]] = defaultdict(list)
         self._outcomes: Memo[tuple[Key, int, Tokens, float], Outcome] = Memo(1 << 14)
-        self._gains: Memo[tuple[Key, int, Tokens], float] = Memo(1 << 14)
         self._weights = [numbers.recency**age for age in range(numbers.occasions - 1, -1, -1)]
 
     def __contains__(self, key: Key) -> bool:
@@ -124,20 +121,15 @@ class Effects:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
         if key not in self:
             return 0.0
-        known = self._occasions[key]
-
-        def expected() -> float:
-            fresh = itertools.islice((o for o in reversed(known) if o.fresh), self._n.occasions)
-            near, weights = self._near([*fresh][::-1], context)
-            points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
-            return points / sum(weights) if near else 0.0
-
-        return self._gains.find(None, (key, len(known), context), expected)
+        fresh = [o for o in self._occasions[key] if o.fresh]
+        near, weights = self._near(fresh[-self._n.occasions :], context)
+        points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
+        return points / sum(weights) if near else 0.0
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
         latest = self._occasions[key][-self._n.occasions :] if key in self else ()
-        return max(self._likeness.jaccard(context, (o.context for o in latest)), default=0.0)
+        return max((jaccard(context, o.context) for o in latest), default=0.0)
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the alias it has in this context."""
@@ -146,7 +138,7 @@ class Effects:
 
     def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
         """Return the occasions most similar to a context, and their weights."""
-        similar = self._likeness.jaccard(context, (o.context for o in latest))
+        similar = [jaccard(context, o.context) for o in latest]
         best = max(similar, default=0.0)
         near = [o for o, s in zip(latest, similar, strict=True) if s > best - self._n.near]
         return near, self._weights[self._n.occasions - len(near) :]
@@ -155,16 +147,12 @@ class Effects:
 class Views:
     """What one place looked like to who first came there in an episode, by what was in hand."""
 
-    def __init__(self, numbers: PlanNumbers, likeness: Likeness) -> None:
+    def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._likeness = likeness
         self._seen: dict[Tokens, Tokens] = {}
-        self._expected: Memo[Tokens, Tokens] = Memo()
-        self._version = 0
 
     def add(self, have: Tokens, see: Tokens) -> None:
         """Learn what the place looks like with this in hand."""
-        self._version += 1
         self._seen.pop(have, None)
         self._seen[have] = see
         if len(self._seen) > self._n.looks:
@@ -174,9 +162,4 @@ class Views:
         """Return what it looked like to who came with the most similar things in hand; nothing if nobody ever came."""
         if have in self._seen or not self._seen:
             return self._seen.get(have, EMPTY)
-        return self._expected.find(self._version, have, lambda: self._most_similar(have))
-
-    def _most_similar(self, have: Tokens) -> Tokens:
-        latest = list(reversed(self._seen))
-        similar = self._likeness.jaccard(have, latest)
-        return self._seen[latest[similar.index(max(similar))]]
+        return self._seen[max(reversed(self._seen), key=lambda known: jaccard(have, known))]

@@ -107,8 +107,6 @@ class Hazards:
         """By place and the name it went by, what was in hand whenever it did."""
         self._cache: Memo[tuple[str, Tokens, bool], float] = Memo(1 << 14)
         self._lifting: Memo[str, Tokens] = Memo()
-        self._worst: Memo[str, float] = Memo()
-        self._deadly: Memo[None, tuple[str, ...]] = Memo()
         self._light: Memo[None, Tokens] = Memo()
 
     def add(self, now: Situation, *, moving: bool, died: bool) -> None:
@@ -159,24 +157,17 @@ class Hazards:
 
     def worst(self, place: str) -> float:
         """Return the highest share of deadly steps under any alias that a place has in common with others."""
+        shared = (alias for alias in self._aliases.values() if place in alias.places and alias.is_shared)
+        return max((alias.risks.worst for alias in shared), default=0.0)
 
-        def worst() -> float:
-            shared = (alias for alias in self._aliases.values() if place in alias.places and alias.is_shared)
-            return max((alias.risks.worst for alias in shared), default=0.0)
-
-        return self._worst.find(self.version, place, worst)
-
-    def deadly(self) -> tuple[str, ...]:
+    def deadly(self) -> set[str]:
         """Return the places that one dies of leaving often when nothing lifts the danger."""
 
         def at_worst(risk: _Risk) -> float:
             alias = risk.alias
             return max(risk.share, self._aliases[alias].risks.moves.share) if self._lifts(alias) else risk.share
 
-        def deadly() -> tuple[str, ...]:
-            return tuple(name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly)
-
-        return self._deadly.find(self.version, None, deadly)
+        return {name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly}
 
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Likeness, Tally
+from engine.values.counts import Tally
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Vain, Yields
@@ -60,14 +60,12 @@ class Model:
         fatal: How often one died of an action.
         death_loss: Points of the score that dying cost, on average.
         ways_version: Grows whenever a move leads elsewhere than was known, or more may go wrong on one.
-        handlings: Grows with each action done to what lifts a danger.
     """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._likeness = Likeness()
         self.places: dict[str, _Place] = {}
-        self.effects = Effects(numbers, self._likeness)
+        self.effects = Effects(numbers)
         self.hazards = Hazards(numbers)
         self.yields = Yields(numbers)
         self.vain = Vain(numbers)
@@ -81,7 +79,6 @@ class Model:
         self.fatal: Counter[Key] = Counter()
         self.death_loss = 0.0
         self.ways_version = 0
-        self.handlings = 0
         self._taken: Counter[str] = Counter()
         """By action, at how many places it was taken."""
         self._unsettled: Key | None = None
@@ -105,7 +102,7 @@ class Model:
         found = self.places.get(name)
         if found is None:
             preconditions = Preconditions(self._n)
-            views, makers = Views(self._n, self._likeness), Makers(self._n, preconditions, self.moves)
+            views, makers = Views(self._n), Makers(self._n, preconditions, self.moves)
             found = self.places[name] = _Place(views, preconditions, makers)
         return found
 
@@ -157,7 +154,6 @@ class Model:
         for token in now.have:
             if concerns(action, token):
                 self._lost[(verb(action), token)].add(token not in then.have)
-                self.handlings += token in self.hazards.light
         showed = moved or then.have != now.have or then.see != now.see or terminated or reward > 0
         self.vain.add(self.kind(action), key, showed=showed, died=died)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.

@@ -21,15 +21,10 @@ from engine.values.text import Key, Tokens, concerns, is_held, names_in, objects
 
 
 class Yields:
-    """Counts of first tries, by class of action, and of what they brought and cost.
-
-    Attributes:
-        version: Grows with each first try.
-    """
+    """Counts of first tries, by class of action, and of what they brought and cost."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self.version = 0
         self._brought: defaultdict[str, Tally] = defaultdict(Tally)
         self._lost: defaultdict[str, Tally] = defaultdict(Tally)
 
@@ -42,7 +37,6 @@ class Yields:
             lost: Whether it cost something in hand.
             share: What part of what the class brings was promised.
         """
-        self.version += 1
         self._brought[kind].add(brought, share)
         self._lost[kind].add(lost * share, share)
 
@@ -56,15 +50,10 @@ class Yields:
 
 
 class Vain:
-    """Counts of what showed nothing, by place and action, and of what came of doing it again, by class.
-
-    Attributes:
-        version: Grows with each further try of what had shown nothing.
-    """
+    """Counts of what showed nothing, by place and action, and of what came of doing it again, by class."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self.version = 0
         self._vain: Counter[Key] = Counter()
         self._showed: set[Key] = set()
         self._again: defaultdict[str, Tally] = defaultdict(Tally)
@@ -78,7 +67,6 @@ class Vain:
         """
         again, came = self.holds(key), showed and not died
         if again:
-            self.version += 1
             self._again[kind].add(came)
         if came:
             self._showed.add(key)

@@ -89,7 +89,6 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._use_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that fetching what lifts a danger is worth: as many as a move never taken."""
-        self._brought: dict[tuple[str, Tokens], float] = {}
         self._carry = self._uses()
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
@@ -104,7 +103,7 @@ class Offers:
                 spent.setdefault(key[0], set()).add(key[1])
         found = list[PlacePromise]()
         for name in m.places:
-            promising = self._most_promising(name, frozenset(spent.get(name, ())))
+            promising = self._most_promising(name, spent.get(name, set()))
             fetchable = len(self._fetchable.get(name, ()))
             if promising or fetchable or not m.bringing.all_were_at(name):
                 promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
@@ -112,23 +111,17 @@ class Offers:
                 found.append(PlacePromise(name, promising, sums))
         return found
 
-    def _most_promising(self, name: str, spent: Tokens) -> _Promising:
+    def _most_promising(self, name: str, spent: set[str]) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
         m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, {})
-
-        def best() -> _Promising:
-            rated = list[tuple[float, str]]()
-            for action in place.preconditions:
-                key = (name, action)
-                if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
-                    promise = m.novelty(key, self._curiosity, liked)
-                    if promise >= self._n.least:
-                        rated.append((-promise, action))
-            return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
-
-        version = (m.yields.version, m.vain.version, len(m.moves), self._curiosity, place.version)
-        found: _Promising = self._paths.memo.find(None, ("best", version, name, spent, tuple(liked.items())), best)
-        return found
+        rated = list[tuple[float, str]]()
+        for action in place.preconditions:
+            key = (name, action)
+            if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
+                promise = m.novelty(key, self._curiosity, liked)
+                if promise >= self._n.least:
+                    rated.append((-promise, action))
+        return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
 
     def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
         """Return the shut ways that one comes to first on the way to what promises most for its distance.
@@ -149,12 +142,10 @@ class Offers:
 
     def brings(self, place: str, have: Tokens) -> float:
         """Return what bringing there things that never were there promises, in points."""
-        found = self._brought.get((place, have))
-        if found is None:
-            key, best = (place, ""), sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
-            failed = key in self._paths.task.progress.failed
-            found = self._brought[(place, have)] = 0.0 if failed else self._curiosity * sum(best)
-        return found
+        if (place, "") in self._paths.task.progress.failed:
+            return 0.0
+        best = sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
+        return self._curiosity * sum(best)
 
     def _uses(self) -> dict[str, float]:
         """Return what having a thing in hand promises at places where it never was, in points."""
@@ -222,15 +213,6 @@ class Offers:
             ahead: Whether there is danger ahead, for which light is needed.
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
-        m, task = self._m, self._paths.task
-        version = (len(m.moves), m.hazards.version, m.places[at.place].version)
-        valid = task.valid if at.place == task.now.place else None
-        lit = (m.yields.version, m.handlings) if not m.hazards.light.isdisjoint(at.have) else None
-        key = ("offer", version, valid, lit, at, action, promise, ahead, sought)
-        found: Offer | None = self._paths.memo.find(None, key, lambda: self._offer(at, action, promise, ahead, sought))
-        return found
-
-    def _offer(self, at: Situation, action: str, promise: float, ahead: bool, sought: bool) -> Offer | None:
         m, key = self._m, (at.place, action)
         opened = self._paths.enable(at, action, self._n.helped)
         if opened is None:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, rate
+from engine.values.counts import rate
 from engine.values.text import (
     EMPTY,
     Tokens,
@@ -30,9 +30,6 @@ from engine.values.text import (
     words_of,
     words_of_token,
 )
-
-_KEPT = 1 << 10
-"""Situations for which it is kept what is missing in them."""
 
 
 @dataclass(slots=True)
@@ -57,21 +54,14 @@ class _Action:
 
 
 class Preconditions:
-    """The actions of one place, and when each is possible.
-
-    Attributes:
-        version: Grows whenever what actions need is read anew.
-    """
+    """The actions of one place, and when each is possible."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self.version = 0
         self._contexts: dict[Tokens, frozenset[str]] = {}
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._counts: Counter[str] = Counter()
         self._actions: dict[str, _Action] = {}
-        self._missing: dict[Tokens, dict[str, Tokens]] = {}
-        """By situation and action, what is missing."""
         self._unread = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -110,12 +100,9 @@ class Preconditions:
             surprise = surprise or (action.needs is not None and not any(need <= context for need in action.needs))
         self._unread += 1
         if new or surprise or self._unread * self._n.unread > len(self._contexts):
-            self.version += 1
             self._unread = 0
-            self._missing.clear()
             for action in self._actions.values():
                 action.forget()
-        self._missing.pop(context, None)
         return new
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
@@ -135,20 +122,9 @@ class Preconditions:
 
         Empty also where no need is known, as of an action that never was possible here; `chance` then decides.
         """
-        # Plans ask for the same few contexts thousands of times.
-        missing_by_action = self._missing.get(context)
-        if missing_by_action is None:
-            if len(self._missing) > _KEPT:
-                self._missing.clear()
-            missing_by_action = self._missing[context] = {}
-        found = missing_by_action.get(action)
-        if found is None:
-            if action in self._contexts.get(context, ()):
-                found = EMPTY
-            else:
-                found = min((need - context for need in self.needs(action)), key=len, default=EMPTY) or EMPTY
-            missing_by_action[action] = found
-        return found
+        if action in self._contexts.get(context, ()):
+            return EMPTY
+        return min((need - context for need in self.needs(action)), key=len, default=EMPTY)
 
     def chance(self, action: str, context: Tokens) -> float:
         """Return how likely the action is possible where all that it is known to need is there.
@@ -227,27 +203,20 @@ class Makers:
     Args:
         preconditions: What the actions of the place need.
         moves: Actions that lead elsewhere, and help with nothing here; grows as they are learnt.
-
-    Attributes:
-        version: Grows whenever something was made in a way not known before.
     """
 
     def __init__(self, numbers: PlanNumbers, preconditions: Preconditions, moves: Set[str]) -> None:
         self._kinds = numbers.kinds
-        self.version = 0
         self._preconditions = preconditions
         self._moves = moves
         self._made: defaultdict[str, dict[str, set[Tokens]]] = defaultdict(dict)
         """By token, what made it, and out of what."""
-        self._cache: Memo[tuple[str, str, Tokens, int], bool] = Memo(1 << 14)
 
     def add(self, token: str, action: str, context: Tokens) -> None:
         """Learn that an action made a token appear in a context."""
         kinds = self._made[token].setdefault(action, set())
-        known = len(kinds)
-        if known < self._kinds:
+        if len(kinds) < self._kinds:
             kinds.add(_of_its_kind(token, context))
-        self.version += not known or len(kinds) != known
 
     def made(self, token: str) -> Iterable[str]:
         """Return what made a token."""
@@ -268,15 +237,12 @@ class Makers:
 
     def _makes(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
         """Return whether an action may become possible, and may then make the token of something that may be there."""
-
-        def makes() -> bool:
-            if not any(self._all_there(need, context, rounds) for need in self._preconditions.needs(action)):
-                return False
-            kinds = self._made[token][action]
-            return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
-
-        version = (self._preconditions.version, self.version, len(self._moves))
-        return action not in self._moves and self._cache.find(version, (action, token, context, rounds), makes)
+        if action in self._moves:
+            return False
+        if not any(self._all_there(need, context, rounds) for need in self._preconditions.needs(action)):
+            return False
+        kinds = self._made[token][action]
+        return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
 
     def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
         """Return whether all of these are there or may be made."""
